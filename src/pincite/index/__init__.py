@@ -1,0 +1,1 @@
+"""The embedded engine: SQLite is the truth, tantivy finds words, FAISS finds meanings."""

@@ -1,0 +1,1 @@
+"""The verbs: claims, retrieve, verify, aggregate."""

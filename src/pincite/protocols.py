@@ -1,0 +1,61 @@
+"""One batch method each: sequences in, a list out, in the same order and of the same length.
+
+Laws that `pincite.testing` checks on every implementation: empty input gives empty output, scores
+are finite, the same call twice gives the same result, and inputs are not changed. Concurrency is
+the implementation's own business; callers are synchronous.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pincite.types import Claim, Document, Evidence, Hit, Passage
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors: (n_texts, dim), float32, L2-normalised."""
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and hash of the weights: two encoders with one fingerprint give equal vectors."""
+        ...
+
+    def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats: ...
+
+
+class Retriever(Protocol):
+    """For each query at most `k` hits, ranks 1, 2, …; ties break on passage id."""
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]: ...
+
+
+class Verifier(Protocol):
+    """For each (claim, passage) pair its evidence."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]: ...
+
+
+class Corpus(Protocol):
+    """Documents that can be added, deleted, looked up by url and searched by text or meaning."""
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents; returns how many were new or changed."""
+        ...
+
+    def delete(self, urls: Sequence[str]) -> int: ...
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]: ...
+
+    def lexical(self) -> Retriever: ...
+
+    def dense(self) -> Retriever: ...

@@ -1,0 +1,226 @@
+"""The vocabulary: every module speaks it, and nothing else crosses a border between rooms.
+
+All records are frozen and complete when constructed. Offsets are half-open `[start, end)` counts
+of Unicode code points, never bytes. A field that is not known is `None` or empty, never a guess.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Half-open character offsets into a text that the owner of the span names."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        """The characters of `text` that the span covers."""
+        return text[self.start : self.end]
+
+
+# ── Sources ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A source as it was read: its text is stored once, and passages are spans of it."""
+
+    url: str
+    title: str
+    text: str
+    kind: str = "text"  # html, pdf, text, markdown, jsonl
+    published: str | None = None  # ISO date, as the page states it
+    fetched: str | None = None  # ISO date or timestamp of the copy
+    language: str | None = None  # ISO 639-1
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def doc_id(self) -> str:
+        """16 hex digits of SHA-256 over url, title and text: equal content has an equal id."""
+        content = "\0".join((self.url, self.title, self.text))
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """About 100 words of a document; `text` is exactly `span` of the document's text."""
+
+    doc_id: str
+    url: str
+    title: str
+    text: str
+    span: Span
+
+    @property
+    def passage_id(self) -> str:
+        """`doc_id:start-end`, the same in every corpus that holds the document."""
+        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+
+
+class Reason(StrEnum):
+    """Why a source could not be checked. Never a finding against the article."""
+
+    DEAD = "dead"  # 404, 410: the page is gone
+    REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there, we were not let in
+    PAYWALL = "paywall"  # the stored page ends where a subscription begins
+    OFFLINE = "offline"  # a book, a paper issue: there is no address to open
+    NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was given
+    EMPTY = "empty"  # a file without text (a scan, a page drawn by scripts)
+    UNDECODABLE = "undecodable"  # the bytes are not what they say they are
+    ENCRYPTED = "encrypted"  # a PDF that asks for a password
+    TOO_LARGE = "too_large"
+    TIMED_OUT = "timed_out"
+    UNSUPPORTED_TYPE = "unsupported_type"  # an image, a film, a spreadsheet
+    LANGUAGE = "language"  # the model does not read the page's language
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A source that could not be checked, and why: a result, not an error."""
+
+    url: str
+    reason: Reason
+    detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
+
+
+# ── Articles ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One use of a reference in an article, with what its template says about the source."""
+
+    citation_id: str  # unique within the article: "r12" for the 12th use
+    span: Span  # this use, in the article's source: `<ref name="a" />`, `{{sfn|…}}`
+    definition: Span  # where the reference's content stands; equals `span` if it stands here
+    name: str | None = None
+    group: str | None = None
+    template: str | None = None  # lower case: "cite web", "sfn"; None for free text
+    text: str = ""  # what a reader would see of the reference
+    url: str | None = None
+    archive_url: str | None = None
+    archive_date: str | None = None
+    url_status: str | None = None
+    title: str | None = None
+    publisher: str | None = None  # website, newspaper, journal or publisher, the first given
+    authors: tuple[str, ...] = ()
+    date: str | None = None
+    access_date: str | None = None
+    pages: str | None = None
+    isbn: str | None = None
+    doi: str | None = None
+    pmid: str | None = None
+    quote: str | None = None
+    tags: tuple[str, ...] = ()  # "dead link", "failed verification", … found at this use
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What stands before a reference mark: a sentence, or the clause since the mark before it."""
+
+    claim_id: str  # 12 hex digits over title, section and text: survives renumbering
+    text: str
+    title: str = ""  # of the article
+    section: tuple[str, ...] = ()  # heading path, outermost first; () in the lead
+    before: str = ""  # the sentences before the claim in its paragraph, and the lead-in
+    span: Span | None = None  # in the article's source; None if the claim has no article
+    citations: tuple[Citation, ...] = ()  # adjacent references: one group, judged together
+    tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
+    origin: str = "prose"  # prose, list, table, template
+
+    @property
+    def context(self) -> str:
+        """SIDE's input string: `title [SEP] section [SEP] text … [CIT]` (Petroni et al., §4)."""
+        text = f"{self.before} {self.text}".strip()
+        return f"{self.title} [SEP] {' :: '.join(self.section)} [SEP] {text}[CIT]"
+
+
+def claim_id_of(title: str, section: tuple[str, ...], text: str) -> str:
+    """The id of a claim, from what it says and where: stable while other claims come and go."""
+    content = "\0".join((title, *section, text))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """An article's claims, with what could not be understood of it."""
+
+    title: str
+    source: str  # the wikitext or HTML that all spans count in
+    claims: tuple[Claim, ...]
+    revision_id: str | None = None
+    timestamp: str | None = None
+    language: str = "en"
+    n_references: int = 0  # uses of references, those without a claim included
+    warnings: tuple[str, ...] = ()
+
+
+# ── Judgements ───────────────────────────────────────────────────────────────────────────────────
+
+
+class Hit(NamedTuple):
+    """A passage that a retriever found. `score`: bigger is better; `rank` starts at 1."""
+
+    passage: Passage
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one passage says about one claim. The three probabilities sum to one."""
+
+    passage: Passage
+    prob_supported: float
+    prob_refuted: float
+    prob_neutral: float
+    score: float  # calibrated log-odds of support: the ranking score
+    quote: Span | None = None  # the best sentence, in the passage's text
+    reasons: tuple[str, ...] = ()  # "the claim says 1913, the passage 1911"
+
+    @property
+    def quoted(self) -> str:
+        """The words of the quote, verbatim from the stored text; empty without a quote."""
+        return self.quote.of(self.passage.text) if self.quote else ""
+
+
+class Label(StrEnum):
+    """The verdict on a claim or a citation."""
+
+    SUPPORTED = "supported"
+    NOT_SUPPORTED = "not_supported"  # likely fails verification
+    REFUTED = "refuted"  # the source says otherwise
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True, slots=True)
+class CitationResult:
+    """One citation of a claim: the best evidence in its source, or why there is none."""
+
+    citation: Citation
+    outcome: Evidence | Unchecked
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A source from the corpus whose evidence outranks the existing citation's."""
+
+    evidence: Evidence
+    published: str | None
+    gain: float  # log-odds above the existing citation; above the threshold if none was checked
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Everything about one claim: its citations alone and together, and better sources."""
+
+    claim: Claim
+    citations: tuple[CitationResult, ...]
+    label: Label  # of the group: its best checked citation
+    score: float | None  # log-odds of support of the group; None if nothing could be checked
+    suggestions: tuple[Suggestion, ...]
