@@ -1,0 +1,133 @@
+"""Numbers, years, dates and percentages as values that can be compared.
+
+Models miss small changes of numbers (Verif.ai says so of its own), a rule does not: "1,500",
+"1500" and "fifteen hundred"… mean one value, "14 May 1911" and "May 14, 1911" hold the same
+figures. What a claim states and a passage lacks is a reason that a person can check at a glance.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pincite.types import Span
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+_UNITS += " fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
+_MONTHS = "january february march april may june july august september october november december"
+
+_WORD_VALUES = {word: value for value, word in enumerate(_UNITS.split())}
+_WORD_VALUES |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
+_ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
+_MONTH_VALUES = {word: value for value, word in enumerate(_MONTHS.split(), 1)}
+_MONTH_VALUES |= {word[:3]: value for word, value in _MONTH_VALUES.items()}
+_SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES |= {"m": 1e6, "bn": 1e9, "k": 1e3}
+
+_NUMBER = re.compile(
+    r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<suffix>st|nd|rd|th|s)?"
+    r"(?:[ -]?(?P<scale>hundred|thousand|million|billion|trillion|bn|m|k)\b)?"
+    r"(?P<percent>\s?(?:%|per ?cent\b))?(?!\w)",
+    re.IGNORECASE,
+)
+_SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
+_WORDS = re.compile(
+    rf"\b(?P<tens>{_TENS.replace(' ', '|')})[- ](?P<unit>{'|'.join(_UNITS.split()[1:10])})\b"
+    rf"|\b(?P<word>{'|'.join(_WORD_VALUES)})\b(?:[ -](?P<scale>{'|'.join(list(_SCALES)[:5])})\b)?"
+    rf"|\b(?P<ordinal>{_ORDINALS.replace(' ', '|')})\b",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(rf"\b(?P<month>(?:{_MONTHS.replace(' ', '|')})|(?:[A-Z][a-z][a-z])\.?)(?=\s)")
+# "one", "first" and "second" say little: "one of", "first of all", "a second time".
+_VAGUE = frozenset({"one", "zero", "first", "second"})
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value with its kind: `number`, `percent`, `year` (1000 to 2100, bare) or `month`."""
+
+    kind: str
+    value: float
+    span: Span
+
+    @property
+    def key(self) -> tuple[str, float]:
+        """What equal figures share; a year and a bare number of the same value are equal."""
+        return ("number" if self.kind == "year" else self.kind, self.value)
+
+
+def figures(text: str) -> list[Figure]:
+    """The figures of `text` in order of their place.
+
+    >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
+    [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
+    """
+    found = [*_numerals(text), *_short_ranges(text), *_spelt_out(text), *_months(text)]
+    return sorted(found, key=lambda figure: figure.span)
+
+
+def missing(claim: str, source: str) -> list[Figure]:
+    """The figures of `claim` that `source` does not state, in order.
+
+    >>> [f.value for f in missing("It opened in 1913 with two spans.", "Opened 1911: 2 spans")]
+    [1913.0]
+    """
+    stated = {figure.key for figure in figures(source)}
+    return [figure for figure in figures(claim) if figure.key not in stated]
+
+
+def rivals(figure: Figure, claim: str, source: str) -> list[Figure]:
+    """Figures of `source` of the same kind that the claim does not state: what it says instead."""
+    stated = {other.key for other in figures(claim)}
+    return [
+        other for other in figures(source) if other.kind == figure.kind and other.key not in stated
+    ]
+
+
+def _numerals(text: str) -> Iterator[Figure]:
+    for match in _NUMBER.finditer(text):
+        value = float(match["number"].replace(",", ""))
+        scale = (match["scale"] or "").lower()
+        span = Span(*match.span())
+        if match["percent"]:
+            yield Figure("percent", value, span)
+        elif scale:
+            yield Figure("number", value * _SCALES[scale], span)
+        else:
+            yield Figure(_kind(match["number"]), value, span)
+
+
+def _kind(number: str) -> str:
+    return (
+        "year" if len(number) == 4 and number.isdigit() and "1000" <= number <= "2100" else "number"
+    )
+
+
+def _short_ranges(text: str) -> Iterator[Figure]:
+    for match in _SHORT_RANGE.finditer(text):
+        yield Figure("year", float(match[1] + match[3]), Span(match.start(3), match.end(3)))
+
+
+def _spelt_out(text: str) -> Iterator[Figure]:
+    for match in _WORDS.finditer(text):
+        span, word = Span(*match.span()), (match["word"] or match["ordinal"] or "").lower()
+        if match["tens"]:
+            value = _WORD_VALUES[match["tens"].lower()] + _WORD_VALUES[match["unit"].lower()]
+            yield Figure("number", float(value), span)
+        elif match["ordinal"] and word not in _VAGUE:
+            yield Figure("number", float(_ORDINAL_VALUES[word]), span)
+        elif match["word"] and (match["scale"] or word not in _VAGUE):
+            scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+            yield Figure("number", _WORD_VALUES[word] * scale, span)
+
+
+def _months(text: str) -> Iterator[Figure]:
+    """Month names, but "May" and abbreviations only beside a number: "may" is also a verb."""
+    for match in _MONTH.finditer(text):
+        word = match["month"].rstrip(".").lower()
+        near = text[max(0, match.start() - 3) : match.start()] + text[match.end() : match.end() + 3]
+        sure = len(word) > 3 and match["month"][0].isupper()
+        if word in _MONTH_VALUES and (sure or any(char.isdigit() for char in near)):
+            yield Figure("month", float(_MONTH_VALUES[word]), Span(*match.span("month")))

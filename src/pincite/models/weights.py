@@ -1,0 +1,106 @@
+"""Where weights are looked for, in this order: package, folder, cache, hub id in the cache.
+
+A model is a folder with `model.onnx`, `tokenizer.json` and, if it is ours, `pincite.json` (its
+card). Nothing is downloaded here unless `fetch` is called: looking never leaves the machine.
+"""
+
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from pincite.errors import ConfigError, MissingModel
+
+ENCODER = "all-MiniLM-L6-v2"
+VERIFIER = "ms-marco-MiniLM-L-12-v2"
+PACKAGE = Path(__file__).parent / "weights_data"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+# In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.
+_HUB_FILES = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
+
+
+def cache_folder() -> Path:
+    """The user's cache for models: `PINCITE_CACHE`, or the platform's place."""
+    import os
+
+    chosen = os.environ.get("PINCITE_CACHE")
+    return (Path(chosen) if chosen else Path(platformdirs.user_cache_dir("pincite"))) / "models"
+
+
+def locate(model: str) -> Path:
+    """The folder that holds `model`: a name, a folder, or a hub id that was fetched before.
+
+    Raises:
+        MissingModel: it is nowhere; the message names the places and the command to run.
+    """
+    places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
+    for place in places:
+        if (place / "model.onnx").is_file():
+            return place
+    command = f"pincite models fetch {model}" if _is_hub_id(model) else "make models"
+    raise MissingModel(
+        f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
+        f"model.onnx and tokenizer.json. Get it with: {command}"
+    )
+
+
+def fetch(model: str) -> Path:
+    """Download a Hugging Face repository's ONNX file and tokenizer into the cache.
+
+    Raises:
+        ConfigError: `model` is no hub id.
+        MissingModel: the hub has no such repository, or it holds no ONNX file.
+    """
+    if not _is_hub_id(model):
+        raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
+    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    target = cache_folder() / model
+    try:
+        present = set(HfApi().list_repo_files(model))
+        network = next((name for name in _HUB_FILES if name in present), None)
+        if network is None:
+            raise MissingModel(f"{model} holds none of {', '.join(_HUB_FILES)}: export it to ONNX.")
+        wanted = [name for name in ("config.json", "tokenizer.json") if name in present]
+        for name in [*wanted, network]:  # the network last: `locate` looks for it
+            content = Path(hf_hub_download(model, name)).read_bytes()
+            _write(target / ("model.onnx" if name == network else name), content)
+    except (HfHubHTTPError, OSError) as error:
+        raise MissingModel(f"{model} could not be fetched from the hub: {error}") from error
+    return target
+
+
+def _is_hub_id(model: str) -> bool:
+    return bool(_HUB_ID.fullmatch(model)) and not Path(model).expanduser().exists()
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(path.suffix + ".part")
+    beside.write_bytes(content)
+    beside.replace(path)
+
+
+@cache
+def fingerprint(folder: Path) -> str:
+    """`name@` and 12 hex digits of SHA-256 over network, tokenizer and card."""
+    digest = hashlib.sha256()
+    for name in ("model.onnx", "tokenizer.json", "pincite.json"):
+        path = folder / name
+        if path.exists():
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return f"{folder.name}@{digest.hexdigest()[:12]}"
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The model's `pincite.json`; an empty card for a folder that came from elsewhere."""
+    path = folder / "pincite.json"
+    if not path.exists():
+        return {}
+    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return card

@@ -1,0 +1,144 @@
+"""A BERT encoder's weights as an ONNX graph, without torch.
+
+`build` writes the graph of a BERT body (any depth and width) from a state dict with Hugging Face's
+names, so that conversion needs only numpy and onnx; `quantise` makes the int8 file that runs.
+The graph follows Devlin et al. 2019 as transformers implements it: post-layer-norm, erf GELU.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+Weights = Mapping[str, npt.NDArray[np.float32]]
+OPSET = 17  # the first with LayerNormalization
+EPSILON = 1e-12  # BERT's layer_norm_eps
+
+
+class _Graph:
+    """Nodes and initialisers as they are written; every method returns the name of its output."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: dict[str, onnx.TensorProto] = {}
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def const(self, name: str, value: npt.NDArray[np.generic]) -> str:
+        if name not in self.initializers:
+            self.initializers[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        return name
+
+    def weight(self, name: str) -> str:
+        return self.const(name, self.weights[name].astype(np.float32))
+
+    def ints(self, *values: int) -> str:
+        return self.const("ints_" + "_".join(map(str, values)), np.array(values, dtype=np.int64))
+
+    def linear(self, x: str, name: str) -> str:
+        kernel = self.const(f"{name}.weight^T", self.weights[f"{name}.weight"].T.astype(np.float32))
+        return self.op("Add", self.op("MatMul", x, kernel), self.weight(f"{name}.bias"))
+
+    def layer_norm(self, x: str, name: str) -> str:
+        scale, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=EPSILON)
+
+    def gelu(self, x: str) -> str:
+        scaled = self.op("Div", x, self.const("sqrt2", np.array(np.sqrt(2), dtype=np.float32)))
+        one = self.const("one", np.array(1, dtype=np.float32))
+        half = self.const("half", np.array(0.5, dtype=np.float32))
+        return self.op("Mul", self.op("Mul", x, self.op("Add", self.op("Erf", scaled), one)), half)
+
+
+def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
+    """The graph input_ids, attention_mask, token_type_ids → `logits` or `last_hidden_state`.
+
+    Args:
+        weights: state dict without a `bert.` prefix on the body's names.
+        n_heads: attention heads.
+        head: whether to end in pooler and classifier (logits: batch, labels) or in the hidden
+            states (batch, tokens, width).
+    """
+    graph = _Graph(weights)
+    hidden = _embeddings(graph)
+    mask = _mask(graph)
+    n_layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer."))
+    for layer in range(n_layers):
+        hidden = _layer(graph, hidden, mask, f"encoder.layer.{layer}", n_heads)
+    if head:
+        first = graph.op("Gather", hidden, graph.const("zero", np.array(0)), axis=1)
+        pooled = graph.op("Tanh", graph.linear(first, "pooler.dense"))
+        return _model(graph, graph.linear(pooled, "classifier"), "logits", ["batch", "labels"])
+    return _model(graph, hidden, "last_hidden_state", ["batch", "tokens", "width"])
+
+
+def _embeddings(graph: _Graph) -> str:
+    words = graph.op("Gather", graph.weight("embeddings.word_embeddings.weight"), "input_ids")
+    types = graph.op(
+        "Gather", graph.weight("embeddings.token_type_embeddings.weight"), "token_type_ids"
+    )
+    length = graph.op("Gather", graph.op("Shape", "input_ids"), graph.ints(1), axis=0)
+    table = graph.weight("embeddings.position_embeddings.weight")
+    positions = graph.op("Slice", table, graph.ints(0), length, graph.ints(0))
+    summed = graph.op("Add", graph.op("Add", words, types), positions)
+    return graph.layer_norm(summed, "embeddings.LayerNorm")
+
+
+def _mask(graph: _Graph) -> str:
+    """0 where a token stands and a large negative number where padding does: (batch, 1, 1, n)."""
+    mask = graph.op("Cast", "attention_mask", to=TensorProto.FLOAT)
+    one = graph.const("one", np.array(1, dtype=np.float32))
+    low = graph.const("low", np.array(-10000, dtype=np.float32))
+    bias = graph.op("Mul", graph.op("Sub", one, mask), low)
+    return graph.op("Unsqueeze", bias, graph.ints(1, 2))
+
+
+def _layer(graph: _Graph, x: str, mask: str, name: str, n_heads: int) -> str:
+    width = graph.weights[f"{name}.attention.self.query.bias"].shape[0]
+    split = graph.ints(0, 0, n_heads, width // n_heads)
+
+    def heads(which: str, perm: list[int]) -> str:
+        projected = graph.linear(x, f"{name}.attention.self.{which}")
+        return graph.op("Transpose", graph.op("Reshape", projected, split), perm=perm)
+
+    query, key = heads("query", [0, 2, 1, 3]), heads("key", [0, 2, 3, 1])
+    root = graph.const("head_root", np.array(np.sqrt(width // n_heads), dtype=np.float32))
+    scores = graph.op("Add", graph.op("Div", graph.op("MatMul", query, key), root), mask)
+    mixed = graph.op("MatMul", graph.op("Softmax", scores, axis=-1), heads("value", [0, 2, 1, 3]))
+    merged = graph.op("Transpose", mixed, perm=[0, 2, 1, 3])
+    merged = graph.op("Reshape", merged, graph.ints(0, 0, width))
+    attended = graph.op("Add", graph.linear(merged, f"{name}.attention.output.dense"), x)
+    attended = graph.layer_norm(attended, f"{name}.attention.output.LayerNorm")
+    inner = graph.gelu(graph.linear(attended, f"{name}.intermediate.dense"))
+    out = graph.op("Add", graph.linear(inner, f"{name}.output.dense"), attended)
+    return graph.layer_norm(out, f"{name}.output.LayerNorm")
+
+
+def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelProto:
+    graph.nodes.append(helper.make_node("Identity", [last], [name], name=name))
+    inputs = [
+        helper.make_tensor_value_info(field, TensorProto.INT64, ["batch", "tokens"])
+        for field in ("input_ids", "attention_mask", "token_type_ids")
+    ]
+    output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    body = helper.make_graph(
+        graph.nodes, "bert", inputs, [output], list(graph.initializers.values())
+    )
+    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+    onnx.checker.check_model(model)
+    return model
+
+
+def quantise(model: onnx.ModelProto, target: Path) -> None:
+    """Write `model` with int8 weights (one scale a column) and uint8 activations at run time."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(model, target, weight_type=QuantType.QInt8, per_channel=True)
