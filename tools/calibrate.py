@@ -3,6 +3,11 @@
 FOLDER holds claim files (*.jsonl.gz with id, evidence, claim, label). Nothing of a dev set may lie
 in it. Evidence is cut into passages, the passage with the highest logit speaks for its evidence,
 classes are balanced, and `src/pincite/models/calibrations.json` is written.
+
+The collections pair claims with evidence on their very subject. `verify` also meets pages on
+something else, and pages that say the same of another year or person; so each set's supported
+rows are added again with the most similar evidence of another row (SIDE's wrong references), with
+a figure changed, and with a name taken from another claim.
 """
 
 import argparse
@@ -17,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
+from pincite.core import figures, wording
 from pincite.core.passages import passages
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -28,7 +34,8 @@ SETS = (
     "attributionbench_dev citation_integrity_train climate_fever covidfact fever_symmetric_dev "
     "foolmetwice_dev healthver_dev qags_cnndm rte_train scifact_train"
 ).split()
-ROWS_PER_SET = 700
+ROWS_PER_SET = 500
+ADDED_PER_SET = 120  # of each kind of made negative
 SEED = 13
 LABELS = {"support": 1, "refute": 0, "nei": 0, "partial": 0, "not_support": 0}
 
@@ -40,7 +47,7 @@ def main() -> None:
     parser.add_argument("--features", type=Path, help="keep the features here, to fit again")
     args = parser.parse_args()
     folder = weights.locate(args.model)
-    rows = [row for name in SETS for row in sample(args.folder / f"{name}.jsonl.gz")]
+    rows = [row for name in SETS for row in extended(sample(args.folder / f"{name}.jsonl.gz"))]
     if args.features and args.features.exists():
         x = np.load(args.features)
     else:
@@ -56,6 +63,53 @@ def sample(path: Path) -> list[dict[str, Any]]:
         rows = [json.loads(line) for line in lines]
     random.Random(SEED).shuffle(rows)  # noqa: S311 - a sample, not a secret
     return rows[:ROWS_PER_SET]
+
+
+def extended(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with made negatives after them: wrong evidence, changed figures, other names."""
+    chance = random.Random(SEED)  # noqa: S311 - a sample, not a secret
+    supported = [row for row in rows if row["label"] == "support"]
+    other_names = [name for row in rows for name in wording.names(row["claim"])]
+    similar = lookalikes(rows)
+    made: dict[str, list[dict[str, Any]]] = {"evidence": [], "figure": [], "name": []}
+    for row in supported:
+        made["evidence"].append(row | {"evidence": similar[row["id"]], "label": "nei"})
+        claim = other_figure(row["claim"], chance)
+        if claim and figures.missing(claim, row["evidence"]):
+            made["figure"].append(row | {"claim": claim, "label": "refute"})
+        claim = other_name(row["claim"], other_names, chance)
+        if claim and wording.missing_names(claim, row["evidence"]):
+            made["name"].append(row | {"claim": claim, "label": "refute"})
+    return rows + [row for kind in made.values() for row in kind[:ADDED_PER_SET]]
+
+
+def lookalikes(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """For each row's id the evidence of another row that shares most words with its claim."""
+    words = {row["evidence"]: set(wording.content_words(row["evidence"])) for row in rows}
+    found = {}
+    for row in rows:
+        claimed = set(wording.content_words(row["claim"]))
+        others = (evidence for evidence in words if evidence != row["evidence"])
+        found[row["id"]] = max(others, key=lambda other: len(claimed & words[other]))
+    return found
+
+
+def other_figure(claim: str, chance: random.Random) -> str | None:
+    """The claim with one whole number in digits changed a little; None if it has none."""
+    plain = [f for f in figures.figures(claim) if f.span.of(claim).isdigit()]
+    if not plain:
+        return None
+    figure = chance.choice(plain)
+    changed = abs(int(figure.value) + chance.choice([-20, -10, -3, -2, -1, 1, 2, 3, 10, 20]))
+    return claim[: figure.span.start] + str(changed) + claim[figure.span.end :]
+
+
+def other_name(claim: str, others: list[str], chance: random.Random) -> str | None:
+    """The claim with one name replaced by one of `others`; None if it has none."""
+    own = wording.names(claim)
+    if not own or not others:
+        return None
+    return claim.replace(chance.choice(own), chance.choice(others))
 
 
 def best_features(

@@ -217,10 +217,37 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Everything about one claim: its citations alone and together, and better sources."""
+    """Everything about one claim: its citations alone and together, and better sources.
+
+    `label` is the group's: supported if one citation, or all together, bear the claim out; never
+    a failure while a citation of the group could not be checked.
+    """
 
     claim: Claim
     citations: tuple[CitationResult, ...]
-    label: Label  # of the group: its best checked citation
+    together: Evidence | None  # the group's best passages read as one text; None for one source
+    label: Label
     score: float | None  # log-odds of support of the group; None if nothing could be checked
-    suggestions: tuple[Suggestion, ...]
+    suggestions: tuple[Suggestion, ...]  # best first
+    n_candidates: int = 0  # passages of the corpus that were judged
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The findings of one article, worst first, with all that is needed to repeat them."""
+
+    title: str
+    language: str
+    revision_id: str | None
+    findings: tuple[Finding, ...]  # ranked: `pincite.core.aggregation.ranked`
+    n_claims: int  # of the article; more than `findings` if the run was stopped
+    n_references: int
+    warnings: tuple[str, ...]
+    settings: Mapping[str, str | float | int | bool | None]
+    versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
+    created: str  # ISO timestamp, UTC
+
+    @property
+    def complete(self) -> bool:
+        """Whether every claim of the article was judged."""
+        return len(self.findings) == self.n_claims

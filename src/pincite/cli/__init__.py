@@ -1,1 +1,72 @@
-"""The command line: one short file per verb; parse, call the pipeline, print."""
+"""The command line: one short file per verb; parse, call the pipeline, print.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on ·
+2 usage or settings · 3 input not found or unreadable · 6 model or extra missing · 7 corpus missing,
+damaged or locked · 70 a bug · 130 interrupted.
+"""
+
+import importlib
+import sys
+
+import click
+
+from pincite.errors import PinciteError
+
+VERBS = {
+    "verify": "check an article's citations, worst first",
+    "claims": "print an article's claims with their citations",
+    "corpus": "make and search a corpus of sources",
+    "eval": "measure retrieval and verification on a collection",
+    "models": "where the models are, and fetching others",
+    "doctor": "is everything there, and what may leave this machine",
+    "demo": "see it work on a shipped article, offline",
+}
+
+
+class _Verbs(click.Group):
+    """Loads a verb's module when the verb is called: `pincite --help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"pincite.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pincite")
+def cli() -> None:
+    """Does the source bear the statement out? And which would?
+
+    \b
+    Start here:  pincite demo
+    An article:  pincite verify article.wiki --sources pages/ --corpus corpus/
+    """
+
+
+def main() -> None:
+    """Run; expected errors print one message without traceback, bugs keep theirs."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except PinciteError as error:
+        click.echo(f"pincite: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # `pincite … | head`: the reader has seen enough
+        sys.stderr.close()
+        sys.exit(0)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("pincite: stopped; what was committed stays.", err=True)
+        sys.exit(130)

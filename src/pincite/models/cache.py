@@ -8,7 +8,7 @@ is done; Ctrl-C or a kill loses the batch in work and nothing else.
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,12 +36,10 @@ class CachedVerifier:
             "CREATE TABLE IF NOT EXISTS evidence (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID"
         )
 
-    def verify(self, pairs: Pairs, done: Callable[[int], None] | None = None) -> list[Evidence]:
-        """As the verifier inside; pairs that are known count as done at once."""
+    def verify(self, pairs: Pairs) -> list[Evidence]:
+        """As the verifier inside."""
         keys = [self._key(claim, passage) for claim, passage in pairs]
         known = self._known(keys)
-        if done:
-            done(sum(key in known for key in keys))
         todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         for chunk in _chunks(todo, COMMIT_EVERY):
             fresh = self._verifier.verify([pairs[i] for i in chunk])
@@ -49,8 +47,6 @@ class CachedVerifier:
             with self._db:
                 self._db.executemany("INSERT OR REPLACE INTO evidence VALUES (?, ?)", rows)
             known.update(rows)
-            if done:
-                done(len(chunk))
         return [
             _unpacked(known[key], passage) for key, (_, passage) in zip(keys, pairs, strict=True)
         ]

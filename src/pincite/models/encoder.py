@@ -1,6 +1,6 @@
 """Texts as vectors: a bi-encoder whose cosine is the dense retriever's score."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -26,16 +26,11 @@ class OnnxEncoder:
         self.dim = self._session.width
         self.fingerprint = weights.fingerprint(folder)
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        role: Literal["query", "passage"],
-        done: Callable[[int], None] | None = None,
-    ) -> Floats:
-        """Unit vectors, (n_texts, dim) float32; `done` hears how many texts were finished."""
+    def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
+        """Unit vectors, (n_texts, dim) float32."""
         prefix = self._prefix.get(role, "")
         embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for batch in self._session.run([prefix + text for text in texts], done):
+        for batch in self._session.run([prefix + text for text in texts]):
             mask = batch.mask[:, :, None].astype(np.float32)
             means = (batch.output * mask).sum(axis=1) / mask.sum(axis=1)
             embeddings[batch.rows] = means / np.linalg.norm(means, axis=1, keepdims=True)

@@ -5,7 +5,7 @@ as random batches of 32 (padding and cache misses cost more than calls); the ord
 comes back. ONNX Runtime and tokenizers are named in this file only.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,20 +74,13 @@ class Session:
         """Size of the last axis of the output: 1 or 3 logits, or the width of the vectors."""
         return int(self._network.get_outputs()[0].shape[-1])
 
-    def run(self, rows: Rows, done: Callable[[int], None] | None = None) -> Iterator[Batch]:
-        """Batches in order of length, longest first, so that memory peaks at the start.
-
-        Args:
-            rows: texts, or pairs of texts.
-            done: called with the number of rows of each batch when it is done.
-        """
+    def run(self, rows: Rows) -> Iterator[Batch]:
+        """Batches of texts, or of pairs of texts, longest first: memory peaks at the start."""
         encodings: list[Any] = self._tokenizer.encode_batch(list(rows))
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         for start in range(0, len(order), BATCH):
             chosen = order[start : start + BATCH]
             yield self._run_batch(chosen, [encodings[row] for row in chosen])
-            if done:
-                done(len(chosen))
 
     def _run_batch(self, rows: list[int], encodings: list[Any]) -> Batch:
         longest = max(len(encoding.ids) for encoding in encodings)

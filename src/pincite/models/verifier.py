@@ -1,6 +1,6 @@
 """The cross-encoder that judges (claim, passage) pairs, and what it can say about why."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +28,9 @@ class CrossEncoderVerifier:
         self.calibration = calibration.calibration_for(network)
         self.fingerprint = f"{network}+{self.calibration.name}"
 
-    def verify(
-        self,
-        pairs: Sequence[tuple[Claim, Passage]],
-        done: Callable[[int], None] | None = None,
-    ) -> list[Evidence]:
-        """Evidence for each pair, in order; `done` hears how many pairs were finished."""
-        features = calibration.features(pairs, self.logits(pairs, done))
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        """Evidence for each pair, in order."""
+        features = calibration.features(pairs, self.logits(pairs))
         support, refute = self.calibration.scores(features)
         supported = _sigmoid(support)
         refuted = (1 - supported) * _sigmoid(refute)
@@ -43,9 +39,7 @@ class CrossEncoderVerifier:
             for i, (claim, passage) in enumerate(pairs)
         ]
 
-    def logits(
-        self, pairs: Sequence[tuple[Claim, Passage]], done: Callable[[int], None] | None = None
-    ) -> Floats:
+    def logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """The network's raw output, (n_pairs,). Claim first and bare: a title before it did harm.
 
         On the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88 with
@@ -53,7 +47,7 @@ class CrossEncoderVerifier:
         """
         logits = np.zeros(len(pairs), dtype=np.float32)
         rows = [(claim.text, passage.text) for claim, passage in pairs]
-        for batch in self._session.run(rows, done):
+        for batch in self._session.run(rows):
             logits[batch.rows] = batch.output[:, 0]
         return logits
 

@@ -1,0 +1,40 @@
+"""`pincite doctor`: is everything there, and what may leave this machine."""
+
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from pincite.cli import options
+from pincite.errors import MissingModel
+
+NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, judged pairs
+
+
+@click.command("doctor", short_help="is everything there, and what may leave this machine")
+def command() -> None:
+    """Check Python, models, disk and settings. Exits with 6 if something is missing."""
+    from pincite.models import weights
+
+    settings = options.settings_of({})
+    click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
+    missing = 0
+    for role, name in (("encoder", settings.encoder), ("verifier", settings.verifier)):
+        try:
+            click.echo(f"{role:9} {weights.fingerprint(weights.locate(name))}")
+        except MissingModel as error:
+            missing += 1
+            click.echo(f"{role:9} MISSING: {error}")
+    cache = weights.cache_folder()
+    free = shutil.disk_usage(_existing(cache)).free
+    low = " (LOW)" if free < NEEDED_FREE else ""
+    click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
+    click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
+    if missing:
+        raise click.exceptions.Exit(6)
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)

@@ -1,0 +1,147 @@
+"""`pincite eval`: how good is it, on what, with which command."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+
+
+@click.group("eval", short_help="measure retrieval and verification on a collection")
+def command() -> None:
+    """Measures with bootstrap intervals; needs the extra: pip install 'pincite[eval]'."""
+
+
+@command.command("wafer")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="dev", show_default=True)
+@click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
+@json_option
+@quiet_option
+@options.settings_options
+def wafer(
+    folder: Path, split: str, corpus: Path | None, as_json: bool, quiet: bool, **given: Any
+) -> None:
+    """P@1 and success rates on a WAFER-like collection: FOLDER/SPLIT.jsonl, corpus-SPLIT.jsonl.
+
+    The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on.
+    """
+    from pincite.evaluation import wafer as wafer_
+    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.pipeline import build
+
+    settings = options.settings_of(given)
+    collection = wafer_.open_collection(folder, split)
+    encoder = build.encoder(settings)
+    where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
+    with options.progress(quiet) as shown:
+        tell = _teller(shown)
+        seconds = _index(where, collection, encoder, tell)
+        with (
+            EmbeddedCorpus.open(where, encoder) as opened,
+            build.verifying(settings, None, None) as run,
+        ):
+            result = wafer_.evaluate(
+                collection, opened, run.pipeline.verifier, settings.depth, tell
+            )
+            status = opened.status()
+    result |= {
+        "split": split,
+        "n": len(collection.records),
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "indexing_seconds": seconds,
+        "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else _table(result))
+
+
+@command.command("claims")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@json_option
+@quiet_option
+@options.settings_options
+def claims(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+    """Verification on FILES of claims with evidence and labels (JSON lines, plain or .gz)."""
+    from pincite.evaluation import claims as claims_
+    from pincite.pipeline import build
+
+    settings = options.settings_of(given)
+    # Judgements are not kept here: pairs/s would measure the file, not the model.
+    with build.verifying(settings, None, None, keep=False) as run, options.progress(quiet) as shown:
+        tell = _teller(shown)
+        results = [
+            claims_.evaluate(
+                file,
+                run.pipeline.verifier,
+                settings.threshold,
+                lambda n, total, name=file.name: tell(name, n, total),  # type: ignore[misc]
+            )
+            for file in files
+        ]
+    if as_json:
+        click.echo(json.dumps({"results": results, "versions": dict(run.versions)}, indent=1))
+        return
+    columns = "n auroc average_precision balanced_accuracy macro_f1 weighted_f1 ece".split()
+    click.echo(f"{'file':34}" + "".join(f"{column[:12]:>13}" for column in columns))
+    for result in results:
+        values = "".join(f"{result[column]!s:>13}" for column in columns)
+        click.echo(f"{result['file'][:33]:34}{values}")
+
+
+def _kept(corpus_file: Path, fingerprint: str) -> Path:
+    """A folder in the cache for this very file, encoder and passage rule."""
+    from pincite.core.passages import PASSAGE_RULE
+    from pincite.models import weights
+
+    stat = corpus_file.stat()
+    name = f"{corpus_file.resolve()} {stat.st_size} {stat.st_mtime_ns} {fingerprint} {PASSAGE_RULE}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return weights.cache_folder().parent / "eval" / digest
+
+
+def _index(where: Path, collection: Any, encoder: Any, tell: Any) -> float:
+    """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there)."""
+    from pincite.index.corpus import EmbeddedCorpus, is_corpus
+    from pincite.pipeline.ingest import ingest
+
+    started = time.perf_counter()
+    opened = (
+        EmbeddedCorpus.open(where, encoder, write=True)
+        if is_corpus(where)
+        else EmbeddedCorpus.create(where, encoder)
+    )
+    with opened as corpus:
+        ingest(corpus, [collection.corpus_file], lambda i: tell("indexing", i.n_read, None))
+    return round(time.perf_counter() - started, 1)
+
+
+def _teller(shown: Any) -> Callable[[str, int, int | None], None]:
+    """Progress by name: each name gets a line of its own when it is first heard."""
+    tasks: dict[str, Any] = {}
+
+    def tell(what: str, done: int, total: int | None) -> None:
+        if what not in tasks:
+            tasks[what] = shown.add_task(what, total=total)
+        shown.update(tasks[what], completed=done, total=total)
+
+    return tell
+
+
+def _table(result: dict[str, Any]) -> str:
+    columns = ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR")
+    lines = []
+    for level in ("page", "evidence"):
+        lines.append(f"{level:10}" + "".join(f"{column:>9}" for column in columns))
+        for system in ("sparse", "dense", "union", "verified"):
+            row = result[level][system]
+            lines.append(f"{system:10}" + "".join(f"{row[column]:9.3f}" for column in columns))
+    left_out = result["evidence"]["n_without_marks"]
+    return "\n".join([*lines, f"{left_out} claims without marked evidence are left out below."])

@@ -1,0 +1,77 @@
+"""Options that several verbs share, and the console on which people read."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.pipeline.settings import Settings, load
+
+FilePath = click.Path(path_type=Path)
+Command = Callable[..., Any]
+
+
+def settings_options(command: Command) -> Command:
+    """`--config`, and an option for each setting that a run may want to change."""
+    for option in reversed(
+        [
+            click.option("--config", type=FilePath, help="A TOML file with settings."),
+            click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
+            click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
+            click.option("--depth", type=int, help="Passages from each retriever. [100]"),
+            click.option("--k", type=int, help="Suggestions for a claim. [3]"),
+            click.option("--threshold", type=float, help="Probability that counts. [0.5]"),
+            click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """The settings in force, from what the options above collected."""
+    config = options.pop("config", None)
+    return load(options, config)
+
+
+def progress(quiet: bool) -> Any:
+    """A progress display on stderr; silent where stderr is no terminal, or on request."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet or not sys.stderr.isatty(),
+    )
+
+
+def say(message: str, quiet: bool = False) -> None:
+    """A line for the person, on stderr."""
+    if not quiet:
+        click.echo(message, err=True)
+
+
+def write(text: str, path: Path | None) -> None:
+    """To a file, written beside and renamed, or to stdout."""
+    if path is None or str(path) == "-":
+        click.echo(text, nl=False)
+        return
+    beside = path.with_name(path.name + ".part")
+    try:
+        beside.write_text(text, encoding="utf-8", errors="replace")
+        beside.replace(path)
+    except OSError as error:
+        raise click.FileError(str(path), f"cannot be written: {error.strerror}") from error

@@ -1,0 +1,181 @@
+"""A WAFER-like collection: is the cited page found, and is the passage that bears the claim out?
+
+Two levels. *Page*, by KILT's rules (Petroni et al. 2021): a page's rank is that of its best passage,
+pages are matched by url. *Evidence*: a passage counts if it holds a sentence that people marked as
+supporting; claims without such marks are left out and counted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pincite.core import fusion, queries
+from pincite.core.passages import passages
+from pincite.documents.read import read_path
+from pincite.errors import InputError
+from pincite.evaluation import measures
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.protocols import Retriever, Verifier
+from pincite.types import Claim, Document, Hit, Passage
+from pincite.wiki.wafer import WaferRecord, claim_of, read_records
+
+SYSTEMS = ("sparse", "dense", "union", "verified")
+QUERIES_AT_ONCE = 64
+
+Progress = Callable[[str, int, int], None]  # what, done, in all
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The claims of a split with the pages that people cited for them."""
+
+    records: tuple[WaferRecord, ...]
+    corpus_file: Path
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims in the order of the records."""
+        return [claim_of(record) for record in self.records]
+
+
+def open_collection(folder: Path, split: str) -> Collection:
+    """Read `SPLIT.jsonl` and find `corpus-SPLIT.jsonl` or `corpus.jsonl`, each plain or .gz.
+
+    Raises:
+        InputError: a file is missing or a record is malformed.
+    """
+    records = tuple(read_records(_existing(folder, [split])))
+    if not records:
+        raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")
+    return Collection(records, _existing(folder, [f"corpus-{split}", "corpus"]))
+
+
+def evaluate(
+    collection: Collection,
+    corpus: EmbeddedCorpus,
+    verifier: Verifier,
+    depth: int = 100,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
+
+    Sparse and dense give `depth` passages each, union is both merged, verified is the union in the
+    verifier's order.
+    """
+    tell = progress or _silent
+    runs = _retrieved(collection.claims, corpus, depth, tell)
+    runs["verified"] = _verified(collection.claims, runs["union"], verifier, tell)
+    rows = list(enumerate(collection.records))
+    featured = [n for n, record in rows if record.featured]
+    parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
+    result = _levels(collection.records, corpus, runs)
+    if featured:
+        result["by_featured"] = {
+            name: _levels(
+                [collection.records[n] for n in numbers],
+                corpus,
+                {system: [run[n] for n in numbers] for system, run in runs.items()},
+            )
+            for name, numbers in parts.items()
+        }
+    return result
+
+
+def _levels(
+    records: Sequence[WaferRecord], corpus: EmbeddedCorpus, runs: dict[str, list[list[Hit]]]
+) -> dict[str, Any]:
+    pages = {str(n): frozenset(record.urls) for n, record in enumerate(records)}
+    marked = {
+        str(n): frozenset(_evidence_of(record, corpus))
+        for n, record in enumerate(records)
+        if record.supporting
+    }
+    found = {query: passages_ for query, passages_ in marked.items() if passages_}
+    return {
+        "page": {s: measures.ranking_measures(pages, _by_page(runs[s])) for s in SYSTEMS},
+        "evidence": {
+            "n": len(found),
+            "n_without_marks": len(records) - len(marked),
+            "n_not_in_corpus": len(marked) - len(found),
+            **{s: measures.ranking_measures(found, _by_passage(runs[s])) for s in SYSTEMS},
+        },
+    }
+
+
+def _retrieved(
+    claims: Sequence[Claim], corpus: EmbeddedCorpus, depth: int, tell: Progress
+) -> dict[str, list[list[Hit]]]:
+    ways: list[tuple[str, Retriever, list[str]]] = [
+        ("sparse", corpus.lexical(), [queries.lexical_query(claim) for claim in claims]),
+        ("dense", corpus.dense(), [queries.dense_query(claim) for claim in claims]),
+    ]
+    runs: dict[str, list[list[Hit]]] = {}
+    for name, retriever, texts in ways:
+        runs[name] = []
+        for start in range(0, len(texts), QUERIES_AT_ONCE):
+            runs[name] += retriever.retrieve(texts[start : start + QUERIES_AT_ONCE], depth)
+            tell(name, len(runs[name]), len(texts))
+    runs["union"] = [
+        fusion.reciprocal_rank_fusion(both, 2 * depth)
+        for both in zip(runs["sparse"], runs["dense"], strict=True)
+    ]
+    return runs
+
+
+def _verified(
+    claims: Sequence[Claim], union: list[list[Hit]], verifier: Verifier, tell: Progress
+) -> list[list[Hit]]:
+    """The union in the order of the verifier's score; ties keep the order of the union."""
+    ranked = []
+    for claim, hits in zip(claims, union, strict=True):
+        evidence = verifier.verify([(claim, hit.passage) for hit in hits])
+        order = sorted(range(len(hits)), key=lambda i: (-evidence[i].score, i))
+        ranked.append(
+            [Hit(hits[i].passage, evidence[i].score, rank) for rank, i in enumerate(order, 1)]
+        )
+        tell("verified", len(ranked), len(claims))
+    return ranked
+
+
+def _evidence_of(record: WaferRecord, corpus: EmbeddedCorpus) -> Iterator[str]:
+    """Ids of the passages of the cited pages that hold a supporting sentence."""
+    wanted = [_flat(sentence) for sentences in record.supporting for sentence in sentences]
+    documents: list[Document | None] = corpus.get(record.urls)
+    cut: list[Passage] = [p for document in documents if document for p in passages(document)]
+    for passage in cut:
+        text = _flat(passage.text)
+        if any(sentence in text for sentence in wanted if sentence):
+            yield passage.passage_id
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _by_page(run: list[list[Hit]]) -> dict[str, list[str]]:
+    return {str(n): list(dict.fromkeys(h.passage.url for h in hits)) for n, hits in enumerate(run)}
+
+
+def _by_passage(run: list[list[Hit]]) -> dict[str, list[str]]:
+    return {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(run)}
+
+
+def documents_of(collection: Collection) -> Iterator[Document]:
+    """The pages of the collection's corpus, streamed."""
+    for found in read_path(collection.corpus_file):
+        if isinstance(found, Document):
+            yield found
+
+
+def _existing(folder: Path, names: Sequence[str]) -> Path:
+    candidates = [folder / f"{name}{end}" for name in names for end in (".jsonl", ".jsonl.gz")]
+    for path in candidates:
+        if path.is_file():
+            return path
+    tried = ", ".join(path.name for path in candidates)
+    raise InputError(f"{folder} holds none of {tried}; expected a WAFER-like collection.")
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """No progress is shown."""

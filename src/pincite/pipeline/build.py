@@ -1,0 +1,125 @@
+"""Settings turned into the objects of a run, and a run's findings into a Report."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite.core import aggregation
+from pincite.documents.sources import open_sources
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.cache import CachedVerifier
+from pincite.models.encoder import OnnxEncoder
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline.settings import Settings
+from pincite.pipeline.verify import VerifyPipeline
+from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: VerifyPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def encoder(settings: Settings) -> OnnxEncoder:
+    """The encoder of the settings; raises MissingModel with the command to run."""
+    return OnnxEncoder(weights.locate(settings.encoder), threads=settings.threads)
+
+
+def judgements_file() -> Path:
+    """Where judged pairs are kept, so that a run can be stopped and go on."""
+    return weights.cache_folder().parent / "judgements.sqlite"
+
+
+@contextmanager
+def verifying(
+    settings: Settings, corpus: Path | None, sources: Path | None, *, keep: bool = True
+) -> Iterator[Run]:
+    """A ready `verify` pipeline; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the corpus that suggestions come from; None: no suggestions.
+        sources: folder of stored copies; None: cited pages are looked up in the corpus only.
+        keep: whether judged pairs are kept in `judgements_file()`.
+    """
+    with ExitStack() as stack:
+        folder = weights.locate(settings.verifier)
+        network = CrossEncoderVerifier(folder, threads=settings.threads)
+        stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
+        copies = open_sources(sources) if sources else None
+        verifier: CrossEncoderVerifier | CachedVerifier = network
+        if keep:
+            verifier = CachedVerifier(network, judgements_file())
+            stack.callback(verifier.close)
+        pipeline = VerifyPipeline(
+            verifier=verifier,
+            source_of=_source_of(copies.get if copies else None, stored),
+            lexical=stored.lexical(settings.excluded) if stored else None,
+            dense=stored.dense(settings.excluded) if stored else None,
+            documents_of=stored.get if stored else None,
+            languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
+            depth=settings.depth,
+            k=settings.k,
+            threshold=settings.threshold,
+        )
+        versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
+        if stored:
+            manifest = stored.manifest()
+            versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        warnings = tuple(map(str, copies.warnings)) if copies else ()
+        yield Run(pipeline, versions, warnings)
+
+
+def report_of(
+    article: Article, findings: Sequence[Finding], settings: Settings, run: Run
+) -> Report:
+    """The findings ranked, with all that is needed to repeat them."""
+    values = {
+        key: ", ".join(value) if isinstance(value, tuple) else value
+        for key, value in dataclasses.asdict(settings).items()
+    }
+    return Report(
+        title=article.title,
+        language=article.language,
+        revision_id=article.revision_id,
+        findings=tuple(aggregation.ranked(findings)),
+        n_claims=len(article.claims),
+        n_references=article.n_references,
+        warnings=(*article.warnings, *run.warnings),
+        settings=values,
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@contextmanager
+def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.open(folder, encoder(settings)) as corpus:
+        yield corpus
+
+
+def _source_of(
+    stored_copy: Callable[[str], Document | Unchecked] | None, corpus: EmbeddedCorpus | None
+) -> Callable[[str], Document | Unchecked]:
+    """First the stored copies, then the corpus; what the copies know of a failure wins."""
+
+    def source_of(url: str) -> Document | Unchecked:
+        found: Document | Unchecked = Unchecked(
+            url, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
+        )
+        if stored_copy:
+            found = stored_copy(url)
+        if isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED and corpus:
+            return corpus.get([url])[0] or found
+        return found
+
+    return source_of

@@ -1,0 +1,113 @@
+"""What a user can set, where it may be set, and what wins.
+
+Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in the working folder >
+`config.toml` in the user's settings folder > the default here. Unknown keys are errors.
+"""
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import platformdirs
+
+from pincite.core import aggregation
+from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
+from pincite.errors import ConfigError
+from pincite.models import weights
+
+PREFIX = "PINCITE_"
+_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED"}  # read elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings with their defaults; complete and checked when constructed."""
+
+    encoder: str = weights.ENCODER  # a name, a folder or a Hugging Face id
+    verifier: str = weights.VERIFIER
+    depth: int = 100  # passages from each of the two retrievers; SIDE: 100 and 100
+    k: int = 3  # suggestions for a claim
+    threshold: float = aggregation.THRESHOLD  # probability of support that counts as supported
+    exclude_hosts: tuple[str, ...] = ()  # never suggested, besides Wikipedia and its mirrors
+    language: str = "en"  # of articles that do not say
+    threads: int = 0  # of the models; 0: all cores
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        for name in ("depth", "k"):
+            if not 1 <= getattr(self, name) <= 10_000:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 10000.")
+        if not 0.0 < self.threshold < 1.0:
+            raise ConfigError(f"threshold is {self.threshold}; expected between 0 and 1.")
+        if not 0 <= self.threads <= 1024:
+            raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Every host that no suggestion may come from."""
+        return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
+
+
+def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
+    """The settings in force.
+
+    Args:
+        options: what the command line gave; None values are left to the other places.
+        config: a TOML file instead of the usual two.
+
+    Raises:
+        ConfigError: unknown key, wrong type, unreadable TOML; names the place.
+    """
+    values: dict[str, Any] = {}
+    for path in [config] if config else _usual_files():
+        if config or path.is_file():
+            values |= _checked(_read(path), str(path))
+    names = {PREFIX + field.name.upper(): field.name for field in dataclasses.fields(Settings)}
+    for variable, text in os.environ.items():
+        if variable.startswith(PREFIX) and variable not in _NOT_SETTINGS:
+            values |= _checked({names.get(variable, variable): text}, f"variable {variable}")
+    values |= {key: value for key, value in options.items() if value is not None}
+    return Settings(**values)
+
+
+def _usual_files() -> list[Path]:
+    """Weakest first."""
+    return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
+
+
+def _checked(values: Mapping[str, Any], place: str) -> dict[str, Any]:
+    types = get_type_hints(Settings)
+    return {key: _converted(key, value, types, place) for key, value in values.items()}
+
+
+def _converted(key: str, value: Any, types: Mapping[str, Any], place: str) -> Any:
+    if key not in types:
+        close = difflib.get_close_matches(key.lower(), types, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {', '.join(types)}.")
+    wanted = types[key]
+    if wanted not in (str, int, float):
+        items = value.split(",") if isinstance(value, str) else value
+        if isinstance(items, list) and all(isinstance(item, str) for item in items):
+            return tuple(item.strip() for item in items)
+    elif isinstance(value, str) or (wanted is float and isinstance(value, int)):
+        try:
+            return wanted(value)
+        except ValueError:
+            pass  # falls through to the error that names the place
+    elif type(value) is wanted:
+        return value
+    name = getattr(wanted, "__name__", "list of strings")
+    raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")

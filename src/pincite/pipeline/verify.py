@@ -1,0 +1,164 @@
+"""`verify`: does the cited source bear the claim out, and if not, what would?
+
+claim ─▶ its sources' passages ┐
+claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ labels, group, suggestions
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.core import aggregation, fusion, queries
+from pincite.core.passages import passages
+from pincite.protocols import Retriever, Verifier
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    Claim,
+    Document,
+    Evidence,
+    Finding,
+    Hit,
+    Passage,
+    Reason,
+    Span,
+    Suggestion,
+    Unchecked,
+)
+
+SourceOf = Callable[[str], Document | Unchecked]  # url → the stored copy, or why there is none
+DocumentsOf = Callable[[Sequence[str]], list[Document | None]]  # urls → the corpus's documents
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyPipeline:
+    """The parts that `verify` is made of; a retriever that is None is not asked."""
+
+    verifier: Verifier
+    source_of: SourceOf
+    lexical: Retriever | None = None
+    dense: Retriever | None = None
+    documents_of: DocumentsOf | None = None
+    languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
+    depth: int = 100
+    k: int = 3
+    threshold: float = aggregation.THRESHOLD
+
+    def findings(self, article: Article) -> Iterator[Finding]:
+        """One finding for each claim, in the order of the article, as soon as it is known."""
+        for claim in article.claims:
+            yield self.finding(claim)
+
+    def finding(self, claim: Claim) -> Finding:
+        """Everything about one claim: its sources and the candidates in one batch."""
+        sources = [self._source(citation) for citation in claim.citations]
+        cited = [_passages(source) for source in sources]
+        hits = self._candidates(claim)
+        pairs = [
+            (claim, passage)
+            for group in [*cited, [hit.passage for hit in hits]]
+            for passage in group
+        ]
+        evidence = iter(self.verifier.verify(pairs))
+        outcomes = [
+            aggregation.best([next(evidence) for _ in group]) or _why_not(source)
+            for source, group in zip(sources, cited, strict=True)
+        ]
+        return self._finding(claim, outcomes, list(evidence))
+
+    def _finding(
+        self, claim: Claim, outcomes: list[Evidence | Unchecked], candidates: list[Evidence]
+    ) -> Finding:
+        results = tuple(
+            CitationResult(citation, outcome, aggregation.label_of(outcome, self.threshold))
+            for citation, outcome in zip(claim.citations, outcomes, strict=True)
+        )
+        together = self._together(claim, outcomes)
+        score = aggregation.group_score(results, together)
+        suggested = aggregation.suggestions(candidates, score, self.k, self.threshold)
+        return Finding(
+            claim=claim,
+            citations=results,
+            together=together,
+            label=aggregation.group_label(results, together, self.threshold),
+            score=score,
+            suggestions=tuple(self._from_stored_text(suggested)),
+            n_candidates=len(candidates),
+        )
+
+    def _source(self, citation: Citation) -> Document | Unchecked:
+        """The cited page, else its archived copy, else the reason why there is neither."""
+        addresses = _addresses(citation)
+        if not addresses:
+            return Unchecked("", Reason.OFFLINE, _offline_detail(citation))
+        found = [self.source_of(address) for address in addresses]
+        documents = [source for source in found if isinstance(source, Document)]
+        if not documents:
+            return found[0]
+        source = documents[0]
+        if source.language and source.language not in self.languages:
+            detail = f"the page is in {source.language!r}, the model reads "
+            return Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
+        return source
+
+    def _candidates(self, claim: Claim) -> list[Hit]:
+        """Both retrievers' hits as one list, without copies and without the cited pages."""
+        runs = []
+        if self.lexical:
+            runs += self.lexical.retrieve([queries.lexical_query(claim)], self.depth)
+        if self.dense:
+            runs += self.dense.retrieve([queries.dense_query(claim)], self.depth)
+        cited = {address for citation in claim.citations for address in _addresses(citation)}
+        merged = fusion.reciprocal_rank_fusion(runs, 2 * self.depth)
+        return fusion.without_copies(fusion.kept(merged, lambda hit: hit.passage.url not in cited))
+
+    def _together(self, claim: Claim, outcomes: Sequence[Evidence | Unchecked]) -> Evidence | None:
+        """A group's best passages read as one text: each source may bear out a part."""
+        best = [outcome.passage for outcome in outcomes if isinstance(outcome, Evidence)]
+        distinct = list({passage.passage_id: passage for passage in best}.values())
+        if len(distinct) < 2:
+            return None
+        text = "\n".join(passage.text for passage in distinct)
+        title = " / ".join(passage.title for passage in distinct)
+        joint = Passage("", "", title, text, Span(0, len(text)))
+        (evidence,) = self.verifier.verify([(claim, joint)])
+        return evidence
+
+    def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
+        if self.documents_of is None:
+            return list(suggested)
+        documents = self.documents_of([s.evidence.passage.url for s in suggested])
+        return [
+            replace(suggestion, published=document.published)
+            for suggestion, document in zip(suggested, documents, strict=True)
+            if document and _stands_in(suggestion.evidence.passage, document)
+        ]
+
+
+def _stands_in(passage: Passage, document: Document) -> bool:
+    return passage.span.of(document.text) == passage.text
+
+
+def _passages(source: Document | Unchecked) -> list[Passage]:
+    return passages(source, overlap=True) if isinstance(source, Document) else []
+
+
+def _why_not(source: Document | Unchecked) -> Unchecked:
+    """The reason behind a source that gave no evidence."""
+    if isinstance(source, Unchecked):
+        return source
+    return Unchecked(source.url, Reason.EMPTY, "the stored copy has no sentences")
+
+
+def _addresses(citation: Citation) -> list[str]:
+    """Where the source may be found, best first."""
+    doi = f"https://doi.org/{citation.doi}" if citation.doi else None
+    pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
+    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
+
+
+def _offline_detail(citation: Citation) -> str:
+    if citation.isbn:
+        return f"a book without an address (ISBN {citation.isbn})"
+    return f"no address is given ({citation.template or 'free text'})"

@@ -1,0 +1,57 @@
+"""One row a citation, for spreadsheets; texts cannot become formulas."""
+
+import csv
+import io
+
+from pincite.report import wording
+from pincite.types import CitationResult, Evidence, Finding, Report, Unchecked
+
+COLUMNS = (
+    "rank claim_id section claim label score citation_id citation_title citation_url "
+    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
+    "suggestion_url suggestion_title suggestion_score suggestion_quote"
+).split()
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
+
+
+def to_csv(report: Report) -> str:
+    """The report as CSV with a header; a claim without citations has one row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for rank, finding in enumerate(report.findings, 1):
+        for result in finding.citations or (None,):
+            writer.writerow([_cell(value) for value in _row(rank, finding, result)])
+    return out.getvalue()
+
+
+def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    claim = finding.claim
+    head = [rank, claim.claim_id, " › ".join(claim.section), claim.text, str(finding.label)]
+    return [*head, finding.score, *_of_citation(result), *_of_suggestion(finding)]
+
+
+def _of_citation(result: CitationResult | None) -> list[str | float | None]:
+    if result is None:
+        return [None] * 9
+    citation, outcome = result.citation, result.outcome
+    head = [citation.citation_id, citation.title, citation.url, str(result.label)]
+    if isinstance(outcome, Unchecked):
+        return [*head, None, str(outcome.reason), outcome.detail, None, None]
+    return [*head, outcome.score, None, None, outcome.quoted, "; ".join(outcome.reasons)]
+
+
+def _of_suggestion(finding: Finding) -> list[str | float | None]:
+    if not finding.suggestions:
+        return [None] * 4
+    evidence: Evidence = finding.suggestions[0].evidence
+    return [evidence.passage.url, evidence.passage.title, evidence.score, evidence.quoted]
+
+
+def _cell(value: str | float | None) -> str | float | None:
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, str):
+        text = wording.one_line(value)
+        return "'" + text if text.startswith(_FORMULA) else text
+    return value

@@ -1,0 +1,150 @@
+"""The report as plain JSON values; `report.schema.json` beside this file is its published schema.
+
+Field order is fixed, spans count in the article's source or in the source document's text, and a
+change of shape raises `SCHEMA_VERSION`.
+"""
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Finding,
+    Label,
+    Report,
+    Span,
+    Suggestion,
+    Unchecked,
+)
+
+SCHEMA_VERSION = "1"
+SCHEMA = Path(__file__).parent / "report.schema.json"
+
+
+def to_json(report: Report) -> str:
+    """The report as indented JSON with a line break at its end."""
+    return json.dumps(as_dict(report), ensure_ascii=False, indent=1) + "\n"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The report as values that JSON knows."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "article": {
+            "title": report.title,
+            "language": report.language,
+            "revision_id": report.revision_id,
+        },
+        "complete": report.complete,
+        "counts": counts(report),
+        "findings": [_finding(f, rank) for rank, f in enumerate(report.findings, 1)],
+        "warnings": list(report.warnings),
+        "settings": dict(report.settings),
+        "versions": dict(report.versions),
+        "created": report.created,
+    }
+
+
+def counts(report: Report) -> dict[str, Any]:
+    """How many of what: the funnel from references to verdicts."""
+    labels = Counter(finding.label for finding in report.findings)
+    outcomes = [result.outcome for finding in report.findings for result in finding.citations]
+    reasons = Counter(str(o.reason) for o in outcomes if isinstance(o, Unchecked))
+    return {
+        "references": report.n_references,
+        "claims": report.n_claims,
+        "judged": len(report.findings),
+        "labels": {str(label): labels[label] for label in Label},
+        "citations_checked": len(outcomes) - sum(reasons.values()),
+        "citations_unchecked": dict(sorted(reasons.items())),
+        "with_suggestion": sum(bool(finding.suggestions) for finding in report.findings),
+    }
+
+
+def _finding(finding: Finding, rank: int) -> dict[str, Any]:
+    claim = finding.claim
+    return {
+        "rank": rank,
+        "claim_id": claim.claim_id,
+        "claim": claim.text,
+        "before": claim.before,
+        "section": list(claim.section),
+        "span": _span(claim.span),
+        "tags": list(claim.tags),
+        "label": str(finding.label),
+        "score": _rounded(finding.score),
+        "prob_supported": probability(finding.score),
+        "citations": [_citation(result) for result in finding.citations],
+        "together": _evidence(finding.together) if finding.together else None,
+        "suggestions": [_suggestion(s) for s in finding.suggestions],
+        "n_candidates": finding.n_candidates,
+    }
+
+
+def _citation(result: CitationResult) -> dict[str, Any]:
+    citation, outcome = result.citation, result.outcome
+    unchecked = isinstance(outcome, Unchecked)
+    return {
+        "citation_id": citation.citation_id,
+        "span": _span(citation.span),
+        "template": citation.template,
+        "title": citation.title,
+        "url": citation.url,
+        "tags": list(citation.tags),
+        "label": str(result.label),
+        "unchecked": (
+            {"reason": str(outcome.reason), "detail": outcome.detail}
+            if isinstance(outcome, Unchecked)
+            else None
+        ),
+        "evidence": None if unchecked else _evidence(outcome),
+    }
+
+
+def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
+    return {
+        "url": suggestion.evidence.passage.url,
+        "title": suggestion.evidence.passage.title,
+        "published": suggestion.published,
+        "gain": _rounded(suggestion.gain),
+        "evidence": _evidence(suggestion.evidence),
+    }
+
+
+def _evidence(evidence: Evidence | Unchecked) -> dict[str, Any]:
+    assert isinstance(evidence, Evidence)
+    passage, quote = evidence.passage, evidence.quote
+    start = passage.span.start
+    in_document = Span(start + quote.start, start + quote.end) if quote else None
+    return {
+        "url": passage.url,
+        "title": passage.title,
+        "doc_id": passage.doc_id,
+        "span": _span(passage.span),
+        "passage": passage.text,
+        "quote": evidence.quoted or None,
+        "quote_span": _span(in_document),
+        "prob_supported": _rounded(evidence.prob_supported),
+        "prob_refuted": _rounded(evidence.prob_refuted),
+        "prob_neutral": _rounded(evidence.prob_neutral),
+        "score": _rounded(evidence.score),
+        "reasons": list(evidence.reasons),
+    }
+
+
+def _span(span: Span | None) -> list[int] | None:
+    return [span.start, span.end] if span else None
+
+
+def _rounded(value: float | None) -> float | None:
+    """Four decimals: more would be noise of the int8 weights, and differ between machines."""
+    return None if value is None else round(value, 4)
+
+
+def probability(score: float | None) -> float | None:
+    """The probability of support behind a score (log-odds); None of None."""
+    return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)

@@ -1,0 +1,125 @@
+"""The report as one self-contained HTML page: no script, no request, everything escaped.
+
+Jinja2 escapes every value (autoescape is on for the whole environment) and the page's own
+content-security policy forbids scripts and requests, should anything ever slip through.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from pincite.report import data, wikitext, wording
+from pincite.types import CitationResult, Evidence, Finding, Label, Report, Suggestion, Unchecked
+
+FOLDER = Path(__file__).parent
+MAX_BEFORE = 400  # characters of context before a claim
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """A passage in three pieces, the middle one to be marked; shares in whole percent."""
+
+    head: str
+    quote: str
+    tail: str
+    supported: int
+    refuted: int
+    reasons: tuple[str, ...]
+
+
+def to_html(report: Report, today: date) -> str:
+    """The page as text."""
+    findings = [_finding(f, rank, today) for rank, f in enumerate(report.findings, 1)]
+    return _template().render(
+        report=report,
+        counts=data.counts(report),
+        findings=findings,
+        open=[finding for finding in findings if finding["label"] is Label.UNCHECKED],
+        order=[Label.REFUTED, Label.NOT_SUPPORTED, Label.UNCHECKED, Label.SUPPORTED],
+        signs=wording.SIGNS,
+        labels=wording.LABELS,
+        advice=wording.ADVICE,
+        css=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our file
+    )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
+    claim = finding.claim
+    support = data.probability(finding.score)
+    texts = [wikitext.tag(finding, today)]
+    texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
+    return {
+        "rank": rank,
+        "label": finding.label,
+        "support": None if support is None else round(100 * support),
+        "together": _percent(finding.together.prob_supported) if finding.together else None,
+        "tags": claim.tags,
+        "section": " › ".join(claim.section),
+        "before": _tail(claim.before, MAX_BEFORE),
+        "claim": claim.text,
+        "why": wording.why_open(finding),
+        "citations": [_citation(result) for result in finding.citations],
+        "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
+        "wikitext": [text for text in texts if text],
+    }
+
+
+def _citation(result: CitationResult) -> dict[str, object]:
+    outcome = result.outcome
+    unchecked = isinstance(outcome, Unchecked)
+    return {
+        "label": result.label,
+        "name": wording.name_of(result.citation),
+        "href": _safe(result.citation.url),
+        "why": wording.why_unchecked(outcome) if isinstance(outcome, Unchecked) else "",
+        "evidence": None if unchecked else _quoted(outcome),
+    }
+
+
+def _suggestion(suggestion: Suggestion) -> dict[str, object]:
+    passage = suggestion.evidence.passage
+    return {
+        "name": wording.one_line(passage.title) or passage.url,
+        "href": _safe(passage.url),
+        "published": suggestion.published,
+        "evidence": _quoted(suggestion.evidence),
+    }
+
+
+def _quoted(evidence: Evidence | Unchecked) -> _Quoted:
+    assert isinstance(evidence, Evidence)
+    text, quote = evidence.passage.text, evidence.quote
+    start, end = (quote.start, quote.end) if quote else (0, 0)
+    return _Quoted(
+        head=text[:start],
+        quote=text[start:end],
+        tail=text[end:],
+        supported=_percent(evidence.prob_supported),
+        refuted=_percent(evidence.prob_refuted),
+        reasons=evidence.reasons,
+    )
+
+
+def _percent(probability: float) -> int:
+    return round(100 * probability)
+
+
+def _safe(url: str | None) -> str | None:
+    """The URL if a browser may open it: `javascript:` and its like become plain text."""
+    return url if url and url.lower().startswith(("http://", "https://")) else None
+
+
+def _tail(text: str, limit: int) -> str:
+    return text if len(text) <= limit else "…" + text[-limit:].partition(" ")[2]

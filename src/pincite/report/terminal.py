@@ -1,0 +1,119 @@
+"""The report on a terminal: the ranked table, what could not be checked, and the counts.
+
+Every text from an article or a page is a `rich.text.Text`, never markup, and has no control
+characters: a title like "[red]" or an escape sequence is shown, not obeyed.
+"""
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pincite.report import data, wording
+from pincite.types import Evidence, Finding, Label, Report
+
+STYLES = {
+    Label.SUPPORTED: "green",
+    Label.NOT_SUPPORTED: "red",
+    Label.REFUTED: "bold red",
+    Label.UNCHECKED: "yellow",
+}
+CLAIM_WIDTH, SOURCE_WIDTH = 150, 90  # characters before an ellipsis
+
+
+def print_report(report: Report, console: Console, limit: int | None = None) -> None:
+    """Print the report; of the findings at most `limit`, worst first."""
+    shown = report.findings[:limit]
+    checked = [f for f in shown if f.label is not Label.UNCHECKED]
+    open_ = [f for f in report.findings if f.label is Label.UNCHECKED]
+    ranks = {id(finding): rank for rank, finding in enumerate(report.findings, 1)}
+    parts: list[RenderableType] = [_head(report)]
+    if checked:
+        parts.append(_table(checked, ranks))
+    if len(shown) < len(report.findings):
+        parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
+    if open_:
+        parts += [Text(), _open_table(open_, ranks)]
+    parts.append(Text(wording.ADVICE, style="italic"))
+    parts += [Text(f"warning: {wording.one_line(w)}", style="dim") for w in report.warnings]
+    console.print(Group(*parts))
+
+
+def _head(report: Report) -> Text:
+    counted = data.counts(report)
+    head = Text(wording.one_line(report.title), style="bold")
+    if report.revision_id:
+        head.append(f" · revision {wording.one_line(report.revision_id)}", style="dim")
+    line = f"\n{counted['claims']} claims, {counted['references']} references, "
+    line += f"{counted['citations_checked']} sources read"
+    if not report.complete:
+        line += f"; stopped after {counted['judged']} claims"
+    head.append(line, style="not bold")
+    for label in (Label.REFUTED, Label.NOT_SUPPORTED, Label.UNCHECKED, Label.SUPPORTED):
+        words = f"\n{counted['labels'][label]:4} {wording.verdict(label)}"
+        head.append(words, style=f"not bold {STYLES[label]}")
+    return head
+
+
+def _table(findings: list[Finding], ranks: dict[int, int]) -> Table:
+    table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
+    table.add_column("#", justify="right", width=3)
+    table.add_column("verdict", width=16)
+    table.add_column("claim, source, better source", ratio=1)
+    for finding in findings:
+        table.add_row(str(ranks[id(finding)]), _verdict(finding), _details(finding))
+    return table
+
+
+def _verdict(finding: Finding) -> Text:
+    text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
+    support = data.probability(finding.score)
+    if support is not None:
+        text.append(f"\nsupport {100 * support:.0f} %", style="not bold dim")
+    return text
+
+
+def _details(finding: Finding) -> Text:
+    text = Text(wording.shortened(finding.claim.text, CLAIM_WIDTH))
+    for result in finding.citations:
+        name = wording.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
+        text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
+        if isinstance(result.outcome, Evidence):
+            text.append(_evidence_lines(result.outcome), style="dim")
+        else:
+            text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
+    for suggestion in finding.suggestions[:1]:
+        passage = suggestion.evidence.passage
+        title = wording.shortened(passage.title or passage.url, SOURCE_WIDTH)
+        text.append(f"\n  ⇄ better: {title}", style="cyan")
+        text.append(f"\n      {wording.one_line(passage.url)}", style="dim cyan")
+        text.append(_evidence_lines(suggestion.evidence), style="dim")
+    return text
+
+
+def _evidence_lines(evidence: Evidence) -> str:
+    lines = []
+    if evidence.quoted:
+        lines.append(f"\n      “{wording.shortened(evidence.quoted, CLAIM_WIDTH)}”")
+    lines += [f"\n      {wording.one_line(reason)}" for reason in evidence.reasons[:2]]
+    return "".join(lines)
+
+
+def _open_table(findings: list[Finding], ranks: dict[int, int]) -> Table:
+    table = Table(
+        title=f"Could not check ({len(findings)})",
+        title_justify="left",
+        title_style="yellow",
+        box=None,
+        padding=(0, 1, 0, 0),
+        show_header=False,
+        expand=True,
+    )
+    table.add_column(justify="right", width=3)
+    table.add_column(ratio=1)
+    for finding in findings:
+        text = Text(wording.shortened(finding.claim.text, SOURCE_WIDTH))
+        text.append(f"\n  – {wording.one_line(wording.why_open(finding))}", style="yellow")
+        for suggestion in finding.suggestions[:1]:
+            text.append(f"\n  ⇄ {wording.one_line(suggestion.evidence.passage.url)}", style="cyan")
+        table.add_row(str(ranks[id(finding)]), text)
+    return table

@@ -1,0 +1,64 @@
+"""What an editor can paste: a tag for outside the reference, and a reference to a better source.
+
+Never prose for the article: templates and verbatim quotes only, every parameter escaped. Lines
+that begin with `#` are for the editor and stay out of the article.
+"""
+
+from datetime import date
+
+from pincite.report import wording
+from pincite.types import Evidence, Finding, Label, Report, Suggestion
+from pincite.wiki import suggest
+
+MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
+FAILED = (Label.NOT_SUPPORTED, Label.REFUTED)
+
+
+def to_wikitext(report: Report, today: date) -> str:
+    """A block for each claim that likely fails or has a better source, worst first."""
+    findings = [f for f in report.findings if f.label in FAILED or f.suggestions]
+    blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
+    head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    return "\n".join([head, *blocks])
+
+
+def tag(finding: Finding, today: date) -> str | None:
+    """The failed-verification tag; None where nothing that was checked fails."""
+    checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
+    if finding.label not in FAILED or not checked:
+        return None
+    closest = max(checked, key=lambda evidence: evidence.score)
+    reason = "The cited source does not seem to state this"
+    if closest.quoted:
+        reason += f"; closest passage: “{wording.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
+    return suggest.failed_verification(month_year=f"{today:%B %Y}", reason=reason)
+
+
+def reference(suggestion: Suggestion, today: date) -> str | None:
+    """`<ref>{{cite web|…}}</ref>`; None for a page without a web address."""
+    passage = suggestion.evidence.passage
+    if not passage.url.startswith(("http://", "https://")):
+        return None
+    return suggest.reference(
+        suggest.cite_web(
+            url=passage.url,
+            title=wording.one_line(passage.title) or passage.url,
+            date=suggestion.published,
+            access_date=today.isoformat(),
+            quote=wording.one_line(suggestion.evidence.quoted) or None,
+        )
+    )
+
+
+def _block(finding: Finding, number: int, today: date) -> str:
+    section = " › ".join(wording.one_line(heading) for heading in finding.claim.section)
+    lines = [
+        f"# {number}. {wording.verdict(finding.label)}{' · ' + section if section else ''}",
+        f"# claim: {wording.shortened(finding.claim.text, 300)}",
+    ]
+    tagged = tag(finding, today)
+    if tagged:
+        lines.append(tagged)
+    found = [reference(suggestion, today) for suggestion in finding.suggestions]
+    lines += [text for text in found if text]
+    return "\n".join(lines) + "\n"
