@@ -34,7 +34,7 @@ class _Graph:
 
     def const(self, name: str, value: npt.NDArray[np.generic]) -> str:
         if name not in self.initializers:
-            self.initializers[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+            self.initializers[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def weight(self, name: str) -> str:

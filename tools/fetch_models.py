@@ -65,7 +65,8 @@ CARDS: dict[str, dict[str, Any]] = {
         "kind": "verifier",
         "source": "cross-encoder/ms-marco-MiniLM-L-12-v2",
         "licence": "Apache-2.0",
-        "max_tokens": 320,
+        "max_tokens": 448,
+        "languages": ["en"],
     },
 }
 

@@ -39,7 +39,7 @@ _WORDS = re.compile(
     rf"|\b(?P<ordinal>{_ORDINALS.replace(' ', '|')})\b",
     re.IGNORECASE,
 )
-_MONTH = re.compile(rf"\b(?P<month>(?:{_MONTHS.replace(' ', '|')})|(?:[A-Z][a-z][a-z])\.?)(?=\s)")
+_MONTH = re.compile(rf"\b(?P<month>(?:{_MONTHS.replace(' ', '|')})|(?:[A-Z][a-z][a-z]))\b")
 # "one", "first" and "second" say little: "one of", "first of all", "a second time".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 
@@ -64,8 +64,10 @@ def figures(text: str) -> list[Figure]:
     >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
     [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
     """
-    found = [*_numerals(text), *_short_ranges(text), *_spelt_out(text), *_months(text)]
-    return sorted(found, key=lambda figure: figure.span)
+    ends = list(_short_range_ends(text))
+    taken = {figure.span for figure in ends}
+    numerals = [figure for figure in _numerals(text) if figure.span not in taken]
+    return sorted([*numerals, *ends, *_spelt_out(text), *_months(text)], key=lambda f: f.span)
 
 
 def missing(claim: str, source: str) -> list[Figure]:
@@ -105,7 +107,7 @@ def _kind(number: str) -> str:
     )
 
 
-def _short_ranges(text: str) -> Iterator[Figure]:
+def _short_range_ends(text: str) -> Iterator[Figure]:
     for match in _SHORT_RANGE.finditer(text):
         yield Figure("year", float(match[1] + match[3]), Span(match.start(3), match.end(3)))
 
@@ -126,7 +128,7 @@ def _spelt_out(text: str) -> Iterator[Figure]:
 def _months(text: str) -> Iterator[Figure]:
     """Month names, but "May" and abbreviations only beside a number: "may" is also a verb."""
     for match in _MONTH.finditer(text):
-        word = match["month"].rstrip(".").lower()
+        word = match["month"].lower()
         near = text[max(0, match.start() - 3) : match.start()] + text[match.end() : match.end() + 3]
         sure = len(word) > 3 and match["month"][0].isupper()
         if word in _MONTH_VALUES and (sure or any(char.isdigit() for char in near)):

@@ -6,7 +6,7 @@ English community's "Wikipedia:Mirrors and forks" as far as the sites are large 
 settings can add more.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 WIKIPEDIA_AND_MIRRORS = (
@@ -50,7 +50,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def is_below(url: str, hosts: Iterable[str]) -> bool:
+def is_below(url: str, hosts: Collection[str]) -> bool:
     """Whether the URL's host is one of `hosts` or lies below one.
 
     >>> is_below("https://en.wikipedia.org/wiki/X", ["wikipedia.org"])
@@ -58,5 +58,7 @@ def is_below(url: str, hosts: Iterable[str]) -> bool:
     >>> is_below("https://notwikipedia.org/", ["wikipedia.org"])
     False
     """
-    host = host_of(url)
-    return any(host == other or host.endswith("." + other) for other in hosts)
+    if not hosts:
+        return False
+    labels = host_of(url).split(".")
+    return any(".".join(labels[i:]) in hosts for i in range(len(labels)))

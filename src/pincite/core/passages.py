@@ -12,36 +12,53 @@ from pincite.core.sentences import sentences
 from pincite.types import Document, Passage, Span
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
+WIDE_WORDS = 250  # of a cited source: what stands in two places of a page is read together
 PASSAGE_RULE = "sentences-100-v1"  # stands in a corpus's manifest: change it with the rule
 _WORD = re.compile(r"\S+")
 
 
-def passages(document: Document, overlap: bool = False) -> list[Passage]:
-    """The passages of a document in order; none if it has no words.
+def passages(document: Document) -> list[Passage]:
+    """The passages of a document in order, each sentence in one; none if it has no words."""
+    return _as_passages(document, _windows(_units(document), PASSAGE_WORDS, overlap=False))
 
-    With `overlap`, a passage starts again about half-way through the one before: what a corpus
-    keeps once, a cited source shows twice, so that evidence at a border is seen whole.
+
+def cited_passages(document: Document) -> list[Passage]:
+    """A cited source's passages: overlapping, and in two widths, each span once.
+
+    SIDE found full evidence spread over passages in 13.5 % of the cases that it called without
+    evidence (Petroni et al. 2023, table 1), hence the wide ones.
     """
-    language = document.language or "en"
-    units = [
-        part
-        for sentence in sentences(document.text, language)
-        for part in _pieces(document.text, sentence)
-    ]
-    doc_id = document.doc_id
+    units = _units(document)
+    narrow = _windows(units, PASSAGE_WORDS, overlap=True)
+    wide = _windows(units, WIDE_WORDS, overlap=True)
+    return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
+
+
+def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:
+    doc_id, text = document.doc_id, document.text
+    return [Passage(doc_id, document.url, document.title, span.of(text), span) for span in spans]
+
+
+def _units(document: Document) -> list[tuple[Span, int]]:
+    """Sentences, or pieces of long ones, each with its number of words."""
     return [
-        Passage(doc_id, document.url, document.title, span.of(document.text), span)
-        for span in _windows(units, overlap)
+        piece
+        for sentence in sentences(document.text, document.language or "en")
+        for piece in _pieces(document.text, sentence)
     ]
 
 
-def _windows(units: Sequence[tuple[Span, int]], overlap: bool) -> list[Span]:
-    """Runs of units (span, number of words) of at most PASSAGE_WORDS words, at least one unit."""
+def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> list[Span]:
+    """Runs of units of at most `size` words, at least one unit.
+
+    With `overlap` a window starts about half-way through the one before, so that evidence at a
+    border is seen whole.
+    """
     windows: list[Span] = []
     start = 0
     while start < len(units):
         end, n_words = start + 1, units[start][1]
-        while end < len(units) and n_words + units[end][1] <= PASSAGE_WORDS:
+        while end < len(units) and n_words + units[end][1] <= size:
             n_words += units[end][1]
             end += 1
         windows.append(Span(units[start][0].start, units[end - 1][0].end))

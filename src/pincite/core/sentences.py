@@ -5,11 +5,14 @@ always ends a sentence, because extracted pages put headings, list items and tab
 their own. Decision hidden here: which library splits, and that spans carry no outer white space.
 """
 
+import re
 from collections.abc import Iterator
 
 from sentencex import get_sentence_boundaries
 
 from pincite.types import Span
+
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -18,6 +21,7 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     >>> [s.of("Dr. Ito won. Twice!") for s in sentences("Dr. Ito won. Twice!")]
     ['Dr. Ito won.', 'Twice!']
     """
+    text = _LONE_SURROGATES.sub("\ufffd", text)  # the splitter is Rust, which has no such thing
     return [span for line in _lines(text) for span in _split_line(text, line, language)]
 
 

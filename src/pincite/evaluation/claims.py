@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pincite.core import aggregation
-from pincite.core.passages import passages
+from pincite.core.passages import cited_passages
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.protocols import Verifier
@@ -80,7 +80,7 @@ def evaluate(
 
 def _judged(rows: Sequence[Row], verifier: Verifier) -> tuple[list[Evidence | None], int]:
     """The best evidence of each row (None for evidence without words), and the pairs it took."""
-    cut = [passages(Document(row.row_id, "", row.evidence), overlap=True) for row in rows]
+    cut = [cited_passages(Document(row.row_id, "", row.evidence)) for row in rows]
     pairs: list[tuple[Claim, Passage]] = [
         (Claim(row.row_id, row.claim), passage)
         for row, found in zip(rows, cut, strict=True)

@@ -1,6 +1,6 @@
 """A WAFER-like collection: is the cited page found, and is the passage that bears the claim out?
 
-Two levels. *Page*, by KILT's rules (Petroni et al. 2021): a page's rank is that of its best passage,
+Two levels. *Page*, by KILT (Petroni et al. 2021): a page's rank is that of its best passage,
 pages are matched by url. *Evidence*: a passage counts if it holds a sentence that people marked as
 supporting; claims without such marks are left out and counted.
 """

@@ -7,19 +7,29 @@ import numpy as np
 
 from pincite.core import figures, wording
 from pincite.models import calibration, weights
+from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
 from pincite.protocols import Floats
 from pincite.types import Claim, Evidence, Passage
 
-MAX_TOKENS = 320  # a claim of 60 words and a passage of 100 fit; of longer rows the end is cut
-MAX_NAMED = 3  # names listed in a reason
+MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
+MAX_NAMED = 4  # figures or names listed in a reason
 
 
 class CrossEncoderVerifier:
     """A one-logit cross-encoder, calibrated together with features that rules compute."""
 
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        """Load the model; raises MissingModel where the folder holds none."""
+    def __init__(self, folder: Path, *, threads: int = 0, judged: Path | None = None) -> None:
+        """Load the model.
+
+        Args:
+            folder: as `weights.locate` returns it.
+            threads: 0 means all cores.
+            judged: a file where logits are kept; None: nothing is kept.
+
+        Raises:
+            MissingModel: the folder holds no model that can be loaded.
+        """
         card = weights.read_card(folder)
         self._session = Session(
             folder, max_tokens=card.get("max_tokens", MAX_TOKENS), threads=threads
@@ -27,6 +37,12 @@ class CrossEncoderVerifier:
         network = weights.fingerprint(folder)
         self.calibration = calibration.calibration_for(network)
         self.fingerprint = f"{network}+{self.calibration.name}"
+        self._judged = JudgedPairs(judged, network) if judged else None
+
+    def close(self) -> None:
+        """Close the file of judged pairs; the network goes with the object."""
+        if self._judged:
+            self._judged.close()
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Evidence for each pair, in order."""
@@ -45,8 +61,11 @@ class CrossEncoderVerifier:
         On the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88 with
         the bare claim, the same with the article's title, 0.65 with the sentence before.
         """
-        logits = np.zeros(len(pairs), dtype=np.float32)
         rows = [(claim.text, passage.text) for claim, passage in pairs]
+        return self._judged.logits(rows, self._run) if self._judged else self._run(rows)
+
+    def _run(self, rows: Sequence[tuple[str, str]]) -> Floats:
+        logits = np.zeros(len(rows), dtype=np.float32)
         for batch in self._session.run(rows):
             logits[batch.rows] = batch.output[:, 0]
         return logits
@@ -69,17 +88,27 @@ def _evidence(
 def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
     """What a person should compare: figures and names of the claim that the passage lacks."""
     source = f"{passage.title}\n{passage.text}"
-    found = [
-        f"the claim says “{figure.span.of(claim)}”, the passage does not"
-        for figure in figures.missing(claim, source)[:MAX_NAMED]
-    ]
+    sentence = wording.best_sentence(claim, passage.text)
+    quoted = sentence.of(passage.text) if sentence else ""
+    found = _figure_reasons(claim, source, quoted)
     absent = wording.missing_names(claim, source)
     if absent:
-        found.append(f"the passage does not name {', '.join(absent[:MAX_NAMED])}")
-    sentence = wording.best_sentence(claim, passage.text)
-    if sentence and wording.is_negated(claim) != wording.is_negated(sentence.of(passage.text)):
+        found.append(f"the passage does not name {' '.join(absent[:MAX_NAMED])}")
+    if quoted and wording.is_negated(claim) != wording.is_negated(quoted):
         found.append("one of claim and quote is negated, the other is not")
     return tuple(found)
+
+
+def _figure_reasons(claim: str, source: str, quoted: str) -> list[str]:
+    """A figure with what the quote says instead, or the list of those that are not there."""
+    absent = figures.missing(claim, source)
+    if len(absent) == 1:
+        rivals = figures.rivals(absent[0], claim, quoted)
+        if len(rivals) == 1:
+            said = rivals[0].span.of(quoted)
+            return [f"the claim says “{absent[0].span.of(claim)}”, the quote “{said}”"]
+    listed = ", ".join(f"“{figure.span.of(claim)}”" for figure in absent[:MAX_NAMED])
+    return [f"the passage does not state {listed}"] if absent else []
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -18,7 +18,7 @@ from pincite.errors import ConfigError, MissingModel
 ENCODER = "all-MiniLM-L6-v2"
 VERIFIER = "ms-marco-MiniLM-L-12-v2"
 PACKAGE = Path(__file__).parent / "weights_data"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.
 _HUB_FILES = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
 

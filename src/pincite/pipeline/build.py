@@ -12,7 +12,6 @@ from pincite.core import aggregation
 from pincite.documents.sources import open_sources
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
-from pincite.models.cache import CachedVerifier
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline.settings import Settings
@@ -53,13 +52,12 @@ def verifying(
     """
     with ExitStack() as stack:
         folder = weights.locate(settings.verifier)
-        network = CrossEncoderVerifier(folder, threads=settings.threads)
+        verifier = CrossEncoderVerifier(
+            folder, threads=settings.threads, judged=judgements_file() if keep else None
+        )
+        stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
-        verifier: CrossEncoderVerifier | CachedVerifier = network
-        if keep:
-            verifier = CachedVerifier(network, judgements_file())
-            stack.callback(verifier.close)
         pipeline = VerifyPipeline(
             verifier=verifier,
             source_of=_source_of(copies.get if copies else None, stored),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.core import aggregation, fusion, queries
-from pincite.core.passages import passages
+from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier
 from pincite.types import (
     Article,
@@ -141,7 +141,7 @@ def _stands_in(passage: Passage, document: Document) -> bool:
 
 
 def _passages(source: Document | Unchecked) -> list[Passage]:
-    return passages(source, overlap=True) if isinstance(source, Document) else []
+    return cited_passages(source) if isinstance(source, Document) else []
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:
@@ -159,6 +159,5 @@ def _addresses(citation: Citation) -> list[str]:
 
 
 def _offline_detail(citation: Citation) -> str:
-    if citation.isbn:
-        return f"a book without an address (ISBN {citation.isbn})"
-    return f"no address is given ({citation.template or 'free text'})"
+    name = citation.title or citation.text or citation.template or "no address is given"
+    return f"{name}, ISBN {citation.isbn}" if citation.isbn else name

@@ -1,0 +1,69 @@
+# The only entry point: every target sets up what it needs in .venv. CI calls the same targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+BENCH := .venv-bench
+
+.PHONY: help demo test test-all fmt format lint types layers spelling check models bench calibrate schema clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
+	@touch $@
+
+models: $(STAMP) ## fetch and convert the default models into the user's cache
+	@$(BIN)/python tools/fetch_models.py
+
+demo: models ## set up and run the demo
+	@$(BIN)/pincite demo
+
+test: models ## all tests but the slow ones
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+test-all: models ## the slow ones too
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
+
+fmt: $(STAMP) ## format the code
+	$(BIN)/ruff format src tests tools
+	$(BIN)/ruff check --fix src tests tools
+
+format: $(STAMP)
+	$(BIN)/ruff format --check src tests tools
+
+lint: $(STAMP) ## style
+	$(BIN)/ruff check src tests tools
+
+types: $(STAMP) ## mypy, strict
+	$(BIN)/mypy
+
+layers: $(STAMP) ## who may import whom
+	$(BIN)/lint-imports
+
+spelling: $(STAMP)
+	$(BIN)/codespell src docs tools README.md CONTRIBUTING.md CHANGELOG.md
+
+check: format lint types layers spelling test ## everything that CI checks
+
+schema: $(STAMP) ## write the report's JSON Schema anew
+	$(BIN)/python tools/make_schema.py
+
+calibrate: models ## fit the verifier's calibration: make calibrate CLAIMS=folder
+	$(BIN)/python tools/calibrate.py $(CLAIMS)
+
+$(BENCH)/.installed: $(STAMP)
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet torch==2.13.0
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx bm25s
+	@touch $@
+
+bench: models $(BENCH)/.installed ## speed and memory against what a user would pick instead
+	$(BENCH)/bin/python tools/bench.py
+
+clean: ## remove what was built
+	rm -rf $(VENV) $(BENCH) .pytest_cache .mypy_cache .ruff_cache dist build

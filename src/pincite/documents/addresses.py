@@ -1,0 +1,74 @@
+"""When are two addresses the same page? Pure functions that turn an address into a key.
+
+Two keys: `exact` for differences that never matter (http or https, a fragment, tracking), `loose`
+for those that rarely do (`www.`, an archive's prefix). A store is asked for the exact key first.
+"""
+
+import re
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+_TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|dclid|msclkid|mc_cid|mc_eid|igshid)(=|$)", re.I)
+_ARCHIVES = re.compile(
+    r"https?://(?:web\.|www\.)?archive\.org/(?:web|wayback)/\d{1,14}(?:[a-z]{2}_)?/(?P<wayback>.+)"
+    r"|https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:\d{8,14}|\d{4}(?:\.\d\d){2}-\d{6})/"
+    r"(?P<today>https?:.+)",
+    re.IGNORECASE,
+)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re.IGNORECASE)
+
+
+def exact_key(url: str) -> str:
+    """The address without what never makes a difference.
+
+    >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
+    'example.org/a~b'
+    """
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return url
+    if not host:
+        return url
+    if port and port != _DEFAULT_PORTS.get(parts.scheme):
+        host = f"{host}:{port}"
+    query = "&".join(p for p in parts.query.split("&") if p and not _TRACKING.match(p))
+    path = _escaped(parts.path).rstrip("/")
+    return f"{_ascii_host(host)}{path}" + (f"?{_escaped(query)}" if query else "")
+
+
+def loose_key(url: str) -> str:
+    """The exact key of the page itself: without an archive's prefix and without `www.`.
+
+    >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
+    'example.org/a'
+    """
+    for _ in range(3):  # archives hold copies of archives
+        match = _ARCHIVES.match(url.strip())
+        if not match:
+            break
+        url = _with_scheme(match["wayback"] or match["today"])
+    return exact_key(url).removeprefix("www.")
+
+
+def _with_scheme(url: str) -> str:
+    """Prefixed addresses lose a slash (`http:/example.org`) or their scheme on the way."""
+    if match := re.match(r"(https?):/+", url, re.IGNORECASE):
+        return f"{match[1]}://{url[match.end() :]}"
+    return f"http://{url}"
+
+
+def _escaped(text: str) -> str:
+    """Percent-encoding in one spelling: letters and digits bare, the rest in capitals."""
+    bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)
+    capitals = re.sub(r"%[0-9a-fA-F]{2}", lambda match: match[0].upper(), bare)
+    return quote(capitals, safe="/%:;=@!$&'()*+,?~[]|", errors="replace")
+
+
+def _ascii_host(host: str) -> str:
+    try:
+        return host.encode("idna").decode("ascii") if not host.isascii() else host
+    except UnicodeError:
+        return host

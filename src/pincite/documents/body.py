@@ -1,0 +1,55 @@
+"""What goes into a format's reader: the bytes, what is known of them, and how much is allowed.
+
+Every limit is here, so that one line in the settings changes it for all formats. The defaults suit
+a machine with 4 GB of memory that reads pages strangers wrote.
+"""
+
+from dataclasses import dataclass
+
+from pincite.types import Reason, Unchecked
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one source may cost; over a limit it is `Unchecked`, never cut off silently."""
+
+    max_bytes: int = 50_000_000  # a scanned book has 20 to 40 MB
+    max_chars: int = 10_000_000  # the longest novels have 3 to 4 million
+    line_bytes: int = 20_000_000  # one record of a JSONL file
+    pdf_pages: int = 3_000
+    pdf_seconds: float = 30.0  # at 100 full pages a second, a book of 3,000
+    pdf_memory: int = 2_000_000_000  # address space of the worker, code and libraries included
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One source as bytes, with what its server or its file name says about it."""
+
+    url: str
+    data: bytes
+    content_type: str | None = None
+    fetched: str | None = None
+    limits: Limits = DEFAULT_LIMITS
+
+    @property
+    def charset(self) -> str | None:
+        """The `charset=` of the declared content type."""
+        _, _, parameters = (self.content_type or "").lower().partition("charset=")
+        return parameters.split(";")[0].strip(" \"'") or None
+
+
+def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unchecked:
+    """The result for a source over a limit, with both sizes for the reader.
+
+    >>> too_large("u", 61_000_000, 50_000_000).detail
+    'the file has 61.0 MB, the limit is 50.0 MB'
+    """
+    detail = f"{what} has {_megabytes(n_bytes)}, the limit is {_megabytes(limit)}"
+    return Unchecked(url, Reason.TOO_LARGE, detail)
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"

@@ -1,0 +1,51 @@
+"""Which language a text is in: what the page says, unless the words clearly say otherwise.
+
+Templates copied from other sites leave `lang="en"` on German pages, so a confident detection wins.
+The one file that knows py3langid; its model (140 MB in memory) loads on first use.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+from pincite.documents.clean import n_words
+
+MIN_WORDS = 20  # below, names and numbers decide
+# py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD) 998
+# in 1,000 reach it with their first 400 characters, none is taken for another language; of 518 cut
+# to 20 words, 98 % reach it.
+MIN_PROB = 0.8
+DETECTION_CHARS = 400  # about 65 words, 0.1 ms; the whole of a long text would take 10
+_NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
+_CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
+
+
+def language_of(text: str, declared: str | None = None) -> str | None:
+    """ISO 639-1 code of `text`: detected if that is confident, else as `declared`, else `None`."""
+    return detect(text) or code_of(declared)
+
+
+def detect(text: str) -> str | None:
+    """ISO 639-1 code, or `None` for texts that are too short or not clearly one language."""
+    sample = text[:DETECTION_CHARS]
+    if n_words(sample) < MIN_WORDS:
+        return None
+    code, prob = _identifier().classify(sample)
+    return str(code) if prob >= MIN_PROB and code not in _NOT_LANGUAGES else None
+
+
+def code_of(declared: str | None) -> str | None:
+    """The two-letter code that a `lang` attribute or a field begins with.
+
+    >>> code_of("pt-BR"), code_of("EN"), code_of("english"), code_of(None)
+    ('pt', 'en', None, None)
+    """
+    match = _CODE.match((declared or "").strip())
+    return match[1].lower() if match else None
+
+
+@cache
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,0 +1,175 @@
+"""The room's front door: bytes or a file in, a `Document` or the reason why there is none out.
+
+Nothing here raises for what is in the bytes: a page that breaks a reader is an `Unchecked`. Only a
+path that is not there is the caller's mistake, and an `InputError`.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pincite.documents import formats, jsonl, warc
+from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
+from pincite.documents.formats import Format
+from pincite.documents.outcome import of_status
+from pincite.errors import InputError
+from pincite.types import Document, Reason, Unchecked
+
+__all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
+
+Reader = Callable[[Body], Document | Unchecked]
+WARC_ENDINGS = (".warc", ".warc.gz")
+HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
+JSONL_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+
+
+def read_bytes(
+    data: bytes,
+    *,
+    url: str,
+    content_type: str | None = None,
+    fetched: str | None = None,
+    status: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Document | Unchecked:
+    """The document in a page's bytes, or why there is none; never raises for any bytes.
+
+    `content_type` may be wrong or `None`; `status` is that of the HTTP answer, if it was one;
+    `fetched` is handed on.
+    """
+    failed = of_status(url, status)
+    if failed:
+        return failed
+    body = Body(url, data, content_type, fetched, limits)
+    try:
+        document = _read(body)
+    except ImportError:
+        raise
+    except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
+        detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
+        return Unchecked(url, Reason.UNDECODABLE, detail)
+    if isinstance(document, Document) and len(document.text) > limits.max_chars:
+        detail = f"{len(document.text)} characters of text, the limit is {limits.max_chars}"
+        return Unchecked(url, Reason.TOO_LARGE, detail)
+    return document
+
+
+def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
+    """What a file holds: one page, or every page of a web archive or a JSONL collection, in order.
+
+    A lone file's address is the one that a stored page states for itself, else its `file:` URI.
+
+    Raises:
+        InputError: The path is no file that can be opened.
+    """
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "not there"
+        raise InputError(f"{path} is {kind}; a file with one or more documents was expected.")
+    try:
+        yield from _read_path(path, limits)
+    except PermissionError as error:
+        raise InputError(f"{path} may not be read: {error.strerror}. Change its mode.") from error
+
+
+def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | Unchecked:
+    """The document in one record of a web archive."""
+    if isinstance(record, Unchecked):
+        return record
+    return read_bytes(
+        record.data,
+        url=record.url,
+        content_type=record.content_type,
+        fetched=record.fetched,
+        status=record.status,
+        limits=limits,
+    )
+
+
+def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
+    name = path.name.lower()
+    if name.endswith(WARC_ENDINGS):
+        yield from (read_record(record, limits) for record in warc.records(path, limits))
+    elif name.endswith(JSONL_ENDINGS):
+        yield from jsonl.documents(path, limits)
+    else:
+        yield read_file(path, limits)
+
+
+def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
+    """The document in a file that holds one page."""
+    url, size = path.resolve().as_uri(), path.stat().st_size
+    if size > limits.max_bytes:
+        return too_large(url, size, limits.max_bytes)
+    data = path.read_bytes()
+    addresses = addresses_of(data, url)
+    document = read_bytes(data, url=url, limits=limits)
+    return replace(document, url=addresses[0]) if addresses else document
+
+
+def addresses_of(data: bytes, url: str) -> list[str]:
+    """The addresses that a web page states for itself in its beginning; other formats none."""
+    unpacked = _unpacked(data, HEAD_BYTES) if data[:2] == b"\x1f\x8b" else data
+    if formats.format_of(unpacked, url, None).format is not Format.HTML:
+        return []
+    from pincite.documents import markup
+    from pincite.documents.charset import decoded
+
+    head = unpacked[:HEAD_BYTES]
+    return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")
+
+
+def _read(body: Body) -> Document | Unchecked:
+    if len(body.data) > body.limits.max_bytes:
+        return too_large(body.url, len(body.data), body.limits.max_bytes)
+    if not body.data.strip():
+        return Unchecked(body.url, Reason.EMPTY, "the file is empty")
+    found, name = formats.format_of(body.data, body.url, body.content_type)
+    if found is Format.GZIP:
+        return _read_packed(body)
+    if found is Format.UNSUPPORTED:
+        return Unchecked(body.url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
+    if found is Format.MISLABELLED:
+        return Unchecked(body.url, Reason.UNDECODABLE, name)
+    return _reader(found)(body)
+
+
+def _read_packed(body: Body) -> Document | Unchecked:
+    """A body that is still packed, by a server's mistake or as a file; packed twice is refused."""
+    limit = body.limits.max_bytes
+    data = _unpacked(body.data, limit)
+    if len(data) > limit:
+        return too_large(body.url, len(data), limit, "the unpacked file")
+    if data[:2] == b"\x1f\x8b":
+        return Unchecked(body.url, Reason.UNSUPPORTED_TYPE, "gzip within gzip")
+    return _read(replace(body, data=data))
+
+
+def _unpacked(data: bytes, limit: int) -> bytes:
+    """At most one byte more than `limit` of what gzip packed; of a broken one its beginning."""
+    unpacker = zlib.decompressobj(wbits=31)
+    parts, length = [], 0
+    try:
+        while data and length <= limit:
+            part = unpacker.decompress(data, min(1 << 16, limit + 1 - length))
+            parts.append(part)
+            length += len(part)
+            data = unpacker.unconsumed_tail
+    except zlib.error:
+        return b"".join(parts)
+    return b"".join(parts)
+
+
+def _reader(found: Format) -> Reader:
+    """The function that reads a format; libraries load with the first page that needs them."""
+    if found is Format.HTML:
+        from pincite.documents.html import read_html
+
+        return read_html
+    if found is Format.PDF:
+        from pincite.documents.pdf import read_pdf
+
+        return read_pdf
+    from pincite.documents.text import read_markdown, read_text
+
+    return read_markdown if found is Format.MARKDOWN else read_text

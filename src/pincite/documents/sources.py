@@ -1,0 +1,185 @@
+"""The cited pages that a user has stored: a folder, asked by address.
+
+A folder holds bodies named in `manifest.jsonl`, saved pages that state their own address, JSONL
+collections and web archives; in the folder itself or in a folder directly in it. Opening reads
+addresses only; a body is read when it is asked for, and remembered.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import urljoin
+
+from pincite.documents import jsonl, manifest, read, warc
+from pincite.documents.addresses import exact_key, loose_key
+from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.manifest import Problem
+from pincite.errors import InputError
+from pincite.types import Document, Reason, Unchecked
+
+__all__ = ["Problem", "Sources", "open_sources"]
+
+Loader = Callable[[], Document | Unchecked]
+_SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
+_NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
+
+
+class Sources:
+    """Stored copies of cited pages; `get` gives a document or the reason why there is none."""
+
+    def __init__(self, folder: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.folder = folder
+        self.limits = limits
+        self._loaders: dict[str, list[Loader]] = defaultdict(list)
+        self._loose: dict[str, list[Loader]] = defaultdict(list)
+        self._redirects: dict[str, str] = {}
+        self._remembered: dict[str, Document | Unchecked] = {}
+        self._problems: list[Problem] = []
+        for directory in _directories(folder):
+            self._index(directory)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What in the folder could not be used, with file and line."""
+        return tuple(self._problems)
+
+    def __len__(self) -> int:
+        """Number of different addresses with a stored copy."""
+        return len(self._loaders)
+
+    def get(self, url: str) -> Document | Unchecked:
+        """The stored copy of the page at `url`, or why it cannot be checked."""
+        key = exact_key(url)
+        if key not in self._remembered:
+            detail = f"no stored copy in {self.folder}; save the page there and name it in {{}}"
+            missing = Unchecked(url, Reason.NOT_SUPPLIED, detail.format(manifest.NAME))
+            self._remembered[key] = missing  # also the end of a circle of redirects
+            self._remembered[key] = self._found(url) or missing
+        return self._remembered[key]
+
+    def _found(self, url: str) -> Document | Unchecked | None:
+        """The first copy that can be read, else the first reason; then where a redirect leads."""
+        loose = loose_key(url)
+        loaders = [*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())]
+        first: Unchecked | None = None
+        for loader in loaders:
+            outcome = loader()
+            if isinstance(outcome, Document):
+                return outcome
+            first = first or outcome
+        target = self._redirects.get(loose)
+        return first or (self.get(target) if target else None)
+
+    def _index(self, directory: Path) -> None:
+        """Take up the addresses in one directory; files named in its manifest once only."""
+        files = sorted(p for p in directory.iterdir() if p.is_file() and not _hidden(p))
+        files = [path for path in files if manifest.is_inside(self.folder, path)]
+        named = self._index_manifest(directory / manifest.NAME, files)
+        for path in files:
+            if path.name == manifest.NAME or path.resolve() in named:
+                continue
+            try:
+                self._index_file(path)
+            except OSError as error:
+                self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
+
+    def _index_manifest(self, path: Path, files: list[Path]) -> set[Path]:
+        named: set[Path] = set()
+        for entry in manifest.entries(path) if path in files else ():
+            if isinstance(entry, Problem):
+                self._problem(path, entry.line, entry.message)
+                continue
+            self._add(entry.url, partial(entry.read, self.limits))
+            if entry.file and not entry.fault:
+                named.add(entry.file.resolve())
+        return named
+
+    def _index_file(self, path: Path) -> None:
+        name = path.name.lower()
+        if name.endswith(read.WARC_ENDINGS):
+            self._index_warc(path)
+        elif name.endswith(read.JSONL_ENDINGS):
+            self._index_jsonl(path)
+        elif name.endswith(_SAVED_PAGES):
+            self._index_page(path)
+        elif name.endswith(".pdf"):
+            self._problem(path, 0, _NEEDS_MANIFEST)
+
+    def _index_warc(self, path: Path) -> None:
+        for record in warc.records(path, self.limits):
+            if isinstance(record, Unchecked):
+                if record.url.startswith("file:"):
+                    self._problem(path, 0, record.detail)
+                else:
+                    self._add(record.url, partial(_itself, record))
+            elif record.location and record.status and 300 <= record.status < 400:
+                target = _joined(record.url, record.location)
+                self._redirects.setdefault(loose_key(record.url), target)
+            else:
+                self._add(record.url, partial(_read_archived, path, record.offset, self.limits))
+
+    def _index_jsonl(self, path: Path) -> None:
+        for line in jsonl.lines(path, self.limits):
+            url = jsonl.url_of(line)
+            if url:
+                place = (path, line.offset, line.number, self.limits)
+                self._add(url, partial(jsonl.document_at, *place))
+            else:
+                self._problem(path, line.number, line.broken or "no JSON object with a url")
+
+    def _index_page(self, path: Path) -> None:
+        with path.open("rb") as file:
+            head = file.read(read.HEAD_BYTES)
+        addresses = read.addresses_of(head, path.resolve().as_uri())
+        for url in addresses:
+            self._add(url, partial(manifest.Entry(url, path).read, self.limits))
+        if not addresses:
+            self._problem(path, 0, _NEEDS_MANIFEST)
+
+    def _add(self, url: str, loader: Loader) -> None:
+        self._loaders[exact_key(url)].append(loader)
+        self._loose[loose_key(url)].append(loader)
+
+    def _problem(self, path: Path, line: int, message: str) -> None:
+        self._problems.append(Problem(str(path.relative_to(self.folder)), line, message))
+
+
+def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
+    """The stored pages in `folder`, its addresses read, its texts not yet.
+
+    Raises:
+        InputError: `folder` is no folder that can be listed.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; one with stored pages was expected.")
+    try:
+        return Sources(folder, limits)
+    except PermissionError as error:
+        raise InputError(f"{folder} may not be listed: {error.strerror}.") from error
+
+
+def _directories(folder: Path) -> Iterator[Path]:
+    """The folder and those directly in it, but for hidden ones and links."""
+    yield folder
+    inner = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+    yield from sorted(path for path in inner if not _hidden(path))
+
+
+def _hidden(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
+def _itself(outcome: Unchecked) -> Unchecked:
+    return outcome
+
+
+def _read_archived(path: Path, offset: int, limits: Limits) -> Document | Unchecked:
+    return read.read_record(warc.record_at(path, offset, limits), limits)
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:
+        return location

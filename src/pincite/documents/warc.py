@@ -1,0 +1,132 @@
+"""Web archives: the pages in a WARC file, one after the other, without unpacking it anywhere.
+
+Decision hidden here: which records are pages (responses and resources with a web address; revisits
+hold no body), and when a broken or hostile archive is given up. Bodies are not interpreted. The one
+file that knows warcio.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.types import Reason, Unchecked
+
+_PAGES = ("response", "resource")
+# A body over `max_bytes` that unpacks to more than this many times its packed size is an attack on
+# the disk or the clock: pages pack 4 to 20 times, gzip reaches 1,030 times on zeros.
+MAX_RATIO = 200
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One page of an archive: its body as the server meant it, transfer encodings undone."""
+
+    url: str
+    data: bytes
+    offset: int  # of the record in the file, for `record_at`
+    content_type: str | None = None
+    status: int | None = None
+    fetched: str | None = None  # WARC-Date
+    location: str | None = None  # where a redirect leads
+
+
+class _Bomb(Exception):
+    """A record unpacks without end; nothing after it is worth the wait."""
+
+
+def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
+    """The pages of an archive in order; a last `Unchecked` if it breaks off or is broken."""
+    with path.open("rb") as file:
+        yield from _records(file, path, limits)
+
+
+def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Record | Unchecked:
+    """The one record that begins at `offset` bytes."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        missing = Unchecked(path.name, Reason.UNDECODABLE, f"no record at byte {offset}")
+        return next(_records(file, path, limits), missing)
+
+
+def _records(file: BinaryIO, path: Path, limits: Limits) -> Iterator[Record | Unchecked]:
+    number, offset = 0, file.tell()
+    try:
+        archive = _archive(file)
+        for record in archive:
+            # Not `get_record_offset`: it reads the record to its end.
+            number, offset = number + 1, archive.offset
+            page = _page(record, offset, limits) if _is_page(record) else None
+            _drain(record, file, offset, limits)
+            if page:
+                yield page
+    except ImportError:
+        raise
+    except _Bomb:
+        detail = (
+            f"{path.name}: record {number} at byte {offset} unpacks without end; the rest is left"
+        )
+        yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
+    except Exception as error:  # warcio lets zlib, struct, value and its own errors through
+        detail = f"{path.name}: broken after record {number} at byte {offset}: {_first_line(error)}"
+        yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+
+
+def _archive(file: BinaryIO) -> Any:
+    logging.getLogger("warcio").addHandler(logging.NullHandler())
+    from warcio.archiveiterator import ArchiveIterator
+
+    archive = ArchiveIterator(file)
+    archive.INC_RECORD = ""  # it writes this to standard error where a record ends oddly
+    return archive
+
+
+def _is_page(record: Any) -> bool:
+    url = record.rec_headers.get_header("WARC-Target-URI") or ""
+    return record.rec_type in _PAGES and url.strip("<>").lower().startswith(("http:", "https:"))
+
+
+def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
+    url = record.rec_headers.get_header("WARC-Target-URI").strip("<>")
+    data = _body(record, limits.max_bytes + 1)
+    if len(data) > limits.max_bytes:
+        return too_large(url, len(data), limits.max_bytes, "the archived page")
+    headers = record.http_headers
+    code = headers.get_statuscode() if headers else ""
+    return Record(
+        url=url,
+        data=data,
+        offset=offset,
+        content_type=(headers or record.rec_headers).get_header("Content-Type"),
+        status=int(code) if code and code.isascii() and code.isdigit() else None,
+        fetched=record.rec_headers.get_header("WARC-Date"),
+        location=headers.get_header("Location") if headers else None,
+    )
+
+
+def _body(record: Any, n_bytes: int) -> bytes:
+    """At most `n_bytes` of the body, content encoding undone."""
+    stream, parts, length = record.content_stream(), [], 0
+    while length < n_bytes and (part := stream.read(min(_CHUNK, n_bytes - length))):
+        parts.append(part)
+        length += len(part)
+    return b"".join(parts)
+
+
+def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
+    """Read to the record's end, which is how the next is found; raises `_Bomb` in a bomb."""
+    length = 0
+    while part := record.raw_stream.read(_CHUNK):
+        length += len(part)
+        packed = max(1, file.tell() - offset)
+        if length > limits.max_bytes and length > MAX_RATIO * packed:
+            raise _Bomb
+    if getattr(record.raw_stream, "limit", 0) > 0:
+        raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

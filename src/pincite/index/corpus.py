@@ -1,0 +1,326 @@
+"""A folder with documents that can be searched by words and by meaning: the embedded corpus.
+
+One process writes, any number read meanwhile and see each batch at their next call. What a kill
+left behind is brought up to date by whoever opens the corpus next. This module opens, locks and
+answers; `store`, `lexical` and `dense` keep, and `ranking` decides what is best.
+"""
+
+import re
+import shutil
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypeAlias
+
+from pincite.core.hosts import is_below
+from pincite.errors import ConfigError, CorpusError
+from pincite.index.durable import n_bytes
+from pincite.index.generation import (
+    POINTER,
+    Generation,
+    check_fit,
+    current_name,
+    following,
+    new_generation,
+    point_to,
+)
+from pincite.index.intake import encoding_with
+from pincite.index.lexical import LEXICAL_RULE
+from pincite.index.lock import WriterLock
+from pincite.index.ranking import Scored, best
+from pincite.index.store import Place
+from pincite.protocols import Encoder
+from pincite.types import Document, Hit, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatus:
+    """How a corpus stands; sizes in bytes."""
+
+    n_documents: int
+    n_passages: int
+    n_bytes: Mapping[str, int]  # by part: store (with the vectors), lexical, dense, unfinished
+    encoder: str
+    created: str
+    sequence: int  # of the last committed batch
+    lexical_sequence: int  # of the last batch that the word index holds; -1 without an index
+    unfinished_rebuild: bool
+
+    @property
+    def n_batches_behind(self) -> int:
+        """How many batches the word index has still to replay."""
+        return self.sequence - self.lexical_sequence
+
+
+_Ranked: TypeAlias = list[list[tuple[Passage, float]]]
+
+
+class EmbeddedCorpus:
+    """A corpus in one folder; a `protocols.Corpus` and a context manager.
+
+    Make one with `create` or `open`. Safe to use from several threads, which wait for each other.
+    """
+
+    def __init__(self, folder: Path, encoder: Encoder | None, lock: WriterLock) -> None:
+        self._folder = folder
+        self._encoder = encoder
+        self._lock = lock
+        self._mutex = threading.RLock()
+        self._generation, self._name = _open(folder, encoder, write=lock.held)
+        with self._lock.attempt() as held:
+            self._catch_up(held)
+
+    @classmethod
+    def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
+        """A new, empty corpus, open for writing; without an encoder it is searched by words only.
+
+        Raises:
+            CorpusError: The folder is a corpus already, or holds something else.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = WriterLock(folder)
+        lock.acquire()
+        try:
+            _require_room(folder)
+            new_generation(folder / "g1", encoder)
+            point_to(folder, "g1")
+            return cls(folder, encoder, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(
+        cls, folder: Path, encoder: Encoder | None, *, write: bool = False
+    ) -> "EmbeddedCorpus":
+        """An existing corpus. Without an encoder only words can be searched, and nothing added.
+
+        Raises:
+            CorpusError: It is no corpus, is damaged, or another process is writing it.
+            StaleCorpus: It was built with another encoder or passage rule.
+        """
+        current_name(folder)
+        lock = WriterLock(folder)
+        if write:
+            lock.acquire()
+        try:
+            return cls(folder, encoder, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        """Close all files and let the next writer in."""
+        with self._mutex:
+            self._generation.close()
+            self._lock.release()
+
+    def __enter__(self) -> "EmbeddedCorpus":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"EmbeddedCorpus({str(self._folder)!r})"
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents as one batch; returns how many were new or changed.
+
+        A document with the address of a stored one replaces it; an equal one is skipped. All are
+        kept or none: give a large collection in batches, and a kill costs no more than one.
+
+        Raises:
+            CorpusError: It was opened for reading or without its encoder, or the disk is full.
+        """
+        with self._mutex:
+            self._require_write()
+            if self._encoder is None and self._generation.has_vectors:
+                raise CorpusError(
+                    f"{self._folder} was built with the encoder {self._generation.fingerprint}, "
+                    "which is needed to add to it. Open it with that encoder."
+                )
+            encode = encoding_with(self._encoder) if self._encoder else None
+            return self._generation.add(documents, encode)
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """Remove the documents at `urls` as one batch; returns how many there were."""
+        with self._mutex:
+            self._require_write()
+            return self._generation.delete(urls)
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """The documents at `urls`, in order; None where there is none."""
+        with self._current() as generation:
+            return [generation.store.document(url) for url in urls]
+
+    def lexical(self, exclude: Collection[str] = ()) -> "CorpusRetriever":
+        """Search by words (BM25). Sites in `exclude` never use up the k: see `core.hosts`."""
+        return CorpusRetriever(self, "lexical", _sites(exclude))
+
+    def dense(self, exclude: Collection[str] = ()) -> "CorpusRetriever":
+        """Search by meaning. Sites in `exclude` never use up the k: see `core.hosts`.
+
+        Raises:
+            CorpusError: The corpus has no vectors, or was opened without an encoder.
+        """
+        if not self._generation.has_vectors:
+            raise CorpusError(
+                f"{self._folder} was made without an encoder and has no vectors to search. "
+                f"Make them: pincite corpus rebuild {self._folder}"
+            )
+        if self._encoder is None:
+            raise CorpusError(
+                f"{self._folder} was opened without an encoder, which is needed to search it by "
+                f"meaning. Open it with {self._generation.fingerprint}."
+            )
+        return CorpusRetriever(self, "dense", _sites(exclude))
+
+    def manifest(self) -> Mapping[str, str]:
+        """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
+        with self._current() as generation:
+            return {**generation.store.manifest(), "lexical_rule": LEXICAL_RULE}
+
+    def status(self) -> CorpusStatus:
+        """Counts, sizes, and whether anything is still to be done."""
+        with self._current() as generation:
+            manifest = generation.store.manifest()
+            unfinished = self._folder / following(self._name)
+            return CorpusStatus(
+                n_documents=generation.store.n_documents(),
+                n_passages=generation.store.n_passages(),
+                n_bytes=_sizes(generation.folder) | {"unfinished": n_bytes(unfinished)},
+                encoder=manifest["encoder"],
+                created=manifest["created"],
+                sequence=int(manifest["sequence"]),
+                lexical_sequence=generation.lexical.sequence,
+                unfinished_rebuild=unfinished.exists(),
+            )
+
+    def _search(self, by: str, queries: Sequence[str], k: int, sites: Collection[str]) -> _Ranked:
+        encoder = self._encoder if by == "dense" else None
+        vectors = encoder.encode(queries, "query") if encoder and queries else None
+        with self._current() as generation:
+            store = generation.store
+            if vectors is not None:
+                generation.dense.open()
+
+            def search(positions: Sequence[int], depth: int) -> list[Scored]:
+                if vectors is not None:
+                    return generation.dense.search(vectors[list(positions)], depth)
+                return generation.lexical.search([queries[i] for i in positions], depth)
+
+            def places_of(keys: Iterable[int]) -> dict[int, Place]:
+                places = store.places(keys)
+                return {k: p for k, p in places.items() if not is_below(p.url, sites)}
+
+            ranked = best(search, places_of, len(queries), k)
+            places = {place.key: place for pairs in ranked for place, _ in pairs}
+            texts = dict(zip(places, store.passages(list(places.values())), strict=True))
+            return [[(texts[place.key], score) for place, score in pairs] for pairs in ranked]
+
+    @contextmanager
+    def _current(self) -> Iterator[Generation]:
+        """The current generation in one committed state, with the word index following it."""
+        with self._mutex:
+            if self._name != current_name(self._folder):  # built anew by another process
+                self._generation.close()
+                self._generation, self._name = _open(self._folder, self._encoder, write=False)
+            # Before the snapshot: an index ahead of it is harmless, one ahead of the store is not.
+            self._generation.lexical.open()
+            with self._generation.store.snapshot():
+                yield self._generation
+
+    def _catch_up(self, held: bool) -> None:
+        if held:
+            _drop_older(self._folder, self._name)
+            self._generation.catch_up()
+        else:
+            self._generation.lexical.open()
+
+    def _require_write(self) -> None:
+        if not self._lock.held:
+            raise CorpusError(
+                f"{self._folder} was opened for reading. Open it with write=True to change it."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRetriever:
+    """One way to search a corpus; a `protocols.Retriever` that sees what is committed."""
+
+    corpus: EmbeddedCorpus
+    by: Literal["lexical", "dense"]
+    exclude: frozenset[str] = frozenset()
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query at most `k` hits; fewer only if no more passages match."""
+        ranked = self.corpus._search(self.by, queries, k, self.exclude)
+        return [
+            [Hit(passage, score, rank) for rank, (passage, score) in enumerate(pairs, start=1)]
+            for pairs in ranked
+        ]
+
+
+def is_corpus(folder: Path) -> bool:
+    """Whether the folder holds a corpus that `EmbeddedCorpus.open` would look into."""
+    return (folder / POINTER).exists()
+
+
+def _open(folder: Path, encoder: Encoder | None, *, write: bool) -> tuple[Generation, str]:
+    """The current generation with its name; again if it was replaced while we looked."""
+    while True:
+        name = current_name(folder)
+        try:
+            generation = Generation(folder / name, write=write)
+        except CorpusError:
+            if current_name(folder) == name:
+                raise
+            continue
+        try:
+            check_fit(folder, generation.store.manifest(), encoder)
+        except CorpusError:
+            generation.close()
+            raise
+        return generation, name
+
+
+def _require_room(folder: Path) -> None:
+    if is_corpus(folder):
+        raise CorpusError(f"{folder} is a corpus already. Open it, or choose another folder.")
+    if others := sorted(f.name for f in folder.iterdir() if f.name not in ("lock", "g1")):
+        raise CorpusError(
+            f"{folder} holds something else ({others[0]}). A corpus has its folder to itself: "
+            "choose a new or an empty one."
+        )
+
+
+def _drop_older(folder: Path, current: str) -> None:
+    """Remove the generations before the current one; a later one is an unfinished rebuild."""
+    for other in folder.glob("g[0-9]*"):
+        if other.name.removeprefix("g").isdigit() and int(other.name[1:]) < int(current[1:]):
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _sites(exclude: Collection[str]) -> frozenset[str]:
+    if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
+        raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
+    return frozenset(host.lower().strip(".") for host in exclude)
+
+
+def _sizes(generation: Path) -> dict[str, int]:
+    """Bytes by part: a file's or folder's name up to the first sign that is not a letter."""
+    sizes = {"store": 0, "lexical": 0, "dense": 0}
+    for path in generation.iterdir():
+        part = re.split(r"[^a-z]", path.name)[0]
+        if part in sizes:
+            sizes[part] += n_bytes(path)
+    return sizes

@@ -1,0 +1,61 @@
+"""Files that are whole or not there: written beside, flushed to the disk, then renamed.
+
+FAISS files saved in place were unreadable after a kill, so nothing here is ever written in place.
+A *stamp* is a small JSON file that names what stands next to it and is written last: what no stamp
+names does not count, so a kill before the stamp leaves what was there before.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def write_stamp(path: Path, content: Mapping[str, object]) -> None:
+    """Put the JSON object `content` in the place of `path`, at once and lastingly."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync(path.parent)
+
+
+def read_stamp(path: Path) -> dict[str, Any] | None:
+    """The JSON object in `path`; None if there is none or it cannot be read as one."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file in hex; empty if the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def n_bytes(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder; 0 for what is not there (any more)."""
+    total = 0
+    for file in [path] if path.is_file() else path.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # a writer may tidy up while we count
+            total += file.stat().st_size if file.is_file() else 0
+    return total

@@ -1,0 +1,284 @@
+"""Words: an inverted index of the passages (tantivy), with Lucene's BM25.
+
+Queries are built by hand, one clause for each different word, boosted by how often it stands in the
+query: tantivy's own query parser drops repeated words (engines.md, B2). Nothing is stored but the
+passages' keys. The index follows the store's log of changes: the stamp names the last sequence
+number it holds, and replaying is harmless, since a range of keys is deleted before it is added.
+
+Known and accepted, as in Lucene: deleted passages count in the word statistics until their segment
+is merged, so scores move a little when an index is built anew.
+"""
+
+import contextlib
+import functools
+import os
+import shutil
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pincite.errors import CorpusError
+from pincite.index.durable import checksum, read_stamp, sync, write_stamp
+from pincite.index.store import Place, Store
+
+if TYPE_CHECKING:
+    import tantivy
+
+# How text becomes words. It stands in the stamp: an index made by another rule is made anew.
+LEXICAL_RULE = "simple-lower-fold-english-v1"
+TITLE_BOOST = 0.0  # weight of a title's words beside the text's; 0 leaves titles out of a search
+MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
+WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments come in one order
+# Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
+# around 20) equal passages would differ, and not tie.
+SCORE_DECIMALS = 4
+STAMP = "lexical.json"
+_ANALYZER = "pincite"
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    folder: str
+    store: str  # the store's own name: a stamp from another corpus does not count
+    sequence: int
+    rule: str
+    files: dict[str, str]  # checksum by name; segments are never changed once written
+
+
+class LexicalIndex:
+    """The words of one store. `search` needs `open` first; `catch_up` needs the writer's lock."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self._folder = folder
+        self._store = store
+        self._identity = store.manifest()["identity"]
+        self._stamp: _Stamp | None = None
+        self._index: tantivy.Index | None = None
+
+    def open(self) -> None:
+        """Read what a writer committed; without a sound index there is nothing to search."""
+        stamp = self._read_stamp()
+        if stamp == self._stamp:
+            return
+        same = stamp and self._stamp and stamp.folder == self._stamp.folder
+        if self._index is not None and same and os.access(self._folder, os.W_OK):
+            with _reported(self._folder):
+                self._index.reload()
+        else:
+            self._index = self._open_sound(stamp) if stamp else None
+            if self._index is None and self._read_stamp() != stamp:
+                self._stamp = None  # a writer replaced it while we looked
+                self.open()
+                return
+        self._stamp = stamp if self._index is not None else None
+
+    @property
+    def sequence(self) -> int:
+        """The store's sequence number up to which passages can be found; -1 without an index."""
+        return self._stamp.sequence if self._stamp else -1
+
+    def catch_up(self) -> None:
+        """Replay what the store did since; from the beginning if there is no sound index."""
+        self.open()
+        if self.sequence == self._store.sequence:
+            return
+        try:
+            self._follow()
+        except CorpusError:
+            if self._stamp is None:
+                raise
+            self._stamp, self._index = None, None  # what a kill left can be in the way of a replay
+            self._follow()
+        self.open()
+
+    def _follow(self) -> None:
+        folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
+        files = self._stamp.files if self._stamp else {}
+        with _reported(self._folder):
+            sequence = self._replay(self._index or _new_index(self._folder / folder))
+            sums = _checksums(self._folder / folder, files)
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums)
+            write_stamp(self._folder / STAMP, asdict(stamp))
+        for other in self._folder.glob("lexical-*"):
+            if other.name != folder:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def search(self, queries: Sequence[str], depth: int) -> list[list[tuple[int, float]]]:
+        """For each query (passage key, score), best first; fewer than `depth` only if none is left.
+
+        Keys of deleted passages may be among them.
+
+        Raises:
+            CorpusError: There is no index, and none could be made (see `open`).
+        """
+        if self._index is None:
+            raise CorpusError(
+                f"{self._folder} has no sound word index, and another process holds the corpus or "
+                "it cannot be written. Open it again when it is free."
+            )
+        with _reported(self._folder):
+            searcher = self._index.searcher()
+            return [self._search(searcher, query, depth) for query in queries]
+
+    def _search(
+        self, searcher: "tantivy.Searcher", query: str, depth: int
+    ) -> list[tuple[int, float]]:
+        counts = Counter(_analyzer().analyze(_clean(query)))
+        limit = min(depth, searcher.num_docs)
+        if not counts or limit < 1 or self._index is None:
+            return []
+        found = searcher.search(_query(self._index.schema, counts), limit, count=False).hits
+        keys = searcher.fast_field_values("key", [address for _, address in found])
+        return [
+            (int(key or 0), round(float(score), SCORE_DECIMALS))
+            for key, (score, _) in zip(keys, found, strict=True)
+        ]
+
+    def _replay(self, index: "tantivy.Index") -> int:
+        """Bring the index to the store's state; returns the sequence number of that state."""
+        import tantivy
+
+        with self._store.snapshot():
+            sequence, changes = self._store.sequence, self._store.changes(self.sequence)
+            writer = index.writer(WRITER_BYTES, 1)
+            # A kill between writing a list of deletions and committing it leaves the file, and the
+            # next list would have the same name: "FileAlreadyExists".
+            writer.garbage_collect_files()
+            for first, last in (*changes.deleted, *changes.added) if self._stamp else ():
+                span = tantivy.Query.range_query(
+                    index.schema, "key", tantivy.FieldType.Integer, first, last
+                )
+                writer.delete_documents_by_query(span)
+            for place, text in self._added(changes.added):
+                document = tantivy.Document()
+                document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
+                document.add_text("text", _clean(text))
+                document.add_text("title", _clean(place.title))
+                writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        return sequence
+
+    def _added(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[Place, str]]:
+        for first, last in ranges:
+            for places in self._store.places_between(first, last):
+                for place, passage in zip(places, self._store.passages(places), strict=True):
+                    yield place, passage.text
+
+    def _read_stamp(self) -> _Stamp | None:
+        """The stamp, if it belongs to this store and rule and does not run ahead of the store."""
+        content = read_stamp(self._folder / STAMP)
+        try:
+            stamp = _Stamp(**content) if content else None
+        except TypeError:
+            return None
+        if stamp is None or (stamp.store, stamp.rule) != (self._identity, LEXICAL_RULE):
+            return None
+        return stamp if 0 <= stamp.sequence <= self._store.sequence else None
+
+    def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
+        """The index, unless a file is damaged.
+
+        A listed file may be gone (a merge that a kill left without its stamp); if it is needed,
+        tantivy itself misses it.
+        """
+        folder = self._folder / stamp.folder
+        for name, known in stamp.files.items():
+            if (folder / name).exists() and checksum(folder / name) not in ("", known):
+                return None
+        try:
+            return _opened(folder)
+        except (ValueError, OSError):
+            return None
+
+
+def _new_index(folder: Path) -> "tantivy.Index":
+    import tantivy
+
+    folder.mkdir(parents=True)
+    schema = (
+        tantivy.SchemaBuilder()
+        .add_integer_field("key", indexed=True, fast=True)
+        .add_text_field("text", tokenizer_name=_ANALYZER, index_option="freq")
+        .add_text_field("title", tokenizer_name=_ANALYZER, index_option="freq")
+        .build()
+    )
+    index = _prepared(tantivy.Index(schema, str(folder)))
+    sync(folder.parent)
+    return index
+
+
+def _opened(folder: Path) -> "tantivy.Index":
+    import tantivy
+
+    if os.access(folder, os.W_OK):
+        return _prepared(tantivy.Index.open(str(folder)))
+    # tantivy makes a lock file even to read. Once open, its files are mapped, and links are enough.
+    with tempfile.TemporaryDirectory(prefix="pincite-") as links:
+        for path in folder.iterdir():
+            if path.suffix != ".lock":
+                (Path(links) / path.name).symlink_to(path.resolve())
+        return _prepared(tantivy.Index.open(links))
+
+
+def _prepared(index: "tantivy.Index") -> "tantivy.Index":
+    """With our analyzer, and re-read only when we say so: no thread watches the folder."""
+    index.register_tokenizer(_ANALYZER, _analyzer())
+    index.config_reader("manual")
+    index.reload()
+    return index
+
+
+@functools.cache
+def _analyzer() -> "tantivy.TextAnalyzer":
+    """Runs of letters and digits, lower case, without accents, English endings cut; all words."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(MAX_WORD_BYTES))
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def _query(schema: "tantivy.Schema", counts: Counter[str]) -> "tantivy.Query":
+    from tantivy import Occur, Query
+
+    boosts = {"text": 1.0, "title": TITLE_BOOST}
+    return Query.boolean_query(
+        [
+            (Occur.Should, Query.boost_query(Query.term_query(schema, field, word), boost * count))
+            for field, boost in boosts.items()
+            if boost > 0
+            for word, count in sorted(counts.items())
+        ]
+    )
+
+
+def _clean(text: str) -> str:
+    """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _checksums(folder: Path, known: dict[str, str]) -> dict[str, str]:
+    """The checksums of all segment files; what is `known` is not read again."""
+    names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
+    return {name: known.get(name) or checksum(folder / name) for name in sorted(names)}
+
+
+@contextlib.contextmanager
+def _reported(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError) as error:  # tantivy raises ValueError for whatever went wrong
+        raise CorpusError(
+            f"The word index in {folder} failed: {error}. The documents are safe. Is the disk "
+            "full? Open the corpus again, and the index is brought up to date."
+        ) from error

@@ -1,0 +1,106 @@
+"""One writer at a time: an advisory lock on a file, which the system drops when its holder dies.
+
+The file carries the holder's process id, so that who is refused learns whom to wait for. Readers
+take no lock: SQLite gives them a snapshot, and derived files are replaced, never changed.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from pincite.errors import CorpusError
+
+# A reader that brings a lagging index up to date holds the lock for a moment; who opens a corpus
+# for writing waits as long before it is refused.
+PATIENCE_SECONDS = 2.0
+
+
+class WriterLock:
+    """The right to write one corpus; a context manager that raises `CorpusError` if it is taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "lock"
+        self._handle: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._handle is not None
+
+    def acquire(self) -> None:
+        """Take the lock, waiting a little.
+
+        Raises:
+            CorpusError: Another process (or another object in this one) goes on holding it.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        try:
+            while not self._try():
+                if time.monotonic() > deadline:
+                    raise CorpusError(
+                        f"{self._path.parent} is being written by process {self._holder()}, and a "
+                        "corpus has one writer at a time. Wait until it is done, or stop it."
+                    )
+                time.sleep(0.02)
+        except OSError as error:
+            raise CorpusError(
+                f"{self._path.parent} cannot be written: {error.strerror}. Open it for reading, "
+                "or copy it to where it can be written."
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back; nothing happens if it is not held."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """Hold the lock if it is free and the folder can be written; says whether it is held."""
+        if self.held:
+            yield True
+            return
+        try:
+            yield self._try_quietly()
+        finally:
+            self.release()
+
+    def _try_quietly(self) -> bool:
+        try:
+            return self._try()
+        except OSError:  # a corpus that may only be read: nobody's lock, but not ours either
+            return False
+
+    def _try(self) -> bool:
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        self._handle = handle
+        return True
+
+    def _holder(self) -> str:
+        try:
+            return self._path.read_text(encoding="ascii").strip() or "(unknown)"
+        except OSError:
+            return "(unknown)"
+
+    def __enter__(self) -> "WriterLock":
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()

@@ -1,0 +1,87 @@
+"""Fixtures for all tests: no network, a cache of their own, tiny real models."""
+
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+WIDTH, LAYERS, HEADS, POSITIONS = 32, 2, 4, 128
+WORDS = (
+    "[PAD] [UNK] [CLS] [SEP] the bridge opened in 1911 1913 river town old a was it . , by".split()
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that reaches for the network fails, whatever machine it runs on."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise AssertionError(f"a test tried to connect to {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+def tiny_weights(seed: int = 0, head: bool = False) -> dict[str, np.ndarray]:
+    """A BERT body with random weights under Hugging Face's names."""
+    rng = np.random.default_rng(seed)
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.normal(0, 0.3, shape).astype(np.float32)
+
+    weights = {
+        "embeddings.word_embeddings.weight": normal(len(WORDS), WIDTH),
+        "embeddings.position_embeddings.weight": normal(POSITIONS, WIDTH),
+        "embeddings.token_type_embeddings.weight": normal(2, WIDTH),
+    }
+    linear = {"attention.self.query": (WIDTH, WIDTH), "attention.self.key": (WIDTH, WIDTH)}
+    linear |= {"attention.self.value": (WIDTH, WIDTH), "attention.output.dense": (WIDTH, WIDTH)}
+    linear |= {"intermediate.dense": (64, WIDTH), "output.dense": (WIDTH, 64)}
+    names = ["embeddings.LayerNorm"]
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}."
+        names += [prefix + "attention.output.LayerNorm", prefix + "output.LayerNorm"]
+        for name, shape in linear.items():
+            weights[f"{prefix}{name}.weight"] = normal(*shape)
+            weights[f"{prefix}{name}.bias"] = normal(shape[0])
+    for name in names:
+        weights[f"{name}.weight"] = np.ones(WIDTH, dtype=np.float32)
+        weights[f"{name}.bias"] = np.zeros(WIDTH, dtype=np.float32)
+    if head:
+        weights |= {"pooler.dense.weight": normal(WIDTH, WIDTH), "pooler.dense.bias": normal(WIDTH)}
+        weights |= {"classifier.weight": normal(1, WIDTH), "classifier.bias": normal(1)}
+    return weights
+
+
+def write_model(folder: Path, *, head: bool) -> Path:
+    """A model folder as `pincite.models` loads it: float network and word-level tokenizer."""
+    import onnx
+    from bert_onnx import build
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    folder.mkdir(parents=True)
+    onnx.save(build(tiny_weights(head=head), HEADS, head), folder / "model.onnx")
+    vocabulary = {word: number for number, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "pincite.json").write_text('{"max_tokens": 64}')
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-encoder", head=False)
+
+
+@pytest.fixture(scope="session")
+def tiny_verifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-verifier", head=True)

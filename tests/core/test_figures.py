@@ -1,0 +1,50 @@
+import pytest
+
+from pincite.core.figures import figures, missing, rivals
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,234 people", [1234]),
+        ("1234 people", [1234]),
+        ("2.5 million crowns", [2_500_000]),
+        ("2,500,000 crowns", [2_500_000]),
+        ("£1.2m", [1_200_000]),
+        ("twenty-five boats", [25]),
+        ("three hundred boats", [300]),
+        ("the third bridge", [3]),
+        ("the 3rd bridge", [3]),
+        ("from 1911–13", [1911, 1913]),
+        ("the 1980s", [1980]),
+        ("one of the first of all", []),
+        ("she may leave", []),
+        ("version v2.3.4", []),
+        ("", []),
+    ],
+)
+def test_values(text, values):
+    assert [f.value for f in figures(text)] == values
+
+
+@pytest.mark.parametrize(
+    "date", ["14 May 1911", "May 14, 1911", "14th of May 1911", "14 May, 1911"]
+)
+def test_dates_hold_the_same_figures_however_they_are_written(date):
+    assert {f.key for f in figures(date)} == {("number", 14), ("month", 5), ("number", 1911)}
+
+
+def test_percent_is_another_kind_than_a_number():
+    assert [f.value for f in missing("12 % of 40", "12 of 40")] == [12]
+    assert missing("12 percent of 40", "12% (of forty)") == []
+
+
+def test_what_the_source_says_instead():
+    claim, source = "It opened in 1913.", "It opened in 1911 with 3 spans."
+    (wrong,) = missing(claim, source)
+    assert [r.value for r in rivals(wrong, claim, source)] == [1911]
+
+
+def test_spans_point_at_the_figure():
+    text = "In 1911, 2.5 million came on 3 May."
+    assert [f.span.of(text) for f in figures(text)] == ["1911", "2.5 million", "3", "May"]

@@ -1,0 +1,65 @@
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.core.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
+from pincite.types import Document
+
+words = st.lists(st.sampled_from(["bridge", "river", "opened.", "in", "1911.", "\n", "é"]))
+
+
+def document(text: str) -> Document:
+    return Document(url="https://varde.example/", title="Varde", text=text)
+
+
+def sentence(n_words: int, name: str = "word") -> str:
+    return " ".join([name.capitalize()] + [name] * (n_words - 1)) + "."
+
+
+def test_no_words_no_passages():
+    assert passages(document("")) == passages(document(" \n\t")) == []
+
+
+def test_whole_sentences_up_to_a_hundred_words():
+    text = " ".join(sentence(40, f"w{n}") for n in range(5))
+    found = passages(document(text))
+    assert [len(p.text.split()) for p in found] == [80, 80, 40]
+    assert all(p.text.endswith(".") for p in found)
+
+
+def test_a_sentence_too_long_is_cut_between_words():
+    found = passages(document(sentence(250)))
+    assert [len(p.text.split()) for p in found] == [100, 100, 50]
+
+
+def test_a_cited_source_is_cut_twice_overlapping():
+    text = " ".join(sentence(20, f"w{n}") for n in range(30))
+    found = cited_passages(document(text))
+    narrow = [p for p in found if len(p.text.split()) <= PASSAGE_WORDS]
+    wide = [p for p in found if len(p.text.split()) > PASSAGE_WORDS]
+    assert max(len(p.text.split()) for p in wide) <= WIDE_WORDS
+    for windows in (narrow, wide):
+        assert all(a.span.end > b.span.start for a, b in pairwise(windows))
+
+
+def test_a_short_source_is_one_passage():
+    assert len(cited_passages(document(sentence(30)))) == 1
+
+
+@given(words, st.sampled_from([passages, cited_passages]))
+def test_passages_are_exact_spans_and_cover_every_word(tokens, cut):
+    doc = document(" ".join(tokens * 9))
+    found = cut(doc)
+    assert all(p.span.of(doc.text) == p.text for p in found)
+    assert all(0 < len(p.text.split()) <= WIDE_WORDS for p in found)
+    covered = {i for p in found for i in range(*p.span)}
+    assert all(i in covered for i, char in enumerate(doc.text) if not char.isspace())
+
+
+@given(words)
+def test_ids_are_distinct_and_the_same_next_time(tokens):
+    doc = document(" ".join(tokens * 9))
+    ids = [p.passage_id for p in cited_passages(doc)]
+    assert len(ids) == len(set(ids))
+    assert ids == [p.passage_id for p in cited_passages(doc)]

@@ -1,0 +1,101 @@
+"""A PDF writer of a few lines, and a writer of web archives, as fixtures."""
+
+import gzip
+from collections.abc import Callable, Sequence
+
+import pytest
+
+Line = tuple[float, float, str]  # left, baseline, text
+
+
+def paragraph_lines(paragraphs: Sequence[Sequence[str]], top: float = 760) -> list[Line]:
+    """Paragraphs of lines, 12 points apart, with 24 points between paragraphs."""
+    lines, height = [], top
+    for paragraph in paragraphs:
+        for text in paragraph:
+            lines.append((72.0, height, text))
+            height -= 12
+        height -= 12
+    return lines
+
+
+def pdf(pages: Sequence[Sequence[Line]], info: str = "", encrypt: str = "") -> bytes:
+    """A PDF with one page per list of lines; `encrypt` is the content of an /Encrypt dictionary."""
+    kids = " ".join(f"{5 + 2 * i} 0 R" for i in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        f"<< {info} >>",
+    ]
+    for i, lines in enumerate(pages):
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources "
+            f"<< /Font << /F1 3 0 R >> >> /Contents {6 + 2 * i} 0 R >>"
+        )
+        stream = "\n".join(_show(*line) for line in lines)
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    return _assembled(objects, encrypt)
+
+
+def locked_pdf() -> bytes:
+    """A PDF whose password is not empty: the hashes in it fit none."""
+    secret = "<" + "5a" * 32 + ">"
+    return pdf(
+        [[(72, 700, "secret")]],
+        encrypt=f"/Filter /Standard /V 1 /R 2 /O {secret} /U {secret} /P -4",
+    )
+
+
+def _show(left: float, baseline: float, text: str) -> str:
+    escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+    return f"BT /F1 10 Tf {left} {baseline} Td ({escaped}) Tj ET"
+
+
+def _assembled(objects: list[str], encrypt: str) -> bytes:
+    out, offsets = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{content}\nendobj\n"
+    start = len(out)
+    out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n"
+    out += "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
+    locked = f"/Encrypt << {encrypt} >> /ID [<{'00' * 16}> <{'00' * 16}>]" if encrypt else ""
+    out += f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R /Info 4 0 R {locked} >>\n"
+    return f"{out}startxref\n{start}\n%%EOF\n".encode("latin-1")
+
+
+def warc_record(
+    url: str, body: bytes, http: str = "200 OK", kind: str = "response", **extra: str
+) -> bytes:
+    """One packed record with an HTTP answer of the given status line and headers."""
+    headers = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in extra.items())
+    payload = f"HTTP/1.1 {http}\r\n{headers}\r\n".encode() + body
+    warc = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
+        "WARC-Date: 2020-05-06T07:08:09Z\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+        f"Content-Type: application/http\r\nContent-Length: {len(payload)}\r\n\r\n"
+    )
+    return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
+
+
+@pytest.fixture
+def make_pdf() -> Callable[..., bytes]:
+    """`make_pdf(pages, info="", encrypt="")`, a page being a list of paragraphs of lines."""
+
+    def make(pages: Sequence[Sequence[Sequence[str]]], info: str = "", encrypt: str = "") -> bytes:
+        return pdf([paragraph_lines(page) for page in pages], info, encrypt)
+
+    return make
+
+
+@pytest.fixture
+def locked() -> bytes:
+    """A PDF that asks for a password."""
+    return locked_pdf()
+
+
+@pytest.fixture
+def make_record() -> Callable[..., bytes]:
+    """`make_record(url, body, http="200 OK", kind="response", Content_Type=…)`."""
+    return warc_record

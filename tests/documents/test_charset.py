@@ -1,0 +1,56 @@
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.documents.charset import decoded
+
+SENTENCE = "Die Brücke über den Fluß wurde im März eröffnet, und die Straße führt hinüber. " * 3
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared"),
+    [
+        ("utf-8", None),
+        ("utf-8", "iso-8859-1"),  # the label lies, the bytes do not
+        ("utf-8-sig", None),
+        ("utf-16", None),
+        ("utf-16-le", None),
+        ("utf-16-be", "utf-8"),
+        ("utf-32", None),
+        ("cp1252", "windows-1252"),
+        ("cp1252", None),
+        ("latin-1", "no-such-charset"),
+        ("latin-1", "utf-8"),
+        ("iso2022_jp_2", "iso-2022-jp-2"),
+    ],
+)
+def test_the_right_characters_come_out(encoding: str, declared: str | None) -> None:
+    assert decoded(SENTENCE.encode(encoding), declared) == SENTENCE
+
+
+def test_declared_latin_1_is_cp1252_as_in_browsers() -> None:
+    assert decoded(b"\x93quoted\x94 na\xefve", "iso-8859-1") == "“quoted” naïve"
+
+
+def test_a_stray_byte_does_not_turn_utf8_into_something_else() -> None:
+    assert decoded(SENTENCE.encode()[:-1] + b"\xc3") == SENTENCE[:-1] + "\ufffd"
+
+
+@pytest.mark.parametrize("label", ["rot13", "idna", "unicode_escape", "zlib", "\0", "", "x" * 9999])
+def test_labels_that_are_no_character_set_are_passed_over(label: str) -> None:
+    assert decoded(b"plain \\N{text}", label) == "plain \\N{text}"
+
+
+def test_bytes_that_are_no_text() -> None:
+    assert decoded(bytes(range(256)) * 20) is None
+    assert decoded(b"\x00\x01\x02\x03" * 100) is None
+    assert decoded(b"") == ""
+
+
+@given(st.binary(max_size=300), st.sampled_from([None, "utf-16", "shift_jis", "gb18030", "hz"]))
+def test_any_bytes(data: bytes, label: str | None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert decoded(data, label) is None or isinstance(decoded(data, label), str)

@@ -1,0 +1,41 @@
+import pytest
+
+from pincite.documents.formats import Format, format_of
+
+HTML = b"\n <!-- note --><!DOCTYPE html><html><body>x</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("data", "url", "content_type", "expected"),
+    [
+        (HTML, "https://e.org/", "text/html; charset=utf-8", Format.HTML),
+        (HTML, "https://e.org/report.pdf", "application/pdf", Format.HTML),
+        (HTML, "https://e.org/a", "text/plain", Format.HTML),
+        (b"\xff\xfe" + HTML.decode().encode("utf-16-le"), "u", None, Format.HTML),
+        (b'<?xml version="1.0"?>\n<html xmlns="x">', "u", "application/xml", Format.HTML),
+        (b"<p>fragment", "https://e.org/a", None, Format.HTML),
+        (b"just words", "https://e.org/a", "text/html", Format.HTML),
+        (b"junk\n%PDF-1.4", "https://e.org/a", "text/html", Format.PDF),
+        (b"no pdf", "https://e.org/a.pdf", "application/pdf", Format.MISLABELLED),
+        (b"no pdf", "https://e.org/a.pdf?x=1", None, Format.MISLABELLED),
+        (b"words", "file:///a/notes.md", None, Format.MARKDOWN),
+        (b"words", "https://e.org/README.md", "text/plain", Format.MARKDOWN),
+        (b"words", "https://e.org/a", None, Format.TEXT),
+        (b"words", "https://e.org/a.v2", "application/octet-stream", Format.TEXT),
+        (b"words", "https://e.org/a", "text/x-something", Format.TEXT),
+        (b"\x1f\x8b\x08", "https://e.org/a", "text/html", Format.GZIP),
+        (b"\x89PNG\r\n", "https://e.org/a", "text/html", Format.UNSUPPORTED),
+        (b"PK\3\4", "https://e.org/a.docx", None, Format.UNSUPPORTED),
+        (b"\0\0\0\x20ftypmp42", "https://e.org/a", None, Format.UNSUPPORTED),
+        (b"<svg xmlns='x'>", "https://e.org/a", "image/svg+xml", Format.UNSUPPORTED),
+        (b"{}", "https://e.org/a", "application/json", Format.UNSUPPORTED),
+        (b"a,b", "https://e.org/a.csv", None, Format.UNSUPPORTED),
+        (b"x", "http://[bad", None, Format.TEXT),
+    ],
+)
+def test_format(data: bytes, url: str, content_type: str | None, expected: Format) -> None:
+    assert format_of(data, url, content_type).format is expected
+
+
+def test_an_unsupported_format_has_a_name() -> None:
+    assert format_of(b"\x89PNG", "u", None).name == "a PNG image"

@@ -1,0 +1,174 @@
+import time
+
+import pytest
+
+from pincite.documents.body import Body
+from pincite.documents.html import read_html
+from pincite.documents.markup import addresses_in, parsed, visible_text
+from pincite.types import Document, Reason, Unchecked
+
+PARAGRAPHS = [
+    "The harbour bridge of Lindvik was opened on 4 May 1931 by the mayor, Ada Holm, after "
+    "six years of work and two changes of contractor.",
+    "It is 412 metres long and carried a tram line until 1968, when the line was closed against "
+    "the votes of the district council.",
+    "Since 2004 the bridge has been listed as a monument, and its lamps have been lit by the "
+    "same family of electricians for three generations.",
+]
+ARTICLE = f"""<!doctype html><html lang="en-GB"><head>
+<title>The harbour bridge - Lindvik Post</title>
+<meta property="og:title" content="The harbour bridge"><meta name="author" content="Eva Lund">
+<meta property="og:site_name" content="Lindvik Post">
+<meta property="article:published_time" content="2011-03-04T08:00:00Z">
+<link rel="canonical" href="https://post.example/bridge">
+<script>var secret = "not text";</script><style>p {{ color: red }}</style></head>
+<body><nav><a href="/">Home</a> <a href="/sport">Sport</a></nav>
+<article><h1>The harbour bridge</h1>{"".join(f"<p>{p}</p>" for p in PARAGRAPHS)}
+<h2>Figures</h2>
+<table><tr><th>Year</th><th>Trams</th></tr><tr><td>1950</td><td>312</td></tr></table>
+<p style="display: none">The bridge is made of cheese and nobody has seen it in the daytime.</p>
+</article><footer>Imprint and terms</footer></body></html>"""
+
+
+def read(source: str | bytes, **known: str) -> Document | Unchecked:
+    data = source.encode() if isinstance(source, str) else source
+    return read_html(Body("https://post.example/b?id=1", data, **known))  # type: ignore[arg-type]
+
+
+def document(source: str | bytes) -> Document:
+    found = read(source)
+    assert isinstance(found, Document), found
+    return found
+
+
+def test_an_article() -> None:
+    found = document(ARTICLE)
+    lines = found.text.split("\n")
+    assert all(paragraph in lines for paragraph in PARAGRAPHS)
+    assert "1950 | 312" in lines
+    assert found.title == "The harbour bridge"
+    assert found.language == "en"
+    assert found.published == "2011-03-04"
+    assert found.kind == "html"
+    assert found.meta == {"site": "Lindvik Post", "author": "Eva Lund"}
+
+
+@pytest.mark.parametrize("absent", ["not text", "color", "cheese", "Imprint", "Sport", "---"])
+def test_what_is_not_the_article_stays_out(absent: str) -> None:
+    assert absent not in document(ARTICLE).text
+
+
+def test_the_same_page_read_twice_is_the_same_document() -> None:
+    assert document(ARTICLE) == document(ARTICLE)
+
+
+def test_a_front_page_gives_its_headlines() -> None:
+    headlines = [f"District {n} votes for a new tram line to the harbour" for n in range(40)]
+    items = "".join(f"<div class='card'><h3><a href='/{h}'>{h}</a></h3></div>" for h in headlines)
+    found = document(f"<html><body><h1>Lindvik Post</h1><main>{items}</main></body></html>")
+    assert all(headline in found.text for headline in headlines)
+
+
+def test_a_list_of_definitions_and_a_very_short_page() -> None:
+    assert (
+        "Opened" in document("<html><body><dl><dt>Opened</dt><dd>1931</dd></dl></body></html>").text
+    )
+    assert document("<p>Opened in 1931.</p>").text == "Opened in 1931."
+
+
+def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
+    page = parsed("<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>")
+    assert page is not None
+    assert visible_text(page).split() == "A bold title one two three four".split()
+    assert "three four" in visible_text(page)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "meta"),
+    [("utf-8", ""), ("cp1252", "windows-1252"), ("utf-16", ""), ("utf-8", "iso-8859-1")],
+)
+def test_encodings(encoding: str, meta: str) -> None:
+    head = f'<meta charset="{meta}">' if meta else ""
+    source = f"<html><head>{head}</head><body><p>Königin Åse weilte “hier”.</p></body></html>"
+    assert document(source.encode(encoding)).text == "Königin Åse weilte “hier”."
+
+
+def test_wrong_language_attribute() -> None:
+    words = "Die Brücke wurde im Mai eröffnet und ist seither ein Wahrzeichen der Stadt am Hafen. "
+    assert document(f'<html lang="en"><body><p>{words * 3}</p></body></html>').language == "de"
+
+
+def test_paywall_by_json_ld() -> None:
+    source = (
+        '<html><head><script type="application/ld+json">{"isAccessibleForFree": false}</script>'
+        f"</head><body><article><p>{PARAGRAPHS[0]}</p></article></body></html>"
+    )
+    found = read(source)
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.PAYWALL
+    assert "isAccessibleForFree" in found.detail
+
+
+def test_paywall_by_phrase_and_class() -> None:
+    wall = '<div class="c-paywall__box">Subscribe to continue reading</div>'
+    found = read(f"<html><body><article><p>{PARAGRAPHS[0]}</p></article>{wall}</body></html>")
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.PAYWALL
+
+
+def test_a_page_drawn_by_scripts() -> None:
+    found = read(
+        '<html><body><div id="root">Loading</div><script src="app.js"></script></body></html>'
+    )
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.EMPTY
+    assert "scripts: 1 words" in found.detail
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<div>" * 100_000 + "deep inside" + "</div>" * 100_000,
+        "<p><b><i><font>word " * 3_000,
+        "<html><body>" + "word " * 2_000_000,
+        "<html><body>" + "x" * 12_000_000,
+        "<script>" * 20_000,
+        "<!--" * 50_000 + "text",
+        "<a href='" * 50_000,
+        "<table>" * 5_000 + "cell",
+        "<p>" + "&amp;" * 100_000,
+        "<p>one</p>" * 60_000,
+        "<html><body>" + "<span class=paywall>" * 200 + "word",
+        '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><html><body>&b; text</body></html>',
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><body><p>&x;</p></body></html>',
+        "\0<\0h\0t\0m\0l\0>\0",
+        "<html><head><meta charset='utf-16'></head><body><p>not utf-16</p></body></html>",
+        "<html" + " a=b" * 50_000 + "><body>word</body></html>",
+        "\u0301" * 300_000,
+        "<html><body>\ud800</body></html>".encode("utf-8", "surrogatepass").decode("latin-1"),
+    ],
+    ids=range(18),
+)
+def test_hostile_pages_end_in_a_result_within_seconds(source: str) -> None:
+    start = time.process_time()
+    found = read(source)
+    assert isinstance(found, Document | Unchecked)
+    assert "root:" not in getattr(found, "text", "")
+    assert time.process_time() - start < 12
+
+
+def test_text_below_the_parsers_depth_is_not_lost() -> None:
+    source = "<html><body>" + "<div>" * 1_000 + "far down" + "</div>" * 1_000 + "<p>after</p>"
+    text = document(f"{source}<script>no</script></body></html>").text
+    assert "far down" in text
+    assert "after" in text
+    assert "no" not in text.split()
+
+
+def test_addresses_a_page_states() -> None:
+    assert addresses_in(ARTICLE) == ["https://post.example/bridge"]
+    saved = "<!-- saved from url=(0026)https://post.example/saved --><html><body>x</body></html>"
+    assert addresses_in(saved) == ["https://post.example/saved"]
+    bad = '<html><head><link rel="canonical" href="javascript:alert(1)"><p>x</html>'
+    assert addresses_in(bad) == []
+    assert addresses_in('<link rel="canonical" href="http://[bad">') == []

@@ -1,0 +1,180 @@
+import gzip
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pincite.documents.read import Limits, read_bytes, read_path
+from pincite.errors import InputError
+from pincite.types import Document, Reason, Unchecked
+
+URL = "https://e.org/a"
+PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
+
+
+def reason(found: Document | Unchecked) -> Reason | None:
+    assert isinstance(found, Document) or found.detail
+    return found.reason if isinstance(found, Unchecked) else None
+
+
+def test_a_page_with_everything_known() -> None:
+    found = read_bytes(PAGE, url=URL, content_type="text/html", fetched="2020-01-02", status=200)
+    assert isinstance(found, Document)
+    assert (found.url, found.fetched, found.text) == (URL, "2020-01-02", "Opened in 1931.")
+
+
+@pytest.mark.parametrize(
+    ("data", "known", "expected"),
+    [
+        (PAGE, {"status": 404}, Reason.DEAD),
+        (PAGE, {"status": 403}, Reason.REFUSED),
+        (PAGE, {"status": 402}, Reason.PAYWALL),
+        (b"", {}, Reason.EMPTY),
+        (b" \n\0", {}, Reason.EMPTY),
+        (b"\x89PNG\r\n\x1a\n", {}, Reason.UNSUPPORTED_TYPE),
+        (b"PK\3\4....", {"content_type": "text/html"}, Reason.UNSUPPORTED_TYPE),
+        (b"not one", {"content_type": "application/pdf"}, Reason.UNDECODABLE),
+        (b"%PDF-1.7\n", {}, Reason.UNDECODABLE),
+        (b"\x00\x01\x02\x03" * 99, {"content_type": "text/plain"}, Reason.UNDECODABLE),
+        (b"word " * 30, {"limits": Limits(max_bytes=100)}, Reason.TOO_LARGE),
+        (b"word " * 30, {"limits": Limits(max_chars=100)}, Reason.TOO_LARGE),
+        (gzip.compress(bytes(10**7)), {"limits": Limits(max_bytes=10**6)}, Reason.TOO_LARGE),
+        (gzip.compress(gzip.compress(PAGE)), {}, Reason.UNSUPPORTED_TYPE),
+        (gzip.compress(PAGE), {"content_type": "text/html"}, None),
+        (gzip.compress(PAGE * 9)[:-12], {"content_type": "text/html"}, None),
+        (PAGE.decode().encode("utf-16"), {}, None),
+        (PAGE, {"content_type": "text/html; charset=nonsense"}, None),
+    ],
+)
+def test_reasons(data: bytes, known: dict[str, object], expected: Reason | None) -> None:
+    assert reason(read_bytes(data, url=URL, **known)) is expected  # type: ignore[arg-type]
+
+
+def test_sizes_stand_in_the_detail() -> None:
+    found = read_bytes(bytes(61_000_000), url=URL)
+    assert isinstance(found, Unchecked)
+    assert found.detail == "the file has 61.0 MB, the limit is 50.0 MB"
+
+
+TYPES = st.sampled_from(
+    [
+        None,
+        "",
+        "text/html",
+        "text/html; charset=utf-16",
+        "text/plain;charset=gb18030",
+        "image/png",
+        "text/markdown",
+        "application/xhtml+xml",
+        "application/octet-stream",
+        ";;;",
+        "text/\0",
+    ]
+)
+PIECES = st.sampled_from(
+    [
+        b"<html>",
+        b"<p>",
+        b"</p>",
+        b"<table><td>",
+        b"<!--",
+        b"-->",
+        b"<script>",
+        b"</script>",
+        b"&#x0;",
+        b"\0",
+        b"\xff\xfe",
+        b"\xed\xa0\x80",
+        b"<div hidden>",
+        b"# ",
+        b"](",
+        b"word ",
+        b"<a href='//['>",
+        b"\x1f\x8b\x08",
+        b"<meta charset=utf-7>",
+        b"\r",
+        b"<time datetime='9999-99-99'>",
+        b"&#55296;",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.one_of(st.binary(max_size=400), st.lists(PIECES, max_size=40).map(b"".join)),
+    TYPES,
+    st.sampled_from([URL, "", "http://[", "file:///a.md", "https://e.org/\ud800.html"]),
+)
+def test_no_bytes_make_it_raise(data: bytes, content_type: str | None, url: str) -> None:
+    if b"%PDF-" in data[:1024]:  # a process each: test_pdf.py has those
+        return
+    found = read_bytes(data, url=url, content_type=content_type)
+    assert isinstance(found, Document | Unchecked)
+    assert found.url == url
+    if isinstance(found, Document):
+        found.text.encode()
+        assert found.text
+        assert found.doc_id
+    else:
+        assert found.detail
+
+
+def test_a_lone_file(tmp_path: Path, make_pdf: Callable[..., bytes]) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes(PAGE)
+    notes = tmp_path / "notes é.md"
+    notes.write_text("# Notes\n\nOpened in *1931*.")
+    report = tmp_path / "report.pdf"
+    report.write_bytes(make_pdf([[["Opened in 1931."]]]))
+    for path, kind in ((page, "html"), (notes, "markdown"), (report, "pdf")):
+        (found,) = read_path(path)
+        assert isinstance(found, Document)
+        assert (found.url, found.kind) == (path.resolve().as_uri(), kind)
+        assert "Opened in 1931." in found.text
+
+
+@pytest.mark.parametrize(
+    ("mark", "url"),
+    [
+        (b'<link rel="canonical" href="https://e.org/bridge">', "https://e.org/bridge"),
+        (b'<meta property="og:url" content="http://e.org/b">', "http://e.org/b"),
+        (b'<link rel="canonical" href="file:///etc/passwd">', None),
+        (b'<link rel="canonical" href="/bridge">', None),
+    ],
+)
+def test_a_saved_page_says_where_it_is_from(tmp_path: Path, mark: bytes, url: str | None) -> None:
+    path = tmp_path / "page.html.gz"
+    path.write_bytes(gzip.compress(PAGE.replace(b"<head>", b"<head>" + mark)))
+    (found,) = read_path(path)
+    assert isinstance(found, Document)
+    assert found.url == (url or path.resolve().as_uri())
+
+
+def test_a_large_file_is_not_even_opened(tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"word " * 100)
+    (found,) = read_path(path, limits=Limits(max_bytes=100))
+    assert reason(found) is Reason.TOO_LARGE
+
+
+def test_paths_that_are_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a folder"):
+        list(read_path(tmp_path))
+    with pytest.raises(InputError, match="not there"):
+        list(read_path(tmp_path / "absent.html"))
+
+
+def test_importing_loads_no_library() -> None:
+    heavy = ("trafilatura", "pypdfium2", "py3langid", "warcio", "lxml", "numpy", "markdown_it")
+    program = (
+        "import sys, pincite.documents.read, pincite.documents.sources;"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,145 @@
+import gzip
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pincite.documents.body import Limits
+from pincite.documents.read import read_path
+from pincite.documents.warc import Record, record_at, records
+from pincite.types import Document, Reason, Unchecked
+
+Make = Callable[..., bytes]
+REAL = Path(os.environ.get("PINCITE_DATA", "/work/shared/data")) / "warc"
+PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
+
+
+@pytest.fixture
+def archive(tmp_path: Path, make_record: Make) -> Path:
+    path = tmp_path / "crawl.warc.gz"
+    path.write_bytes(
+        make_record("https://e.org/a", PAGE, Content_Type="text/html")
+        + make_record("https://e.org/a", b"", kind="request")
+        + make_record("https://e.org/gone", b"Sorry", http="404 Not Found")
+        + make_record("https://e.org/old", b"", http="301 Moved", Location="/a")
+        + make_record("dns:e.org", b"1.2.3.4", Content_Type="text/dns")
+        + make_record("https://e.org/a.png", b"\x89PNG....", Content_Type="image/png")
+        + make_record("https://e.org/z", gzip.compress(PAGE), Content_Encoding="gzip")
+        + make_record(
+            "https://e.org/chunked",
+            b"4\r\nOpen\r\n5\r\ned it\r\n0\r\n\r\n",
+            Transfer_Encoding="chunked",
+            Content_Type="text/plain",
+        )
+    )
+    return path
+
+
+def test_pages_of_an_archive(archive: Path) -> None:
+    found = list(read_path(archive))
+    reasons = [f.reason if isinstance(f, Unchecked) else f.text for f in found]
+    assert reasons == [
+        "Opened in 1931.",
+        Reason.DEAD,
+        Reason.NOT_SUPPLIED,
+        Reason.UNSUPPORTED_TYPE,
+        "Opened in 1931.",
+        "Opened it",
+    ]
+    assert isinstance(found[0], Document)
+    assert found[0].url == "https://e.org/a"
+    assert found[0].title == "A bridge"
+    assert found[0].fetched == "2020-05-06T07:08:09Z"
+
+
+def test_a_record_is_found_again_by_its_offset(archive: Path) -> None:
+    for record in records(archive):
+        assert isinstance(record, Record)
+        assert record_at(archive, record.offset) == record
+    plain = archive.with_suffix("")
+    plain.write_bytes(gzip.decompress(archive.read_bytes()))
+    for record in records(plain):
+        assert isinstance(record, Record)
+        assert record_at(plain, record.offset) == record
+
+
+def test_a_truncated_archive_gives_what_is_whole(archive: Path, make_record: Make) -> None:
+    whole = archive.read_bytes()
+    last = make_record("https://e.org/last", os.urandom(5_000))
+    archive.write_bytes(whole + last[:-2_000])
+    *good, broken = records(archive)
+    assert len(good) == 6
+    assert isinstance(broken, Unchecked)
+    assert broken.reason is Reason.UNDECODABLE
+    assert f"record 9 at byte {len(whole)}" in broken.detail
+
+
+@pytest.mark.parametrize("junk", [b"no archive at all", b"\x1f\x8b\x08 broken", os.urandom(3_000)])
+def test_what_is_no_archive(tmp_path: Path, junk: bytes) -> None:
+    path = tmp_path / "junk.warc.gz"
+    path.write_bytes(junk)
+    (found,) = read_path(path)
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.UNDECODABLE
+
+
+def test_an_empty_archive(tmp_path: Path) -> None:
+    path = tmp_path / "empty.warc"
+    path.write_bytes(b"")
+    assert list(read_path(path)) == []
+
+
+def test_damage_in_the_middle(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(archive.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 40] = b"\xff" * 40
+    archive.write_bytes(bytes(data))
+    found = list(read_path(archive))
+    assert isinstance(found[0], Document)
+    assert isinstance(found[-1], Unchecked)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bomb_ends_the_archive(tmp_path: Path, make_record: Make) -> None:
+    path = tmp_path / "bomb.warc.gz"
+    path.write_bytes(
+        make_record("https://e.org/a", PAGE)
+        + make_record("https://e.org/bomb", bytes(30_000_000))
+        + make_record("https://e.org/b", PAGE)
+    )
+    first, last = read_path(path, limits=Limits(max_bytes=1_000_000))
+    assert isinstance(first, Document)
+    assert isinstance(last, Unchecked)
+    assert last.reason is Reason.TOO_LARGE
+    assert "record 2" in last.detail
+
+
+def test_a_packed_body_that_unpacks_to_too_much(tmp_path: Path, make_record: Make) -> None:
+    path = tmp_path / "body.warc.gz"
+    bomb = zlib.compress(bytes(30_000_000))
+    path.write_bytes(
+        make_record("https://e.org/bomb", bomb, Content_Encoding="deflate")
+        + make_record("https://e.org/b", PAGE)
+    )
+    first, second = read_path(path, limits=Limits(max_bytes=1_000_000))
+    assert isinstance(first, Unchecked)
+    assert first.reason is Reason.TOO_LARGE
+    assert isinstance(second, Document)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.is_dir(), reason=f"no collection at {REAL}")
+@pytest.mark.parametrize(
+    ("name", "n_pages", "n_documents"),
+    [
+        ("flashfrozen-jwat-recompressed", 39, 2),
+        ("froggie", 3, 2),
+        ("iana", 48, 16),
+        ("sample-1", 65, 63),
+    ],
+)
+def test_real_archives(name: str, n_pages: int, n_documents: int) -> None:
+    found = list(read_path(REAL / f"{name}.warc.gz"))
+    assert len(found) == n_pages
+    assert sum(isinstance(f, Document) for f in found) == n_documents

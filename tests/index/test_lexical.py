@@ -1,0 +1,107 @@
+"""BM25 agrees with Lucene's formula, computed here from scratch."""
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pincite.index import lexical
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.types import Document
+
+K1, B = 1.2, 0.75  # Lucene's and tantivy's
+_WORDS = "ape bear cat dog eel fox gnu hen ibex jay".split()  # no endings to cut
+
+
+def lucene(texts: dict[str, str], query: str) -> dict[str, float]:
+    """Score by name. Lengths below 40 words are exact in Lucene's one byte."""
+    counts = {name: Counter(text.split()) for name, text in texts.items()}
+    average = sum(c.total() for c in counts.values()) / len(counts)
+    scores = dict.fromkeys(texts, 0.0)
+    for word, n_in_query in Counter(query.split()).items():
+        n_with = sum(word in c for c in counts.values())
+        idf = math.log(1 + (len(counts) - n_with + 0.5) / (n_with + 0.5))
+        for name, c in counts.items():
+            norm = K1 * (1 - B + B * c.total() / average)
+            scores[name] += n_in_query * idf * c[word] / (c[word] + norm)
+    return {name: score for name, score in scores.items() if score}
+
+
+@pytest.fixture
+def texts() -> dict[str, str]:
+    chance = random.Random(7)
+    weights = [1 / (i + 1) for i in range(len(_WORDS))]
+    return {
+        f"t{i}": " ".join(chance.choices(_WORDS, weights, k=chance.randrange(1, 39)))
+        for i in range(60)
+    }
+
+
+def add(
+    corpus: EmbeddedCorpus, texts: dict[str, str], titles: dict[str, str] | None = None
+) -> None:
+    titles = titles or {}
+    corpus.add([Document(f"u:{n}", titles.get(n, n), text) for n, text in texts.items()])
+
+
+@pytest.mark.parametrize(
+    "query", ["ape", "jay cat", "ape ape ape jay ibex ibex", "hen hen fox eel"]
+)
+def test_scores_equal_lucenes(tmp_path: Path, texts: dict[str, str], query: str) -> None:
+    expected = lucene(texts, query)
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        halves = list(texts.items())
+        for part in (halves[:20], halves[20:23], halves[23:]):  # several segments, one statistic
+            add(corpus, dict(part))
+        hits = corpus.lexical().retrieve([query], 100)[0]
+    scores = {hit.passage.url[2:]: hit.score for hit in hits}
+    assert scores.keys() == expected.keys()
+    for name, score in scores.items():
+        assert score == pytest.approx((K1 + 1) * expected[name], abs=2e-4)
+    best = sorted(expected, key=lambda name: -round(expected[name], 3))
+    assert [round(expected[h.passage.url[2:]], 3) for h in hits] == [
+        round(expected[name], 3) for name in best
+    ]
+
+
+def test_words_are_folded_and_cut(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "Zürich's RUNNERS run, in 1999!", "b": "x" * 101 + " Αθήνα 北京"})
+        search = corpus.lexical()
+        found = search.retrieve(["zurich", "running", "(1999)", "ΑΘΉΝΑ", "北京", "x" * 101], 5)
+    assert [[h.passage.title for h in hits] for hits in found] == [*[["a"]] * 3, ["b"], ["b"], []]
+
+
+def test_queries_need_no_escaping(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "AND or not"})
+        odd = ['title:"and', "AND", "+-&&||!(){}[]^~*?:\\/", "\ud800 or", "\0", ""]
+        found = corpus.lexical().retrieve(odd, 5)
+    assert [len(hits) for hits in found] == [1, 1, 0, 1, 0, 0]
+
+
+def test_titles_count_when_they_are_given_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
+        assert corpus.lexical().retrieve(["rome"], 5) == [[]]
+        [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
+        assert a.score == b.score
+        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.5)
+        assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
+        assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
+
+
+def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "some words"})
+        [before] = (tmp_path / "c" / "g1").glob("lexical-*")
+    monkeypatch.setattr(lexical, "LEXICAL_RULE", "another")
+    with EmbeddedCorpus.open(tmp_path / "c", None) as corpus:
+        assert len(corpus.lexical().retrieve(["words"], 5)[0]) == 1
+        assert corpus.manifest()["lexical_rule"] in ("another", "simple-lower-fold-english-v1")
+    [after] = (tmp_path / "c" / "g1").glob("lexical-*")
+    assert after != before

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from conftest import HEADS, WIDTH, tiny_weights
+
+from pincite.errors import MissingModel
+from pincite.models.encoder import OnnxEncoder
+from pincite.models.session import Session
+from pincite.testing import check_encoder
+
+TEXTS = ["the old bridge", "it opened in 1911 .", "a", "the river town was old , by the bridge"]
+
+
+def reference(ids: list[int]) -> np.ndarray:
+    """The last hidden states of one text, written out after Devlin et al. 2019."""
+    from math import erf
+
+    w = tiny_weights()
+
+    def norm(x: np.ndarray, name: str) -> np.ndarray:
+        x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12)
+        return x * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    def linear(x: np.ndarray, name: str) -> np.ndarray:
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    x = w["embeddings.word_embeddings.weight"][ids]
+    x = x + w["embeddings.position_embeddings.weight"][: len(ids)]
+    x = norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    for layer in range(2):
+        p = f"encoder.layer.{layer}."
+        q, k, v = (
+            linear(x, f"{p}attention.self.{n}").reshape(len(ids), HEADS, -1).swapaxes(0, 1)
+            for n in ("query", "key", "value")
+        )
+        s = np.exp(q @ k.swapaxes(1, 2) / np.sqrt(WIDTH // HEADS))
+        mixed = (s / s.sum(-1, keepdims=True) @ v).swapaxes(0, 1).reshape(len(ids), WIDTH)
+        x = norm(linear(mixed, f"{p}attention.output.dense") + x, f"{p}attention.output.LayerNorm")
+        inner = linear(x, f"{p}intermediate.dense")
+        inner = inner * 0.5 * (1 + np.vectorize(erf)(inner / np.sqrt(2)))
+        x = norm(linear(inner, f"{p}output.dense") + x, f"{p}output.LayerNorm")
+    return x
+
+
+def test_the_graph_equals_bert_written_out_by_hand(tiny_encoder):
+    session = Session(tiny_encoder, max_tokens=64)
+    (batch,) = session.run(["the old bridge"])
+    expected = reference([2, 4, 12, 5, 3])
+    assert batch.mask.tolist() == [[1, 1, 1, 1, 1, 0, 0, 0]]
+    np.testing.assert_allclose(batch.output[0, :5], expected, atol=1e-4)
+
+
+def test_every_row_comes_out_once_whatever_the_batches(tiny_encoder):
+    session = Session(tiny_encoder, max_tokens=64)
+    rows = [row for batch in session.run(TEXTS * 9) for row in batch.rows]
+    assert sorted(rows) == list(range(len(TEXTS) * 9))
+
+
+def test_neighbours_in_a_batch_change_nothing(tiny_encoder):
+    encoder = OnnxEncoder(tiny_encoder)
+    together = encoder.encode(TEXTS, "passage")
+    for text, row in zip(TEXTS, together, strict=True):
+        np.testing.assert_allclose(encoder.encode([text], "passage")[0], row, atol=1e-5)
+
+
+def test_encoder_laws(tiny_encoder):
+    check_encoder(OnnxEncoder(tiny_encoder))
+
+
+def test_long_texts_are_cut_not_refused(tiny_encoder):
+    assert OnnxEncoder(tiny_encoder).encode(["the bridge " * 500], "passage").shape == (1, WIDTH)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a network"])
+def test_a_folder_without_a_usable_network_names_the_command(tmp_path, content):
+    if content is not None:
+        (tmp_path / "model.onnx").write_bytes(content)
+    with pytest.raises(MissingModel, match="make models"):
+        Session(tmp_path, max_tokens=8)

@@ -1,0 +1,120 @@
+import math
+
+import pytest
+
+from pincite.errors import PinciteError
+from pincite.models.judged import JudgedPairs
+from pincite.models.verifier import CrossEncoderVerifier, reasons
+from pincite.testing import check_verifier
+from pincite.types import Claim, Passage, Span
+
+
+def passage(text: str, title: str = "Varde") -> Passage:
+    return Passage("d1", "https://varde.example/", title, text, Span(0, len(text)))
+
+
+CLAIM = Claim("c1", "The bridge by Ingrid Holm was opened in 1911.")
+PAIRS = [
+    (CLAIM, passage("The bridge opened in 1911. It was designed by Ingrid Holm.")),
+    (CLAIM, passage("The bridge opened in 1913.")),
+    (CLAIM, passage("Tomatoes.")),
+]
+
+
+@pytest.fixture
+def verifier(tiny_verifier):
+    return CrossEncoderVerifier(tiny_verifier)
+
+
+def test_verifier_laws(verifier):
+    check_verifier(verifier, PAIRS)
+
+
+def test_probabilities_sum_to_one_and_follow_the_score(verifier):
+    for evidence in verifier.verify(PAIRS):
+        total = evidence.prob_supported + evidence.prob_refuted + evidence.prob_neutral
+        assert total == pytest.approx(1)
+        assert evidence.prob_supported == pytest.approx(1 / (1 + math.exp(-evidence.score)))
+
+
+def test_reasons_name_what_the_passage_lacks():
+    assert reasons(CLAIM.text, PAIRS[0][1]) == ()
+    said = reasons(CLAIM.text, PAIRS[1][1])
+    assert said == (
+        "the claim says “1911”, the quote “1913”",
+        "the passage does not name Ingrid Holm",
+    )
+
+
+def test_negation_is_a_reason():
+    said = reasons("The chapel was rebuilt.", passage("The chapel was never rebuilt."))
+    assert said == ("one of claim and quote is negated, the other is not",)
+
+
+class Counting:
+    """Computes for real, and counts what it is asked."""
+
+    def __init__(self, verifier, most=10**6):
+        self.verifier, self.most, self.asked = verifier, most, 0
+
+    def __call__(self, rows):
+        if self.asked >= self.most:
+            raise KeyboardInterrupt
+        self.asked += len(rows)
+        return self.verifier._run(rows)
+
+
+ROWS = [(claim.text, passage.text) for claim, passage in PAIRS]
+
+
+def test_a_known_pair_is_not_judged_again_even_by_the_next_process(verifier, tmp_path):
+    counting = Counting(verifier)
+    first = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    fresh = first.logits([*ROWS, ROWS[0]], counting)
+    assert counting.asked == 3
+    first.close()
+    again = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    assert again.logits([*ROWS, ROWS[0]], counting).tolist() == fresh.tolist()
+    assert counting.asked == 3
+    again.close()
+
+
+def test_an_edited_claim_and_another_network_are_judged_anew(verifier, tmp_path):
+    counting = Counting(verifier)
+    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    judged.logits(ROWS[:1], counting)
+    judged.logits([(ROWS[0][0] + " Twice.", ROWS[0][1])], counting)
+    assert counting.asked == 2
+    judged.close()
+    other = JudgedPairs(tmp_path / "judged.sqlite", "net@2")
+    other.logits(ROWS[:1], counting)
+    assert counting.asked == 3
+    other.close()
+
+
+def test_what_was_judged_before_an_interruption_is_kept(verifier, tmp_path):
+    many = [(f"The bridge opened in {n}.", "The bridge opened in 1911.") for n in range(200)]
+    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    with pytest.raises(KeyboardInterrupt):
+        judged.logits(many, Counting(verifier, most=64))
+    judged.close()
+    counting = Counting(verifier)
+    resumed = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    assert len(resumed.logits(many, counting)) == 200
+    assert counting.asked == 200 - 64
+    resumed.close()
+
+
+def test_a_damaged_file_says_what_to_do(tmp_path):
+    (tmp_path / "judged.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(PinciteError, match="Delete it"):
+        JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+
+
+def test_a_verifier_that_keeps_its_logits_gives_the_same_evidence(
+    tiny_verifier, tmp_path, verifier
+):
+    keeping = CrossEncoderVerifier(tiny_verifier, judged=tmp_path / "judged.sqlite")
+    first = keeping.verify(PAIRS)
+    assert first == keeping.verify(PAIRS) == verifier.verify(PAIRS)
+    keeping.close()

@@ -1,0 +1,130 @@
+"""Write src/pincite/report/report.schema.json from the shape that `report.data` gives.
+
+The schema is written by hand below in a short form and expanded here; a test checks that the file
+is current, and that reports are valid by it.
+"""
+
+import json
+from typing import Any
+
+from pincite.report import data
+from pincite.types import Label, Reason
+
+TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
+PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
+TEXTS = {"type": "array", "items": TEXT}
+SPAN = {
+    "description": "half-open character offsets",
+    "type": "array",
+    "items": WHOLE,
+    "minItems": 2,
+    "maxItems": 2,
+}
+LABEL = {"enum": [str(label) for label in Label]}
+REASON = {"enum": [str(reason) for reason in Reason]}
+SCALARS = {"additionalProperties": {"type": ["string", "number", "integer", "boolean", "null"]}}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def maybe(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def listed(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": schema}
+
+
+EVIDENCE = obj(
+    url=TEXT,
+    title=TEXT,
+    doc_id=TEXT,
+    span=SPAN | {"description": "of the passage in the document's text"},
+    passage=TEXT,
+    quote=maybe(TEXT),
+    quote_span=maybe(SPAN | {"description": "of the quote in the document's text"}),
+    prob_supported=PROBABILITY,
+    prob_refuted=PROBABILITY,
+    prob_neutral=PROBABILITY,
+    score=NUMBER | {"description": "log-odds of support; ranks evidence"},
+    reasons=TEXTS,
+)
+CITATION = obj(
+    citation_id=TEXT,
+    span=SPAN | {"description": "of this use in the article's source"},
+    template=maybe(TEXT),
+    title=maybe(TEXT),
+    url=maybe(TEXT),
+    tags=TEXTS,
+    label=LABEL,
+    unchecked=maybe(obj(reason=REASON, detail=TEXT)),
+    evidence=maybe({"$ref": "#/$defs/evidence"}),
+)
+SUGGESTION = obj(
+    url=TEXT,
+    title=TEXT,
+    published=maybe(TEXT),
+    gain=NUMBER,
+    evidence={"$ref": "#/$defs/evidence"},
+)
+FINDING = obj(
+    rank={"type": "integer", "minimum": 1},
+    claim_id=TEXT,
+    claim=TEXT,
+    before=TEXT,
+    section=TEXTS,
+    span=maybe(SPAN | {"description": "of the claim in the article's source"}),
+    tags=TEXTS,
+    label=LABEL,
+    score=maybe(NUMBER),
+    prob_supported=maybe(PROBABILITY),
+    citations=listed(CITATION),
+    together=maybe({"$ref": "#/$defs/evidence"}),
+    suggestions=listed(SUGGESTION),
+    n_candidates=WHOLE,
+)
+COUNTS = obj(
+    references=WHOLE,
+    claims=WHOLE,
+    judged=WHOLE,
+    labels=obj(**{str(label): WHOLE for label in Label}),
+    citations_checked=WHOLE,
+    citations_unchecked={
+        "type": "object",
+        "propertyNames": REASON,
+        "additionalProperties": WHOLE,
+    },
+    with_suggestion=WHOLE,
+)
+REPORT = obj(
+    schema_version={"const": data.SCHEMA_VERSION},
+    article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT)),
+    complete={"type": "boolean"},
+    counts=COUNTS,
+    findings=listed(FINDING),
+    warnings=TEXTS,
+    settings={"type": "object", **SCALARS},
+    versions={"type": "object", "additionalProperties": TEXT},
+    created=TEXT,
+)
+
+
+def schema() -> str:
+    """The file's content."""
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Pincite report",
+        "description": "What `pincite verify --json` writes.",
+    }
+    return json.dumps({**head, **REPORT, "$defs": {"evidence": EVIDENCE}}, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    data.SCHEMA.write_text(schema(), encoding="utf-8")
