@@ -37,7 +37,7 @@ def finding(label: Label, score: float | None, text: str = "c") -> Finding:
     return Finding(Claim(text, text), (), None, label, score, ())
 
 
-def test_document_score_is_the_maximum_and_the_first_of_equals():
+def test_document_score_is_the_maximum_and_the_first_of_equals() -> None:
     first, second = evidence(2.0, url="https://1.example/"), evidence(2.0, url="https://2.example/")
     assert aggregation.best([evidence(1.0), first, second]) is first
     assert aggregation.best([]) is None
@@ -52,33 +52,33 @@ def test_document_score_is_the_maximum_and_the_first_of_equals():
         (DEAD, Label.UNCHECKED),
     ],
 )
-def test_labels(outcome, label):
+def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
     assert aggregation.label_of(outcome) is label
 
 
-def test_one_supporting_citation_carries_its_group():
+def test_one_supporting_citation_carries_its_group() -> None:
     group = [result(evidence(-3.0)), result(evidence(1.0))]
     assert aggregation.group_label(group, None) is Label.SUPPORTED
     assert aggregation.group_score(group, None) == 1.0
 
 
-def test_sources_that_support_only_together_support():
+def test_sources_that_support_only_together_support() -> None:
     group = [result(evidence(-1.0)), result(evidence(-1.5))]
     assert aggregation.group_label(group, evidence(0.5)) is Label.SUPPORTED
     assert aggregation.group_score(group, evidence(0.5)) == 0.5
 
 
-def test_an_unchecked_member_leaves_a_failing_group_open():
+def test_an_unchecked_member_leaves_a_failing_group_open() -> None:
     group = [result(evidence(-3.0)), result(DEAD)]
     assert aggregation.group_label(group, None) is Label.UNCHECKED
 
 
-def test_nothing_checked_has_no_score():
+def test_nothing_checked_has_no_score() -> None:
     assert aggregation.group_score([result(DEAD)], None) is None
     assert aggregation.group_label([], None) is Label.UNCHECKED
 
 
-def test_worst_first_and_unchecked_apart():
+def test_worst_first_and_unchecked_apart() -> None:
     findings = [
         finding(Label.SUPPORTED, 3.0),
         finding(Label.UNCHECKED, None),
@@ -90,7 +90,7 @@ def test_worst_first_and_unchecked_apart():
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0]), max_size=8))
-def test_ties_keep_the_order_of_the_article(scores):
+def test_ties_keep_the_order_of_the_article(scores: list[float]) -> None:
     findings = [finding(Label.NOT_SUPPORTED, s, f"{n}") for n, s in enumerate(scores)]
     ranked = aggregation.ranked(findings)
     assert [f.claim.text for f in ranked] == [
@@ -98,7 +98,7 @@ def test_ties_keep_the_order_of_the_article(scores):
     ]
 
 
-def test_suggestions_outrank_support_and_come_from_different_pages():
+def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
     candidates = [
         evidence(2.0, url="https://x.example/1"),
         evidence(3.0, url="https://x.example/1"),
@@ -111,11 +111,11 @@ def test_suggestions_outrank_support_and_come_from_different_pages():
     assert [s.gain for s in found] == [2.5, 2.0]
 
 
-def test_a_candidate_that_fails_itself_is_no_better_source():
+def test_a_candidate_that_fails_itself_is_no_better_source() -> None:
     assert aggregation.suggestions([evidence(-1.0)], existing=-5.0, k=3) == []
     assert aggregation.suggestions([evidence(-1.0)], existing=None, k=3) == []
 
 
-def test_records_are_frozen():
+def test_records_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         evidence(1.0).score = 2.0  # type: ignore[misc]

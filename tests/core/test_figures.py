@@ -23,28 +23,28 @@ from pincite.core.figures import figures, missing, rivals
         ("", []),
     ],
 )
-def test_values(text, values):
+def test_values(text: str, values: list[float]) -> None:
     assert [f.value for f in figures(text)] == values
 
 
 @pytest.mark.parametrize(
     "date", ["14 May 1911", "May 14, 1911", "14th of May 1911", "14 May, 1911"]
 )
-def test_dates_hold_the_same_figures_however_they_are_written(date):
+def test_dates_hold_the_same_figures_however_they_are_written(date: str) -> None:
     assert {f.key for f in figures(date)} == {("number", 14), ("month", 5), ("number", 1911)}
 
 
-def test_percent_is_another_kind_than_a_number():
+def test_percent_is_another_kind_than_a_number() -> None:
     assert [f.value for f in missing("12 % of 40", "12 of 40")] == [12]
     assert missing("12 percent of 40", "12% (of forty)") == []
 
 
-def test_what_the_source_says_instead():
+def test_what_the_source_says_instead() -> None:
     claim, source = "It opened in 1913.", "It opened in 1911 with 3 spans."
     (wrong,) = missing(claim, source)
     assert [r.value for r in rivals(wrong, claim, source)] == [1911]
 
 
-def test_spans_point_at_the_figure():
+def test_spans_point_at_the_figure() -> None:
     text = "In 1911, 2.5 million came on 3 May."
     assert [f.span.of(text) for f in figures(text)] == ["1911", "2.5 million", "3", "May"]

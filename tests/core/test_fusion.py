@@ -23,19 +23,19 @@ def ids(hits: list[Hit]) -> str:
 runs = st.permutations("abcdef").map(lambda names: run("".join(names[:4])))
 
 
-def test_by_hand():
+def test_by_hand() -> None:
     fused = reciprocal_rank_fusion([run("ab"), run("bc")], 10)
     assert ids(fused) == "bac"
     assert fused[0].score == 1 / 62 + 1 / 61
     assert [h.rank for h in fused] == [1, 2, 3]
 
 
-def test_ties_break_on_passage_id():
+def test_ties_break_on_passage_id() -> None:
     assert ids(reciprocal_rank_fusion([run("b"), run("a")], 10)) == "ab"
 
 
 @given(runs, runs)
-def test_symmetric_and_without_repetition(one, two):
+def test_symmetric_and_without_repetition(one: list[Hit], two: list[Hit]) -> None:
     fused = reciprocal_rank_fusion([one, two], 100)
     assert fused == reciprocal_rank_fusion([two, one], 100)
     assert set(ids(fused)) == set(ids(one)) | set(ids(two))
@@ -43,19 +43,21 @@ def test_symmetric_and_without_repetition(one, two):
 
 
 @given(runs, runs, st.integers(0, 8))
-def test_a_shorter_list_is_the_start_of_a_longer_one(one, two, k):
+def test_a_shorter_list_is_the_start_of_a_longer_one(
+    one: list[Hit], two: list[Hit], k: int
+) -> None:
     assert reciprocal_rank_fusion([one, two], k) == reciprocal_rank_fusion([one, two], 100)[:k]
 
 
-def test_nothing_fused_is_nothing():
+def test_nothing_fused_is_nothing() -> None:
     assert reciprocal_rank_fusion([], 5) == reciprocal_rank_fusion([[], []], 5) == []
 
 
-def test_kept_closes_ranks_up():
+def test_kept_closes_ranks_up() -> None:
     assert [h.rank for h in kept(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
 
 
-def test_a_syndicated_text_counts_once_and_a_rewrite_stays():
+def test_a_syndicated_text_counts_once_and_a_rewrite_stays() -> None:
     text = "The harbour bridge was opened by mayor Holm on a windy morning before large crowds"
     copies = [
         hit("a", 1, text),

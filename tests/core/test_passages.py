@@ -1,10 +1,11 @@
+from collections.abc import Callable
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.core.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
-from pincite.types import Document
+from pincite.types import Document, Passage
 
 words = st.lists(st.sampled_from(["bridge", "river", "opened.", "in", "1911.", "\n", "é"]))
 
@@ -17,23 +18,23 @@ def sentence(n_words: int, name: str = "word") -> str:
     return " ".join([name.capitalize()] + [name] * (n_words - 1)) + "."
 
 
-def test_no_words_no_passages():
+def test_no_words_no_passages() -> None:
     assert passages(document("")) == passages(document(" \n\t")) == []
 
 
-def test_whole_sentences_up_to_a_hundred_words():
+def test_whole_sentences_up_to_a_hundred_words() -> None:
     text = " ".join(sentence(40, f"w{n}") for n in range(5))
     found = passages(document(text))
     assert [len(p.text.split()) for p in found] == [80, 80, 40]
     assert all(p.text.endswith(".") for p in found)
 
 
-def test_a_sentence_too_long_is_cut_between_words():
+def test_a_sentence_too_long_is_cut_between_words() -> None:
     found = passages(document(sentence(250)))
     assert [len(p.text.split()) for p in found] == [100, 100, 50]
 
 
-def test_a_cited_source_is_cut_twice_overlapping():
+def test_a_cited_source_is_cut_twice_overlapping() -> None:
     text = " ".join(sentence(20, f"w{n}") for n in range(30))
     found = cited_passages(document(text))
     narrow = [p for p in found if len(p.text.split()) <= PASSAGE_WORDS]
@@ -43,12 +44,14 @@ def test_a_cited_source_is_cut_twice_overlapping():
         assert all(a.span.end > b.span.start for a, b in pairwise(windows))
 
 
-def test_a_short_source_is_one_passage():
+def test_a_short_source_is_one_passage() -> None:
     assert len(cited_passages(document(sentence(30)))) == 1
 
 
 @given(words, st.sampled_from([passages, cited_passages]))
-def test_passages_are_exact_spans_and_cover_every_word(tokens, cut):
+def test_passages_are_exact_spans_and_cover_every_word(
+    tokens: list[str], cut: Callable[[Document], list[Passage]]
+) -> None:
     doc = document(" ".join(tokens * 9))
     found = cut(doc)
     assert all(p.span.of(doc.text) == p.text for p in found)
@@ -58,7 +61,7 @@ def test_passages_are_exact_spans_and_cover_every_word(tokens, cut):
 
 
 @given(words)
-def test_ids_are_distinct_and_the_same_next_time(tokens):
+def test_ids_are_distinct_and_the_same_next_time(tokens: list[str]) -> None:
     doc = document(" ".join(tokens * 9))
     ids = [p.passage_id for p in cited_passages(doc)]
     assert len(ids) == len(set(ids))

@@ -8,7 +8,7 @@ from pincite.core.sentences import sentences, trimmed
 from pincite.types import Span
 
 
-def test_abbreviations_and_decimals_do_not_end_a_sentence():
+def test_abbreviations_and_decimals_do_not_end_a_sentence() -> None:
     text = "Dr. Holm et al. measured 3.5 m (p < 0.05 vs. control). It was repeated."
     assert [s.of(text) for s in sentences(text)] == [
         "Dr. Holm et al. measured 3.5 m (p < 0.05 vs. control).",
@@ -16,18 +16,18 @@ def test_abbreviations_and_decimals_do_not_end_a_sentence():
     ]
 
 
-def test_a_line_break_ends_a_sentence():
+def test_a_line_break_ends_a_sentence() -> None:
     text = "Opening hours\nMonday to Friday\n\nThe bridge is closed."
     assert [s.of(text) for s in sentences(text)] == text.replace("\n\n", "\n").split("\n")
 
 
-def test_offsets_count_code_points_not_bytes():
+def test_offsets_count_code_points_not_bytes() -> None:
     text = "Ærø 🛥 sailed. Žižek waved."
     assert [s.of(text) for s in sentences(text)] == ["Ærø 🛥 sailed.", "Žižek waved."]
 
 
 @given(st.text(alphabet=string.ascii_letters + " .!?\n\té🛥\u00a0\u2028", max_size=300))
-def test_spans_are_ordered_trimmed_and_lose_no_word(text):
+def test_spans_are_ordered_trimmed_and_lose_no_word(text: str) -> None:
     spans = sentences(text)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(span.of(text) == span.of(text).strip() != "" for span in spans)
@@ -36,10 +36,10 @@ def test_spans_are_ordered_trimmed_and_lose_no_word(text):
 
 
 @given(st.text(alphabet=" ab\n", max_size=20))
-def test_trimmed_is_what_strip_leaves(text):
+def test_trimmed_is_what_strip_leaves(text: str) -> None:
     assert trimmed(text, Span(0, len(text))).of(text) == text.strip()
 
 
-def test_half_a_surrogate_pair_is_no_obstacle():
+def test_half_a_surrogate_pair_is_no_obstacle() -> None:
     text = "One \ud83d day. Two days."
     assert [s.of(text) for s in sentences(text)] == ["One \ud83d day.", "Two days."]

@@ -1,6 +1,7 @@
 import pytest
 
 from pincite.documents.body import Body
+from pincite.documents.read import read_bytes
 from pincite.documents.text import read_markdown, read_text
 from pincite.types import Document, Reason, Unchecked
 
@@ -73,7 +74,7 @@ def test_hostile_markdown(source: str) -> None:
     assert isinstance(read_markdown(Body("u", source.encode())), Document | Unchecked)
 
 
-def test_wrapped_lines_are_joined_and_lists_stay_lines():
+def test_wrapped_lines_are_joined_and_lists_stay_lines() -> None:
     raw = (
         "The breakwater was drawn by the harbour's own engineer and was built in\n"
         "squared stone between 1841 and 1847, at a cost that nobody wrote down\n"
@@ -95,7 +96,7 @@ def test_wrapped_lines_are_joined_and_lists_stay_lines():
     ]
 
 
-def test_a_poem_and_long_lines_are_left_alone():
+def test_a_poem_and_long_lines_are_left_alone() -> None:
     poem = "The sea is old,\nthe wind is cold,\nand nothing sold"
     found = read_bytes(poem.encode(), url="https://varde.example/poem.txt")
     assert isinstance(found, Document)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import HEADS, WIDTH, tiny_weights
@@ -18,10 +20,10 @@ def reference(ids: list[int]) -> np.ndarray:
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:
         x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-12)
-        return x * w[f"{name}.weight"] + w[f"{name}.bias"]
+        return np.asarray(x * w[f"{name}.weight"] + w[f"{name}.bias"])
 
     def linear(x: np.ndarray, name: str) -> np.ndarray:
-        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+        return np.asarray(x @ w[f"{name}.weight"].T + w[f"{name}.bias"])
 
     x = w["embeddings.word_embeddings.weight"][ids]
     x = x + w["embeddings.position_embeddings.weight"][: len(ids)]
@@ -41,7 +43,7 @@ def reference(ids: list[int]) -> np.ndarray:
     return x
 
 
-def test_the_graph_equals_bert_written_out_by_hand(tiny_encoder):
+def test_the_graph_equals_bert_written_out_by_hand(tiny_encoder: Path) -> None:
     session = Session(tiny_encoder, max_tokens=64)
     (batch,) = session.run(["the old bridge"])
     expected = reference([2, 4, 12, 5, 3])
@@ -49,29 +51,31 @@ def test_the_graph_equals_bert_written_out_by_hand(tiny_encoder):
     np.testing.assert_allclose(batch.output[0, :5], expected, atol=1e-4)
 
 
-def test_every_row_comes_out_once_whatever_the_batches(tiny_encoder):
+def test_every_row_comes_out_once_whatever_the_batches(tiny_encoder: Path) -> None:
     session = Session(tiny_encoder, max_tokens=64)
     rows = [row for batch in session.run(TEXTS * 9) for row in batch.rows]
     assert sorted(rows) == list(range(len(TEXTS) * 9))
 
 
-def test_neighbours_in_a_batch_change_nothing(tiny_encoder):
+def test_neighbours_in_a_batch_change_nothing(tiny_encoder: Path) -> None:
     encoder = OnnxEncoder(tiny_encoder)
     together = encoder.encode(TEXTS, "passage")
     for text, row in zip(TEXTS, together, strict=True):
         np.testing.assert_allclose(encoder.encode([text], "passage")[0], row, atol=1e-5)
 
 
-def test_encoder_laws(tiny_encoder):
+def test_encoder_laws(tiny_encoder: Path) -> None:
     check_encoder(OnnxEncoder(tiny_encoder))
 
 
-def test_long_texts_are_cut_not_refused(tiny_encoder):
+def test_long_texts_are_cut_not_refused(tiny_encoder: Path) -> None:
     assert OnnxEncoder(tiny_encoder).encode(["the bridge " * 500], "passage").shape == (1, WIDTH)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a network"])
-def test_a_folder_without_a_usable_network_names_the_command(tmp_path, content):
+def test_a_folder_without_a_usable_network_names_the_command(
+    tmp_path: Path, content: bytes | None
+) -> None:
     if content is not None:
         (tmp_path / "model.onnx").write_bytes(content)
     with pytest.raises(MissingModel, match="make models"):

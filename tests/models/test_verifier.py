@@ -1,10 +1,13 @@
 import math
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from pincite.errors import PinciteError
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
+from pincite.protocols import Floats
 from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
 
@@ -22,22 +25,22 @@ PAIRS = [
 
 
 @pytest.fixture
-def verifier(tiny_verifier):
+def verifier(tiny_verifier: Path) -> CrossEncoderVerifier:
     return CrossEncoderVerifier(tiny_verifier)
 
 
-def test_verifier_laws(verifier):
+def test_verifier_laws(verifier: CrossEncoderVerifier) -> None:
     check_verifier(verifier, PAIRS)
 
 
-def test_probabilities_sum_to_one_and_follow_the_score(verifier):
+def test_probabilities_sum_to_one_and_follow_the_score(verifier: CrossEncoderVerifier) -> None:
     for evidence in verifier.verify(PAIRS):
         total = evidence.prob_supported + evidence.prob_refuted + evidence.prob_neutral
         assert total == pytest.approx(1)
         assert evidence.prob_supported == pytest.approx(1 / (1 + math.exp(-evidence.score)))
 
 
-def test_reasons_name_what_the_passage_lacks():
+def test_reasons_name_what_the_passage_lacks() -> None:
     assert reasons(CLAIM.text, PAIRS[0][1]) == ()
     said = reasons(CLAIM.text, PAIRS[1][1])
     assert said == (
@@ -46,7 +49,7 @@ def test_reasons_name_what_the_passage_lacks():
     )
 
 
-def test_negation_is_a_reason():
+def test_negation_is_a_reason() -> None:
     said = reasons("The chapel was rebuilt.", passage("The chapel was never rebuilt."))
     assert said == ("one of claim and quote is negated, the other is not",)
 
@@ -54,10 +57,10 @@ def test_negation_is_a_reason():
 class Counting:
     """Computes for real, and counts what it is asked."""
 
-    def __init__(self, verifier, most=10**6):
+    def __init__(self, verifier: CrossEncoderVerifier, most: int = 10**6) -> None:
         self.verifier, self.most, self.asked = verifier, most, 0
 
-    def __call__(self, rows):
+    def __call__(self, rows: Sequence[tuple[str, str]]) -> Floats:
         if self.asked >= self.most:
             raise KeyboardInterrupt
         self.asked += len(rows)
@@ -67,7 +70,9 @@ class Counting:
 ROWS = [(claim.text, passage.text) for claim, passage in PAIRS]
 
 
-def test_a_known_pair_is_not_judged_again_even_by_the_next_process(verifier, tmp_path):
+def test_a_known_pair_is_not_judged_again_even_by_the_next_process(
+    verifier: CrossEncoderVerifier, tmp_path: Path
+) -> None:
     counting = Counting(verifier)
     first = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
     fresh = first.logits([*ROWS, ROWS[0]], counting)
@@ -79,7 +84,9 @@ def test_a_known_pair_is_not_judged_again_even_by_the_next_process(verifier, tmp
     again.close()
 
 
-def test_an_edited_claim_and_another_network_are_judged_anew(verifier, tmp_path):
+def test_an_edited_claim_and_another_network_are_judged_anew(
+    verifier: CrossEncoderVerifier, tmp_path: Path
+) -> None:
     counting = Counting(verifier)
     judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
     judged.logits(ROWS[:1], counting)
@@ -92,7 +99,9 @@ def test_an_edited_claim_and_another_network_are_judged_anew(verifier, tmp_path)
     other.close()
 
 
-def test_what_was_judged_before_an_interruption_is_kept(verifier, tmp_path):
+def test_what_was_judged_before_an_interruption_is_kept(
+    verifier: CrossEncoderVerifier, tmp_path: Path
+) -> None:
     many = [(f"The bridge opened in {n}.", "The bridge opened in 1911.") for n in range(200)]
     judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
     with pytest.raises(KeyboardInterrupt):
@@ -105,15 +114,15 @@ def test_what_was_judged_before_an_interruption_is_kept(verifier, tmp_path):
     resumed.close()
 
 
-def test_a_damaged_file_says_what_to_do(tmp_path):
+def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "judged.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(PinciteError, match="Delete it"):
         JudgedPairs(tmp_path / "judged.sqlite", "net@1")
 
 
 def test_a_verifier_that_keeps_its_logits_gives_the_same_evidence(
-    tiny_verifier, tmp_path, verifier
-):
+    tiny_verifier: Path, tmp_path: Path, verifier: CrossEncoderVerifier
+) -> None:
     keeping = CrossEncoderVerifier(tiny_verifier, judged=tmp_path / "judged.sqlite")
     first = keeping.verify(PAIRS)
     assert first == keeping.verify(PAIRS) == verifier.verify(PAIRS)

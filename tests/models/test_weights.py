@@ -1,14 +1,16 @@
+from pathlib import Path
+
 import pytest
 
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 
 
-def test_a_folder_is_found_by_its_path(tiny_encoder):
+def test_a_folder_is_found_by_its_path(tiny_encoder: Path) -> None:
     assert weights.locate(str(tiny_encoder)) == tiny_encoder
 
 
-def test_the_cache_is_searched_by_name(tiny_encoder, monkeypatch):
+def test_the_cache_is_searched_by_name(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "cache_folder", lambda: tiny_encoder.parent)
     assert weights.locate(tiny_encoder.name) == tiny_encoder
 
@@ -16,19 +18,21 @@ def test_the_cache_is_searched_by_name(tiny_encoder, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "command"), [("nothing", "make models"), ("org/name", "pincite models fetch org/name")]
 )
-def test_a_missing_model_names_the_command_to_run(name, command, monkeypatch, tmp_path):
+def test_a_missing_model_names_the_command_to_run(
+    name: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
     with pytest.raises(MissingModel, match=command):
         weights.locate(name)
 
 
-def test_the_fingerprint_tells_weights_apart(tiny_encoder, tiny_verifier):
+def test_the_fingerprint_tells_weights_apart(tiny_encoder: Path, tiny_verifier: Path) -> None:
     first = weights.fingerprint(tiny_encoder)
     assert first.startswith("tiny-encoder@")
     assert len(first.split("@")[1]) == 12
     assert first.split("@")[1] != weights.fingerprint(tiny_verifier).split("@")[1]
 
 
-def test_only_hub_ids_are_fetched():
+def test_only_hub_ids_are_fetched() -> None:
     with pytest.raises(ConfigError, match="ORGANISATION/NAME"):
         weights.fetch("../somewhere")

@@ -27,8 +27,10 @@ def to_csv(report: Report) -> str:
 
 def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:
     claim = finding.claim
-    head = [rank, claim.claim_id, " › ".join(claim.section), claim.text, str(finding.label)]
-    return [*head, finding.score, *_of_citation(result), *_of_suggestion(finding)]
+    section = " › ".join(claim.section)
+    head: list[str | float | None] = [rank, claim.claim_id, section, claim.text]
+    head += [str(finding.label), finding.score]
+    return [*head, *_of_citation(result), *_of_suggestion(finding)]
 
 
 def _of_citation(result: CitationResult | None) -> list[str | float | None]:

@@ -6,6 +6,7 @@ change of shape raises `SCHEMA_VERSION`.
 
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ SCHEMA = Path(__file__).parent / "report.schema.json"
 
 def to_json(report: Report) -> str:
     """The report as indented JSON with a line break at its end."""
-    return json.dumps(as_dict(report), ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(as_dict(report), ensure_ascii=False, indent=1)
+    # UTF-8 has no half surrogate pairs; JSON's escape for them reads back as what it was.
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def as_dict(report: Report) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""An article in, claims with their citations and exact spans out: the door of this room."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pincite.types import Article
+from pincite.wiki.claims import attach_tags, claims_of
+from pincite.wiki.files import read_pages_of
+from pincite.wiki.flat import Flat
+from pincite.wiki.html import read_html
+from pincite.wiki.references import resolve
+from pincite.wiki.wikitext import read_wikitext
+
+MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
+
+
+def parse_article(
+    source: str,
+    title: str,
+    *,
+    markup: Literal["wikitext", "html"] = "wikitext",
+    revision_id: str | None = None,
+    timestamp: str | None = None,
+    language: str = "en",
+) -> Article:
+    """The claims of one page. All spans count code points of `source`.
+
+    Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
+    """
+    flat = read_html(source) if markup == "html" else read_wikitext(source)
+    attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
+    cited, missing = resolve(flat.uses, flat.definitions)
+    warnings = list(dict.fromkeys((*flat.warnings, *missing)))
+    if len(warnings) > MAX_WARNINGS:
+        more = len(warnings) - MAX_WARNINGS
+        warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]
+    return Article(
+        title,
+        source,
+        tuple(claims_of(flat.blocks, cited, title, language)),
+        revision_id,
+        timestamp,
+        language,
+        len(flat.uses),
+        tuple(warnings),
+    )
+
+
+def _tag_use(flat: Flat, use: int, tag: str) -> None:
+    flat.uses[use].tags = (*flat.uses[use].tags, tag)
+
+
+def read_articles(
+    path: str | Path, *, title: str | None = None, language: str = "en"
+) -> Iterator[Article]:
+    """The articles of a file, told apart by content; "-" is standard input.
+
+    A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
+    so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
+    article; `title` overrides what the page or the file name says.
+
+    Raises:
+        InputError: no such file or title, or nothing in it can be read.
+    """
+    for page in read_pages_of(path, title):
+        yield parse_article(
+            page.source,
+            page.title,
+            markup=page.markup,
+            revision_id=page.revision_id,
+            timestamp=page.timestamp,
+            language=language,
+        )

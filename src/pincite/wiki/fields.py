@@ -1,0 +1,131 @@
+"""What a citation template says, by our names for it.
+
+English Wikipedia's citation templates have many spellings for one thing (`archiveurl`,
+`archive-url`); the table below is their documented aliases (Help:Citation Style 1).
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
+
+_ALIASES = {
+    "url": ("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
+    "archive_url": ("archive-url", "archiveurl"),
+    "archive_date": ("archive-date", "archivedate"),
+    "url_status": ("url-status", "deadurl", "dead-url"),
+    "title": ("title", "script-title", "trans-title", "chapter", "article", "entry", "headline"),
+    "publisher": (
+        *("website", "work", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
+        *("encyclopaedia", "publisher", "agency", "via", "institution"),
+    ),
+    "date": ("date", "publication-date", "year", "air-date", "airdate"),
+    "access_date": ("access-date", "accessdate"),
+    "pages": ("pages", "page", "p", "pp", "at", "loc"),
+    "isbn": ("isbn", "ISBN"),
+    "doi": ("doi", "DOI"),
+    "pmid": ("pmid", "PMID"),
+    "quote": ("quote", "quotation"),
+}
+MAX_PEOPLE = 30  # numbered authors that are looked for
+MAX_DIGITS = 4  # of such a number
+_DEAD = {"yes": "dead", "no": "live"}  # the old |deadurl= in the words of |url-status=
+_YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
+_WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+
+
+class Known(TypedDict, total=False):
+    """The fields of `types.Citation` that a template can fill."""
+
+    url: str
+    archive_url: str
+    archive_date: str
+    url_status: str
+    title: str
+    publisher: str
+    date: str
+    access_date: str
+    pages: str
+    isbn: str
+    doi: str
+    pmid: str
+    quote: str
+    authors: tuple[str, ...]
+
+
+def known_fields(given: Mapping[str, str]) -> Known:
+    """The fields that `given` (parameters in plain text) fills; the first filled alias wins.
+
+    >>> known_fields({"archiveurl": "http://a.org/1", "last": "Ito", "first": "Mei"})
+    {'archive_url': 'http://a.org/1', 'authors': ('Mei Ito',)}
+    """
+    known = Known()
+    for ours, aliases in _ALIASES.items():
+        value = next((given[alias] for alias in aliases if given.get(alias)), "")
+        if value and (not ours.endswith("url") or _WEB.match(value)):
+            known[ours] = value  # type: ignore[literal-required]  # the keys of _ALIASES are Known's
+    if "url_status" in known:
+        known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
+    if authors := tuple(_authors(given)):
+        known["authors"] = authors
+    return known
+
+
+def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
+    """Last names of the authors, or else of the editors: what a short citation calls the work."""
+    for prefix in ("", "editor"):
+        names = []
+        for number in _numbers(given):
+            name = _person(given, prefix, number)
+            if name and name[0] not in names:
+                names.append(name[0])
+        if names:
+            return tuple(names)
+    return ()
+
+
+def year_of(given: Mapping[str, str]) -> str:
+    """The year, with the letter that tells two works of one year apart; empty if none."""
+    for key in ("year", "date", "publication-date"):
+        if found := _YEAR.search(given.get(key, "")):
+            return found[1]
+    return ""
+
+
+def _numbers(given: Mapping[str, str]) -> list[str]:
+    """The numbers that people have in `given`, in order, after the person without one."""
+    found = {digits for key in given if (digits := "".join(filter(str.isdecimal, key)))}
+    numbers = sorted(int(digits) for digits in found if len(digits) < MAX_DIGITS)
+    return ["", *map(str, numbers[:MAX_PEOPLE])]
+
+
+def _authors(given: Mapping[str, str]) -> Iterable[str]:
+    if given.get("vauthors"):
+        yield from (name.strip() for name in given["vauthors"].split(",") if name.strip())
+    seen = set()
+    for number in _numbers(given):
+        last, first = _person(given, "", number) or ("", "")
+        name = f"{first} {last}".strip()
+        if name and name not in seen:
+            seen.add(name)
+            yield name
+    if not seen and given.get("authors"):
+        yield given["authors"]
+
+
+def _person(given: Mapping[str, str], role: str, number: str) -> tuple[str, str] | None:
+    """Last and first name of one person; an `author=Ito, Mei` is split at its comma."""
+    prefix = f"{role}-" if role else ""
+    lasts = (f"{prefix}last{number}", f"{role}{number}-last", f"{prefix}surname{number}")
+    firsts = (f"{prefix}first{number}", f"{role}{number}-first", f"{prefix}given{number}")
+    wholes = (f"{role or 'author'}{number}", f"{role or 'author'}-name{number}")
+    last = next((given[key] for key in lasts if given.get(key)), "")
+    first = next((given[key] for key in firsts if given.get(key)), "")
+    if last:
+        return last, first
+    whole = next((given[key] for key in wholes if given.get(key)), "")
+    if not whole:
+        return None
+    if whole.count(",") == 1:
+        last, first = (part.strip() for part in whole.split(","))
+        return last, first
+    return whole, ""

@@ -1,0 +1,168 @@
+"""The flat form: an article as blocks of plain text that know where each character came from.
+
+Wikitext and HTML both end up here, so that everything after it (sentences, claims, references)
+is written once and never sees markup. Hidden here: how white space is folded, how the origin of
+a character is kept, and how text is tidied where a template or a tag has vanished from it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from pincite.types import Span
+from pincite.wiki.references import Definitions, Use
+
+# Brackets and separators that are left behind when an inline template renders as nothing:
+# "Anarchism ({{IPAc-en|…}}; from Greek)" must not read "Anarchism (; from Greek)".
+DEBRIS = re.compile(
+    r"[ ]?\((?=[\s;,]*\))[\s;,]*\)|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
+)
+
+
+class BlockKind(StrEnum):
+    """What a block is in the article; `claims.py` words a claim by it."""
+
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    CELL = "cell"
+    PARAMETER = "parameter"
+    HEADING = "heading"
+    CAPTION = "caption"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A reference use or an inline tag, standing before the character at `position`."""
+
+    position: int
+    span: Span  # the mark itself, in the source
+    use: int | None = None  # index into `Flat.uses`; None for an inline tag
+    in_text: bool = False  # part of the sentence: "Ito (2001) showed that …"
+    tag: str | None = None  # canonical name of an inline tag: "citation needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph, list item, table cell or template parameter, as a reader sees it.
+
+    `starts[i]` and `ends[i]` are the range of the source that character `i` of `text` stands for:
+    one character for literal text, the whole entity or template for text that these render.
+    """
+
+    kind: BlockKind
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+    marks: tuple[Mark, ...] = ()
+    section: tuple[str, ...] = ()
+    lead: str = ""  # what introduces the block: the paragraph before a list, the parent item
+    lead_span: Span | None = None  # where `lead` stands in the source
+    label: str = ""  # parameter name or column heading
+    row: str = ""  # the cells of the same row before this one
+    row_span: Span | None = None
+
+    def span(self, start: int, end: int) -> Span:
+        """The range of the source that covers `text[start:end]`; the slice must not be empty."""
+        return Span(min(self.starts[start:end]), max(self.ends[start:end]))
+
+
+@dataclass(slots=True)
+class TextBuilder:
+    """Collects the plain text of one block. White space folds; with `lines` line breaks stay."""
+
+    lines: bool = False
+    chars: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    def literal(self, text: str, start: int) -> None:
+        """Append `text`, which stands at `start` in the source exactly so."""
+        for offset, char in enumerate(text, start):
+            self._put(char, offset, offset + 1)
+
+    def rendered(self, text: str, span: Span) -> None:
+        """Append `text`, which the markup at `span` renders."""
+        for char in text:
+            self._put(char, span.start, span.end)
+
+    def mark(
+        self,
+        span: Span,
+        use: int | None = None,
+        tag: str | None = None,
+        *,
+        in_text: bool = False,
+    ) -> None:
+        """Note a reference use or a tag at the present end of the text."""
+        self.marks.append(Mark(len(self.chars), span, use, in_text, tag))
+
+    def line_break(self, span: Span) -> None:
+        """Append a line break (a space, unless line breaks are kept)."""
+        self._put("\n", span.start, span.end)
+
+    def _put(self, char: str, start: int, end: int) -> None:
+        if char.isspace():
+            self._put_space("\n" if self.lines and char == "\n" else " ", start, end)
+            return
+        if self._glued(char):
+            mark = self.marks[-1].span
+            self._put_space(" ", mark.start, mark.end)
+        # The sentence splitter is Rust and takes no half of a surrogate pair.
+        self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def _put_space(self, char: str, start: int, end: int) -> None:
+        if self.chars and self.chars[-1] in " \n":
+            if char == "\n":
+                self.chars[-1] = char
+            return
+        self.chars.append(char)
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def _glued(self, char: str) -> bool:
+        """Whether only a mark parts two sentences: `one.<ref/>Two` reads "one. Two"."""
+        last = self.marks[-1].position if self.marks else 0
+        return last == len(self.chars) > 0 and self.chars[-1] in ".!?" and char.isupper()
+
+    def block(self, kind: BlockKind, **details: object) -> Block:
+        """The finished block, tidied and trimmed; `details` are the other fields of `Block`."""
+        text = "".join(self.chars)
+        kept = _kept(text)
+        before = [0]  # before[i]: kept characters among the first i
+        for keep in kept:
+            before.append(before[-1] + keep)
+        marks = tuple(replace(m, position=before[m.position]) for m in self.marks)
+        chosen = [i for i, keep in enumerate(kept) if keep]
+        return Block(
+            kind,
+            "".join(text[i] for i in chosen),
+            [self.starts[i] for i in chosen],
+            [self.ends[i] for i in chosen],
+            marks,
+            **details,  # type: ignore[arg-type]  # checked by Block itself
+        )
+
+
+def _kept(text: str) -> list[bool]:
+    """For each character whether it stays: white space at the ends and debris go."""
+    kept = [True] * len(text)
+    lead = len(text) - len(text.lstrip())
+    gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
+    gone += [found.span() for found in DEBRIS.finditer(text)]
+    for start, end in gone:
+        kept[start:end] = [False] * (end - start)
+    return kept
+
+
+@dataclass(slots=True)
+class Flat:
+    """A whole article in the flat form."""
+
+    blocks: list[Block] = field(default_factory=list)  # in the order of the source
+    uses: list[Use] = field(default_factory=list)  # of references, in the order of the source
+    definitions: Definitions = field(default_factory=Definitions)
+    warnings: list[str] = field(default_factory=list)

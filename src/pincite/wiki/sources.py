@@ -1,0 +1,179 @@
+"""What a reference says: its content, in wikitext, as sources.
+
+One reference can name several works (a bundled list); each citation template and each address is
+a source of its own. A link to a web archive belongs to the work before it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pincite.types import Span
+from pincite.wiki.nodes import Kind, Node
+from pincite.wiki.parameters import name_of, parameters
+from pincite.wiki.references import Source, short_key
+from pincite.wiki.render import plain
+from pincite.wiki.templates import HARVARD, SHORT_CITATIONS, TAGS, is_citation
+
+_ARCHIVE = re.compile(
+    r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
+    re.IGNORECASE,
+)
+_MANY = re.compile(r"[1-9]a1\Z")
+_IN_TEXT = {
+    "isbn": re.compile(r"\bISBN[ :]*((?:97[89][- ]?)?[\d][\d -]{7,14}[\dXx])"),
+    "doi": re.compile(r"\bdoi[: ]*(10\.\d{4,9}/[^\s,;]+)", re.IGNORECASE),
+    "pmid": re.compile(r"\bPMID[ :]*(\d{4,9})\b"),
+}
+
+
+def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source, ...]:
+    """The works that a reference's content names; `span` is where the reference stands.
+
+    Empty only if the content is. Content that is neither template nor address is one source
+    with nothing but a text.
+    """
+    text = plain(nodes, source)
+    tags = tuple(dict.fromkeys(_tags(nodes, source)))
+    found: list[Source] = []
+    for made in (made for item in _works(nodes, source) for made in _read(item, source, span)):
+        if found and _is_archive_of(made, found[-1]):
+            found[-1] = _with_archive(found[-1], made.fields["url"])
+        else:
+            found.append(made)
+    if not found and nodes:
+        found.append(_free_text(nodes, source, text, span))
+    if len(found) == 1 and found[0].template is None and text:
+        found = [replace(found[0], text=text, fields=_identifiers(text) | dict(found[0].fields))]
+    return tuple(replace(each, tags=tags) for each in found)
+
+
+def read_short(node: Node, name: str, source: str, span: Span) -> tuple[Source, ...]:
+    """A short citation ({{sfn}}, {{harvnb}}) as sources that name their works by a key.
+
+    One source, but for {{sfnm|1a1=Ito|1y=2001|2a1=Rao|2y=2002}}, which has several.
+    """
+    given = {p.name: plain(p.nodes, source) for p in parameters(node, source)}
+    works = [given]
+    if name == "sfnm":
+        numbers = sorted({key[0] for key in given if _MANY.match(key)})
+        works = [_one_of_many(given, number) for number in numbers] or works
+    return tuple(_short(work, name, span) for work in works)
+
+
+def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
+    """The parameters of one work of {{sfnm}}, as those of {{sfn}}."""
+    mine = {key[1:]: value for key, value in given.items() if key.startswith(number) and value}
+    names = [mine[f"a{i}"] for i in range(1, 5) if f"a{i}" in mine]
+    words = [*names, mine.get("y", "")]
+    pages = {key: mine[key] for key in ("p", "pp", "loc") if key in mine}
+    return {str(i): word for i, word in enumerate(words, 1)} | pages
+
+
+def _short(given: Mapping[str, str], name: str, span: Span) -> Source:
+    words = [given[key] for key in map(str, range(1, 7)) if given.get(key)]
+    shown = " ".join(words)
+    if page := given.get("p") or given.get("pp") or given.get("loc"):
+        shown += f", {page}"
+    key = short_key(words[:-1], words[-1]) if words else ""
+    if given.get("ref"):
+        key = short_key([given["ref"].removeprefix("CITEREF")], "")
+    return Source(span, shown, name, given, short_key=key)
+
+
+def read_template(node: Node, name: str, source: str, span: Span) -> Source:
+    """A citation template as a source, its parameters in plain text."""
+    given = {}
+    for parameter in parameters(node, source):
+        value = _short_ref(parameter.nodes, source) if parameter.name == "ref" else None
+        given[parameter.name] = value or plain(parameter.nodes, source)
+    return Source(span, describe(given), name, given)
+
+
+def describe(given: Mapping[str, str]) -> str:
+    """A citation template as one line: authors, date, title, work."""
+    people = given.get("last") or given.get("last1") or given.get("author") or given.get("author1")
+    date = given.get("date") or given.get("year")
+    titles = [given[key] for key in ("chapter", "title") if given.get(key)]
+    works = [
+        given[k] for k in ("work", "website", "journal", "newspaper", "publisher") if given.get(k)
+    ]
+    return ". ".join(part for part in (people, date, *titles, *works[:1]) if part)
+
+
+def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Source:
+    """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by its name only."""
+    own = next((n for n in nodes if n.kind is Kind.TEMPLATE), None)
+    name = name_of(own, source) if own and not text else ""
+    if not name or name in TAGS:
+        return Source(span, text)
+    return Source(span, f"{{{{{name}}}}}", name)
+
+
+def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
+    """Citation templates and addresses, not those inside a citation template."""
+    for node in nodes:
+        if node.kind in (Kind.EXTERNAL, Kind.URL):
+            yield node
+        elif node.kind is Kind.TEMPLATE:
+            name = name_of(node, source)
+            if is_citation(name) or name in HARVARD | SHORT_CITATIONS or _has_url(node, source):
+                yield node
+            elif name not in TAGS:
+                yield from (n for part in node.parts[1:] for n in _works(part, source))
+        else:
+            yield from (n for part in node.parts for n in _works(part, source))
+
+
+def _has_url(node: Node, source: str) -> bool:
+    return any(p.name == "url" for p in parameters(node, source))
+
+
+def _read(node: Node, source: str, span: Span) -> tuple[Source, ...]:
+    """The works that one template or address names: one, or several in {{sfnm}}."""
+    if node.kind is Kind.TEMPLATE:
+        name = name_of(node, source)
+        if name in HARVARD | SHORT_CITATIONS:
+            return read_short(node, name, source, span)
+        return (read_template(node, name, source, span),)
+    address, title = source[node.start : node.end], ""
+    if node.kind is Kind.EXTERNAL:
+        inner = source[node.start + 1 : node.end - 1].split(maxsplit=1)
+        address, title = inner[0], plain([node], source)
+    address = f"https:{address}" if address.startswith("//") else address
+    return (Source(span, title or address, None, {"url": address, "title": title}),)
+
+
+def _is_archive_of(made: Source, work: Source) -> bool:
+    """Whether `made` is only a link to an archived copy of the work named before it."""
+    url = made.fields.get("url", "")
+    if made.template in ("wayback", "webarchive"):
+        return bool(url)
+    return bool(_ARCHIVE.match(url)) and made.template is None and work.short_key is None
+
+
+def _with_archive(work: Source, url: str) -> Source:
+    return replace(work, fields={"archive-url": url} | dict(work.fields))
+
+
+def _tags(nodes: Sequence[Node], source: str) -> Iterator[str]:
+    for node in nodes:
+        name = name_of(node, source) if node.kind is Kind.TEMPLATE else ""
+        if name in TAGS:
+            yield TAGS[name]
+        for part in node.parts:
+            yield from _tags(part, source)
+
+
+def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
+    """The key that {{harvid|Ito|2001}} or {{sfnref|Ito|2001}} in `ref=` stands for."""
+    for node in nodes:
+        if node.kind is Kind.TEMPLATE and name_of(node, source) in ("harvid", "sfnref"):
+            return " ".join(plain(p.nodes, source) for p in parameters(node, source) if not p.named)
+    return None
+
+
+def _identifiers(text: str) -> dict[str, str]:
+    """ISBN, DOI and PMID that a free-text reference mentions."""
+    found = {name: pattern.search(text) for name, pattern in _IN_TEXT.items()}
+    return {name: match[1].rstrip(".") for name, match in found.items() if match}

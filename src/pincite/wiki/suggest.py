@@ -1,0 +1,135 @@
+"""Wikitext out: tags and citations for an editor to paste, safe whatever the source says.
+
+Titles and quotes come from strangers' pages. Every parameter is escaped so that it cannot end the
+template, open another one, a link or a tag, sign, or change the page.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote as percent_encode
+
+from pincite.types import Citation
+
+# One character each: what wikitext gives a meaning to, as the entity that only shows it. The pipe
+# has a template of its own, which editors know.
+_ESCAPES = {
+    "&": "&amp;", "<": "&lt;", ">": "&gt;", "[": "&#91;", "]": "&#93;", "{": "&#123;",
+    "}": "&#125;", "|": "{{!}}", "~": "&#126;", "'": "&#39;", "_": "&#95;", "=": "&#61;",
+    ":": "&#58;", "*": "&#42;", "#": "&#35;", ";": "&#59;", "-": "&#45;",
+}  # fmt: skip
+_JOINERS = (
+    "\u200c\u200d"  # not printable by Unicode's word, but Persian and Hindi are spelt with them
+)
+_ALWAYS = frozenset("<>[]{}|")
+_RUNS = re.compile(
+    r"~{3,}|'{2,}|__|-{4,}|\A[*#:;=]|&(?=#?\w{1,32};)|:(?=\S)|(?<=ISBN|PMID) |(?<=RFC) "
+)
+_ADDRESS = re.compile(r"https?://[^/\s]", re.IGNORECASE)
+_SAFE_IN_URL = "%/:?#@!$&'()*+,;=-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class WikiNames:
+    """What a wiki calls the templates and parameters that we suggest. Defaults: English."""
+
+    failed_verification: str = "failed verification"
+    cite_web: str = "cite web"
+    dead_link: str = "dead link"
+    months: tuple[str, ...] = (
+        *("January", "February", "March", "April", "May", "June", "July", "August"),
+        *("September", "October", "November", "December"),
+    )
+
+
+ENGLISH = WikiNames()
+
+
+def failed_verification(*, month_year: str, reason: str, names: WikiNames = ENGLISH) -> str:
+    """The tag for a reference that does not bear its sentence out.
+
+    >>> failed_verification(month_year="November 2026", reason="Source says 1911 | 1912")
+    '{{failed verification|date=November 2026|reason=Source says 1911 {{!}} 1912}}'
+    """
+    parameters: dict[str, str | None] = {"date": month_year, "reason": reason}
+    return _template(names.failed_verification, parameters)
+
+
+def cite_web(
+    *,
+    url: str,
+    title: str,
+    access_date: str,
+    website: str | None = None,
+    date: str | None = None,
+    quote: str | None = None,
+) -> str:
+    """A citation template for a page; what is not known stays out.
+
+    Raises:
+        ValueError: `url` is no http or https address.
+    """
+    parameters = {
+        "url": escape_url(url),
+        "title": title,
+        "website": website,
+        "date": date,
+        "access-date": access_date,
+        "quote": quote,
+    }
+    return _template(ENGLISH.cite_web, parameters)
+
+
+def reference(template: str) -> str:
+    """A citation template as a reference; `template` is wikitext already."""
+    return f"<ref>{template}</ref>"
+
+
+def escape_parameter(text: str) -> str:
+    """`text` as the value of a named parameter: what a reader sees is the text, on one line.
+
+    >>> escape_parameter("[[Rome]] ~~~~")
+    '&#91;&#91;Rome&#93;&#93; &#126;&#126;&#126;&#126;'
+    """
+    line = " ".join("".join(c if c.isprintable() or c in _JOINERS else " " for c in text).split())
+    line = _RUNS.sub(lambda found: "".join(f"\0{c}" for c in found[0]), line)
+    return re.sub(r"\0?(.)", _escaped, line)
+
+
+def escape_url(url: str) -> str:
+    """An address that stays one in a template parameter: what is special is percent-encoded.
+
+    Raises:
+        ValueError: not an http or https address.
+    """
+    url = url.strip()
+    if not _ADDRESS.match(url):
+        message = f"{url[:80]!r} is no address that can be cited; expected http:// or https://"
+        raise ValueError(message)
+    encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
+    return re.sub(r"'{2,}|~{3,}|__", lambda found: _percent(found[0]), encoded)
+
+
+def insert_after_reference(source: str, citation: Citation, template: str) -> str:
+    """`source` with `template` right behind this use of the reference, outside of it."""
+    end = citation.span.end
+    return source[:end] + template + source[end:]
+
+
+def _template(name: str, parameters: dict[str, str | None]) -> str:
+    given = {
+        key: value if key == "url" else escape_parameter(value)
+        for key, value in parameters.items()
+        if value
+    }
+    return "{{" + "|".join([name, *(f"{key}={value}" for key, value in given.items())]) + "}}"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found[1]
+    if char in _ALWAYS or found[0] != char:
+        return _ESCAPES.get(char, f"&#{ord(char)};")
+    return char
+
+
+def _percent(text: str) -> str:
+    return "".join(f"%{ord(char):02X}" for char in text)

@@ -1,0 +1,246 @@
+"""WAFER records (Petroni et al., SIDE): JSON lines of a claim in its context and its true sources.
+
+{"id": …, "input": "title [SEP] section [SEP] text … [CIT]",
+ "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, cast
+
+from pincite.core.sentences import sentences
+from pincite.errors import InputError
+from pincite.types import Claim
+
+SEPARATOR = " [SEP] "
+CITATION = "[CIT]"
+# KILT, on which WAFER stands, writes a heading path as "Section::::History.:Early life."
+_SECTION = re.compile(r"\ASection::::")
+_HEADINGS = re.compile(r"\.:|::")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """One page that bears the claim out."""
+
+    url: str
+    chunk_id: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One answer, which in WAFER is the address that the article cites."""
+
+    answer: str
+    provenance: tuple[Provenance, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WaferRecord:
+    """One line of a WAFER file. `extra` holds the keys of `meta` that have no field here."""
+
+    id: str
+    input: str
+    outputs: tuple[Output, ...] = ()
+    wikipedia_id: str | None = None
+    wikipedia_title: str | None = None
+    wikipedia_section: str | None = None
+    cit_paragraph_id: int | None = None
+    cit_offset: int | None = None
+    sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may hold [CIT]
+    featured: bool = False
+    supporting: tuple[frozenset[str], ...] = ()  # each set of sentences is enough
+    label: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses of all answers' provenance, in order, each once."""
+        found = [p.url for output in self.outputs for p in output.provenance]
+        return tuple(dict.fromkeys(found))
+
+
+_KNOWN = {
+    "wikipedia_id": str,
+    "wikipedia_title": str,
+    "wikipedia_section": str,
+    "cit_paragraph_id": int,
+    "cit_offset": int,
+    "featured": bool,
+    "label": str,
+}
+
+
+def read_records(path: str | Path) -> Iterator[WaferRecord]:
+    """The records of a file (plain or .gz) in order; blank lines are skipped.
+
+    Raises:
+        InputError: the file is missing or a line is no record; names file, line and field.
+    """
+    path = Path(path)
+    number = 0
+    try:
+        with _open(path, "rt") as lines:
+            for number, line in enumerate(lines, 1):  # noqa: B007  # named in the message below
+                if line.strip():
+                    yield _record(_json(line))
+    except FileNotFoundError:
+        message = f"no file {path}. Expected WAFER records as JSON lines, plain or .gz."
+        raise InputError(message) from None
+    except (_BadField, UnicodeDecodeError, OSError, EOFError) as error:
+        message = f"{path}, line {number}: {error}. Expected one WAFER record a line."
+        raise InputError(message) from error
+
+
+def write_records(records: Iterable[WaferRecord], path: str | Path) -> None:
+    """Write `records` as JSON lines, compressed if the name ends in .gz."""
+    with _open(Path(path), "wt") as file:
+        for record in records:
+            file.write(to_line(record) + "\n")
+
+
+def to_line(record: WaferRecord) -> str:
+    """A record as one line of JSON, without the line break."""
+    return json.dumps(_object(record), ensure_ascii=False)
+
+
+def claim_of(record: WaferRecord) -> Claim:
+    """The claim of a record: the last sentence before [CIT]; what stands before is context.
+
+    One, two or three parts parted by [SEP] are read as text, section and text, or title, section
+    and text.
+
+    Raises:
+        InputError: more than three parts, or more than one [CIT].
+    """
+    title, section, text = _parts(record)
+    spans = sentences(text)
+    last = spans[-1].start if spans else 0
+    path = tuple(filter(None, (p.strip(" .:") for p in _HEADINGS.split(_SECTION.sub("", section)))))
+    return Claim(record.id, text[last:].strip(), title, path, text[:last].strip())
+
+
+def record_of(claim: Claim, *, language: str = "en") -> WaferRecord:
+    """A claim of an article as a record; citations without an address give no answer."""
+    urls = dict.fromkeys(c.url for c in claim.citations if c.url)
+    before = [span.of(claim.before) for span in sentences(claim.before, language)]
+    return WaferRecord(
+        claim.claim_id,
+        claim.context,
+        tuple(Output(url, (Provenance(url),)) for url in urls),
+        wikipedia_title=claim.title,
+        wikipedia_section=" :: ".join(claim.section),
+        sentences=(*before, claim.text + CITATION),
+    )
+
+
+class _BadField(ValueError):
+    """What is wrong with a line; the reader adds file and line."""
+
+
+def _open(path: Path, mode: str) -> IO[str]:
+    if path.suffix == ".gz":
+        return cast("IO[str]", gzip.open(path, mode, encoding="utf-8"))
+    return cast("IO[str]", path.open(mode, encoding="utf-8"))
+
+
+def _json(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        message = f"not JSON ({error})"
+        raise _BadField(message) from error
+    return dict(_typed(found, dict, "the line"))
+
+
+def _typed(value: Any, kind: type, name: str) -> Any:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        message = f"field {name!r} is {value!r:.80}, not {kind.__name__}"
+        raise _BadField(message)
+    return value
+
+
+def _record(line: dict[str, Any]) -> WaferRecord:
+    meta = dict(_typed(line.get("meta") or {}, dict, "meta"))
+    known = {
+        name: _typed(meta.pop(name), kind, f"meta.{name}")
+        for name, kind in _KNOWN.items()
+        if meta.get(name) is not None
+    }
+    identity = line.get("id")
+    return WaferRecord(
+        id=str(identity) if isinstance(identity, int) else _typed(identity, str, "id"),
+        input=_typed(line.get("input"), str, "input"),
+        outputs=tuple(_output(each) for each in _typed(line.get("output") or [], list, "output")),
+        sentences=_strings(meta.pop("sentences", None), "meta.sentences"),
+        supporting=tuple(
+            frozenset(_strings(each, "meta.supporting"))
+            for each in _typed(meta.pop("supporting", None) or [], list, "meta.supporting")
+        ),
+        extra=meta,
+        **known,
+    )
+
+
+def _strings(value: Any, name: str) -> tuple[str, ...]:
+    return tuple(_typed(each, str, name) for each in _typed(value or [], list, name))
+
+
+def _output(given: Any) -> Output:
+    given = _typed(given, dict, "output[]")
+    pages = _typed(given.get("provenance") or [], list, "output[].provenance")
+    return Output(_typed(given.get("answer", ""), str, "output[].answer"), tuple(map(_page, pages)))
+
+
+def _page(given: Any) -> Provenance:
+    given = _typed(given, dict, "output[].provenance[]")
+    optional = {
+        name: str(given[name])
+        for name in ("chunk_id", "title", "text")
+        if given.get(name) is not None
+    }
+    return Provenance(_typed(given.get("url"), str, "output[].provenance[].url"), **optional)
+
+
+def _object(record: WaferRecord) -> dict[str, Any]:
+    known = {name: getattr(record, name) for name in _KNOWN}
+    meta = {name: value for name, value in known.items() if value not in (None, False)}
+    if record.sentences:
+        meta["sentences"] = list(record.sentences)
+    if record.supporting:
+        meta["supporting"] = [sorted(each) for each in record.supporting]
+    outputs = [
+        {"answer": o.answer, "provenance": [_page_object(p) for p in o.provenance]}
+        for o in record.outputs
+    ]
+    return {
+        "id": record.id,
+        "input": record.input,
+        "output": outputs,
+        "meta": {**meta, **record.extra},
+    }
+
+
+def _page_object(page: Provenance) -> dict[str, str]:
+    fields = {"url": page.url, "chunk_id": page.chunk_id, "title": page.title, "text": page.text}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _parts(record: WaferRecord) -> tuple[str, str, str]:
+    """Title, section and the text before [CIT]; missing parts are empty."""
+    parts = [part.strip() for part in record.input.split(SEPARATOR.strip())]
+    marks = record.input.count(CITATION)
+    if len(parts) > 3 or marks > 1:
+        message = (
+            f"record {record.id}: field 'input' has {len(parts)} parts and {marks} {CITATION} "
+            f"marks. Expected at most 3 parts parted by {SEPARATOR.strip()} and one mark."
+        )
+        raise InputError(message)
+    title, section, text = ["", "", *parts][-3:]
+    return title, section, text.split(CITATION)[0].rstrip()

@@ -1,0 +1,96 @@
+"""A small report built by hand, and one whose every text is hostile."""
+
+from pincite.types import (
+    Citation,
+    CitationResult,
+    Claim,
+    Evidence,
+    Finding,
+    Label,
+    Passage,
+    Reason,
+    Report,
+    Span,
+    Suggestion,
+    Unchecked,
+)
+
+HOSTILE = [
+    '"><script>alert(1)</script>',
+    "</mark></blockquote><img src=x onerror=alert(1)>",
+    "}}{{delete}}</ref><!-- [[Category:Hacked]] -->",
+    '=HYPERLINK("https://evil.example","x")',
+    "@SUM(1+1)|cmd",
+    "[red]not markup[/red] [link=https://evil.example]x[/link]",
+    "\x1b]0;owned\x07\x1b[2Jcleared",
+    "a\u202egnp.exe\u2066",
+    "~~~~ '''bold''' __TOC__ {{!}} |url=https://evil.example/",
+    "{{ 7 * 7 }} {% raw %} ${7*7}",
+    "line\nbreak\r\nand\ttab\u2028",
+    "\ud800 lone surrogate",
+]
+
+
+def evidence(text: str, quote: str, url: str, title: str, score: float = 1.0) -> Evidence:
+    start = text.index(quote)
+    return Evidence(
+        passage=Passage("0123456789abcdef", url, title, text, Span(10, 10 + len(text))),
+        prob_supported=0.7 if score >= 0 else 0.2,
+        prob_refuted=0.1,
+        prob_neutral=0.2 if score >= 0 else 0.7,
+        score=score,
+        quote=Span(start, start + len(quote)),
+        reasons=("the passage does not state “1913”",),
+    )
+
+
+def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Report:
+    """Three findings: one that fails and has a better source, one unchecked, one supported."""
+    citation = Citation(
+        "r1", Span(40, 80), Span(40, 80), template="cite web", title=text, url=url, text=text
+    )
+    claim = Claim("abc123", text, text, (text,), text, Span(0, 40), (citation,), (text,))
+    passage = f"First. {text} Last."
+    weak = evidence(passage, text, url, text, -1.5)
+    strong = evidence(passage, text, "https://better.example/a?b=1&c=2", text, 2.5)
+    gone = Unchecked(url, Reason.DEAD, text)
+    findings = (
+        Finding(
+            claim,
+            (CitationResult(citation, weak, Label.NOT_SUPPORTED),),
+            None,
+            Label.NOT_SUPPORTED,
+            -1.5,
+            (Suggestion(strong, "2024-03-01", 4.0),),
+            12,
+        ),
+        Finding(
+            claim,
+            (CitationResult(citation, strong, Label.SUPPORTED),),
+            strong,
+            Label.SUPPORTED,
+            2.5,
+            (),
+            3,
+        ),
+        Finding(
+            claim,
+            (CitationResult(citation, gone, Label.UNCHECKED),),
+            None,
+            Label.UNCHECKED,
+            None,
+            (),
+        ),
+    )
+    return Report(
+        title=text,
+        language="en",
+        revision_id="1234",
+        findings=findings,
+        n_claims=3,
+        n_references=3,
+        warnings=(text,),
+        settings={"depth": 100, "note": text},
+        versions={"pincite": "0.1.0", "verifier": text},
+        created="2026-11-21T08:00:00+00:00",
+    )

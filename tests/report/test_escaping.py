@@ -1,0 +1,93 @@
+"""Hostile titles, quotes and addresses, in every output format."""
+
+import csv as csv_module
+import io
+import json
+from datetime import date
+from html.parser import HTMLParser
+
+import mwparserfromhell
+import pytest
+from rich.console import Console
+from samples import HOSTILE, report
+
+from pincite.report import csv, data, html, terminal, wikitext
+
+TODAY = date(2026, 11, 21)
+URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
+CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
+ALLOWED = {
+    *("html head meta title style body a header p h1 h2 h3 h4 strong ul li b main section").split(),
+    *("article span div blockquote mark i details summary pre footer dl dt dd").split(),
+}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and visible text as a browser would see them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_html_shows_the_text_and_gains_no_element(text: str, url: str) -> None:
+    page = Page()
+    page.feed(html.to_html(report(text, url), TODAY))
+    assert page.tags <= ALLOWED
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    links = [value for name, value in page.attributes if name in ("href", "src")]
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+    if "\n" not in text and "\ud800" not in text:
+        assert text in page.text
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_wikitext_holds_exactly_the_templates_that_were_meant(text: str, url: str) -> None:
+    written = wikitext.to_wikitext(report(text, url), TODAY)
+    pasted = "\n".join(line for line in written.splitlines() if not line.startswith("#"))
+    code = mwparserfromhell.parse(pasted)
+    names = {str(template.name).strip() for template in code.filter_templates()}
+    assert names <= {"failed verification", "cite web", "!"}
+    assert [str(tag.tag) for tag in code.filter_tags()] == ["ref"]
+    assert not code.filter_wikilinks()
+    cite = next(t for t in code.filter_templates() if t.name == "cite web")
+    known = {"url", "title", "date", "access-date", "quote"}
+    assert {str(parameter.name) for parameter in cite.params} <= known
+    assert "~~~" not in pasted
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_csv_has_whole_rows_and_no_formula(text: str, url: str) -> None:
+    rows = list(csv_module.reader(io.StringIO(csv.to_csv(report(text, url)))))
+    assert {len(row) for row in rows} == {len(csv.COLUMNS)}
+    numeric = {csv.COLUMNS.index(name) for name in csv.COLUMNS if "score" in name}
+    for row in rows[1:]:
+        for column, cell in enumerate(row):
+            assert column in numeric or not cell.startswith(("=", "+", "-", "@", "\t"))
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_json_round_trips(text: str, url: str) -> None:
+    written = data.to_json(report(text, url))
+    assert json.loads(written)["findings"][0]["claim"] == text
+    written.encode("utf-8")
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_the_terminal_gets_no_control_character_and_no_markup(text: str, url: str) -> None:
+    out = io.StringIO()
+    terminal.print_report(report(text, url), Console(file=out, width=300, force_terminal=False))
+    shown = out.getvalue()
+    assert not [c for c in shown if c in "\x1b\x07\u202e\u2066\r"]
+    if text.startswith("[red]"):
+        assert "[red]not markup[/red]" in shown

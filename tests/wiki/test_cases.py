@@ -1,0 +1,72 @@
+"""Wikitext and HTML in, claims out: each file in tests/cases is one case.
+
+A file is the markup, a line of five dashes, and one JSON object per claim. Keys of a claim that
+are left out are not compared; `covers` is the source that its span covers. A last object may hold
+`warnings` (all of them; none if it is missing) and `n_references`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from pincite.types import Article, Citation, Claim
+from pincite.wiki.article import parse_article
+
+CASES = Path(__file__).parents[1] / "cases"
+WIKITEXT = sorted((CASES / "wikitext").glob("*.txt"))
+HTML = sorted((CASES / "html_article").glob("*.txt"))
+
+
+def read(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
+    source, expected = path.read_text(encoding="utf-8").split("\n-----\n")
+    lines = [json.loads(line) for line in expected.splitlines() if line.strip()]
+    claims = [line for line in lines if "text" in line]
+    page: dict[str, Any] = {"warnings": []}
+    for line in lines:
+        page |= line if "text" not in line else {}
+    return source, claims, page
+
+
+def shown_citation(citation: Citation, expected: dict[str, Any]) -> dict[str, Any]:
+    shown = {key: getattr(citation, key) for key in expected}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in shown.items()}
+
+
+def shown(claim: Claim, source: str, expected: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"text": claim.text, "before": claim.before, "origin": claim.origin}
+    found |= {"section": list(claim.section), "tags": list(claim.tags)}
+    found["covers"] = claim.span.of(source) if claim.span else None
+    wanted = expected.get("citations", [])
+    found["citations"] = [
+        shown_citation(citation, want)
+        for citation, want in zip(claim.citations, wanted, strict=len(wanted) > 0)
+    ]
+    return {key: found[key] for key in expected}
+
+
+def check(article: Article, claims: list[dict[str, Any]], page: dict[str, Any]) -> None:
+    assert [claim.text for claim in article.claims] == [claim["text"] for claim in claims]
+    for claim, expected in zip(article.claims, claims, strict=True):
+        assert shown(claim, article.source, expected) == expected
+        if expected.get("citations") == []:
+            assert claim.citations == ()
+    assert list(article.warnings) == page["warnings"]
+    if "n_references" in page:
+        assert article.n_references == page["n_references"]
+
+
+@pytest.mark.parametrize(
+    ("path", "markup"),
+    [(path, "wikitext") for path in WIKITEXT] + [(path, "html") for path in HTML],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
+)
+def test_case(path: Path, markup: Literal["wikitext", "html"]) -> None:
+    source, claims, page = read(path)
+    check(parse_article(source, "Example", markup=markup), claims, page)
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(WIKITEXT) >= 65
+    assert len(HTML) >= 4

@@ -1,0 +1,180 @@
+"""Dumps, HTML, JSON lines and wikitext from files and standard input."""
+
+import bz2
+import contextlib
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pincite.errors import InputError
+from pincite.wiki import files
+from pincite.wiki.article import read_articles
+
+PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>1</id>{redirect}
+<revision><id>{revision}</id><timestamp>2016-04-14T11:35:49Z</timestamp>
+<text xml:space="preserve">{text}</text></revision></page>"""
+TEXT = "The hall seats 900.&lt;ref&gt;http://a.example/1&lt;/ref&gt; A &amp;amp; B."
+
+
+def page(title: str, *, ns: int = 0, revision: int = 7, redirect: str = "") -> str:
+    tag = f'<redirect title="{redirect}" />' if redirect else ""
+    return PAGE.format(title=title, ns=ns, revision=revision, redirect=tag, text=TEXT)
+
+
+DUMP = (
+    '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" xml:lang="en">\n<siteinfo/>\n'
+    + page("Alba")
+    + page("Talk:Alba", ns=1)
+    + page("Albas", redirect="Alba")
+    + page("Borg Hall", revision=9)
+    + "</mediawiki>"
+).encode()
+
+
+@pytest.fixture(params=["plain", "bz2", "gz"])
+def dump(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    packs: dict[str, Callable[[bytes], bytes]] = {
+        "plain": bytes,
+        "bz2": bz2.compress,
+        "gz": gzip.compress,
+    }
+    path = tmp_path / "some.file"  # told apart by content, not by name
+    path.write_bytes(packs[request.param](DUMP))
+    return path
+
+
+def test_a_dump_gives_its_articles(dump: Path) -> None:
+    articles = list(read_articles(dump))
+    assert [a.title for a in articles] == ["Alba", "Borg Hall"]
+    assert [c.text for c in articles[0].claims] == ["The hall seats 900."]
+    assert articles[1].revision_id == "9"
+    assert articles[1].timestamp == "2016-04-14T11:35:49Z"
+    assert articles[0].source.endswith("A &amp; B.")
+
+
+def test_a_dump_gives_one_title(dump: Path) -> None:
+    (article,) = read_articles(dump, title="borg_Hall")
+    assert article.title == "Borg Hall"
+
+
+def test_a_missing_title_names_close_ones(dump: Path) -> None:
+    with pytest.raises(InputError, match=r"no page called 'Borg Hal'.*Close titles: Borg Hall"):
+        list(read_articles(dump, title="Borg Hal"))
+
+
+def test_a_redirect_names_its_target(dump: Path) -> None:
+    with pytest.raises(InputError, match=r"redirect.*Ask for 'Alba'"):
+        list(read_articles(dump, title="Albas"))
+
+
+@pytest.mark.parametrize("pack", [bytes, bz2.compress, gzip.compress])
+def test_a_cut_off_dump_is_an_input_error(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "d"
+    path.write_bytes(pack(DUMP)[:-40])
+    with pytest.raises(InputError, match=r"cannot be (read|decompressed)"):
+        list(read_articles(path))
+
+
+def test_entities_of_a_dump_are_not_resolved(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("top secret")
+    path = tmp_path / "d.xml"
+    head = f'<!DOCTYPE m [<!ENTITY x SYSTEM "file://{secret}">]>'
+    path.write_text(head + "<mediawiki><page><title>A</title>&x;</page></mediawiki>")
+    with contextlib.suppress(InputError):  # refusing it is as good
+        assert all("top secret" not in article.source for article in read_articles(path))
+
+
+def test_wikitext_is_named_after_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "Borg_Hall.wiki"
+    path.write_text("\ufeffIt is old.<ref>http://a.example/1</ref>", encoding="utf-8")
+    (article,) = read_articles(path)
+    assert article.title == "Borg Hall"
+    assert article.source.startswith("It is old.")
+    (named,) = read_articles(path, title="Other")
+    assert named.title == "Other"
+
+
+def test_parsoid_html_names_title_and_revision(tmp_path: Path) -> None:
+    path = tmp_path / "x.html"
+    path.write_text(
+        '<!DOCTYPE html>\n<html about="http://en.wikipedia.org/wiki/Special:Redirect/revision/123">'
+        "<head><title>Borg &amp; Hall</title></head><body><p>Old.</p></body></html>"
+    )
+    (article,) = read_articles(path)
+    assert (article.title, article.revision_id) == ("Borg & Hall", "123")
+
+
+def test_rendered_html_names_title_and_revision(tmp_path: Path) -> None:
+    path = tmp_path / "x.html"
+    path.write_text(
+        "<html><head><title>Borg Hall – Wikipedia</title>"
+        '<script>RLCONF={"wgRevisionId":456};</script></head><body><p>Old.</p></body></html>'
+    )
+    (article,) = read_articles(path)
+    assert (article.title, article.revision_id) == ("Borg Hall", "456")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_json_lines(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [
+        {"title": "Alba", "wikitext": "It is old.<ref>x</ref>", "revid": 5, "timestamp": "2016"},
+        {"title": "Borg", "wikitext": "It is new."},
+    ]
+    path.write_bytes(pack("\n\n".join(json.dumps(line) for line in lines).encode()))
+    first, second = read_articles(path)
+    assert (first.title, first.revision_id, first.timestamp) == ("Alba", "5", "2016")
+    assert second.revision_id is None
+    (found,) = read_articles(path, title="Borg")
+    assert found.title == "Borg"
+    with pytest.raises(InputError, match="no article called 'C'"):
+        list(read_articles(path, title="C"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"title": "A"}', "line 1: KeyError"),
+        ('{"title": "A", "wikitext": 1}', "must be text"),
+        ('{"title" ', "line 1"),
+    ],
+)
+def test_bad_json_lines(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(line)
+    with pytest.raises(InputError, match=message):
+        list(read_articles(path))
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    buffer = io.BytesIO(b"It is old.<ref>x</ref>")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(buffer))
+    (article,) = read_articles("-", title="Alba")
+    assert [c.text for c in article.claims] == ["It is old."]
+
+
+def test_missing_empty_large_and_foreign_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="there is no such file"):
+        list(read_articles(tmp_path / "none.wiki"))
+    path = tmp_path / "a.wiki"
+    path.write_text(" \n")
+    with pytest.raises(InputError, match="is empty"):
+        list(read_articles(path))
+    path.write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match="not UTF-8"):
+        list(read_articles(path))
+    monkeypatch.setattr(files, "MAX_PAGE", 10)
+    path.write_text("a" * 11)
+    with pytest.raises(InputError, match="a page may have 10"):
+        list(read_articles(path))
+    path.write_bytes(gzip.compress(b"It is old." * 100)[:-20])
+    with pytest.raises(InputError, match="cannot be"):
+        list(read_articles(path))

@@ -1,0 +1,203 @@
+"""What holds for any text at all, hostile ones included."""
+
+import time
+from itertools import pairwise
+
+import mwparserfromhell
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pincite.types import Article, Span
+from pincite.wiki.article import parse_article
+from pincite.wiki.flat import BlockKind, Flat
+from pincite.wiki.html import read_html
+from pincite.wiki.html_tokens import tokens
+from pincite.wiki.nodes import Kind, descendants
+from pincite.wiki.tree import parse
+from pincite.wiki.wikitext import read_wikitext
+
+PIECES = [
+    "{{", "}}", "[[", "]]", "[http://a.example x", "]", "|", "||", "\n", "\n\n", "{|", "|}",
+    "|-", "!", "!!", "|+", "==", "== H ==", "'''", "''''", "<ref>", "</ref>", '<ref name="a">',
+    "<ref name=a />", "<references>", "</references>", "<!--", "-->", "<nowiki>", "</nowiki>",
+    "<br>", "<table>", "<tr>", "<td>", "</table>", "*", "** ", ":", ";",
+    "{{cite web|url=http://a.example|title=T}}", "{{cn}}", "{{sfn|A|2000}}", "{{efn|",
+    "{{convert|5|km}}", "{{Infobox|a=", "&nbsp;", "&amp;", "&#xD800;", "[[File:a|thumb|",
+    "<gallery>", "</gallery>", "A dog ran. ", "b ", "1990", ". ", "x<sup>2</sup>", "\0",
+    "\ud800", "é", "漢字。", "http://a.example/x ", "{{reflist|refs=", "{{quote|", "<b", "=",
+]  # fmt: skip
+HTML_PIECES = [
+    "<p>", "</p>", "<ul>", "<li>", "</ul>", "<h2>", "</h2>", "<table>", "<tr>", "<td>", "<th>",
+    "</table>", '<sup class="reference"><a href="#cite_note-1">[1]</a></sup>',
+    '<li id="cite_note-1">', "</li>",
+    '<sup class="noprint Inline-Template">[citation needed]</sup>', "<div class=navbox>",
+    "</div>", "<!--", "-->", "<script>", "</script>", "<a href='", "&amp;", "&#0;",
+    "A dog ran. ", "\n", "<br>", "<cite id=CITEREFx>", "</cite>", '"', "<", ">", "\ud800", "\0",
+    '<span class="Z3988" title="rft.date=1">',
+]  # fmt: skip
+wikitext = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=200)
+pages = st.lists(st.sampled_from(HTML_PIECES), max_size=40).map("".join) | st.text(max_size=200)
+
+
+def check_flat(flat: Flat, source: str) -> None:
+    for block in flat.blocks:
+        assert len(block.text) == len(block.starts) == len(block.ends)
+        for char, start, end in zip(block.text, block.starts, block.ends, strict=True):
+            assert 0 <= start <= end <= len(source)
+            if end - start == 1 and not char.isspace() and source[start] not in "&\ud800":
+                assert source[start] == char
+        for mark in block.marks:
+            assert 0 <= mark.position <= len(block.text)
+            assert 0 <= mark.span.start < mark.span.end <= len(source)
+
+
+def check_article(article: Article) -> None:
+    source = article.source
+    ids = [claim.claim_id for claim in article.claims]
+    assert len(ids) == len(set(ids))
+    starts = []
+    for claim in article.claims:
+        assert claim.text.strip()
+        assert claim.span is not None
+        assert 0 <= claim.span.start < claim.span.end <= len(source)
+        starts.append(claim.span.start)
+        for citation in claim.citations:
+            assert source[citation.span.start : citation.span.end]
+            assert source[citation.definition.start : citation.definition.end]
+        assert claim.citations or "citation needed" in claim.tags
+    assert starts == sorted(starts)
+
+
+@given(wikitext)
+def test_any_wikitext_gives_an_article(source: str) -> None:
+    check_article(parse_article(source, "T"))
+
+
+@given(wikitext)
+def test_characters_know_where_they_come_from(source: str) -> None:
+    check_flat(read_wikitext(source), source)
+
+
+@given(wikitext)
+def test_the_tree_covers_the_source(source: str) -> None:
+    nodes, _ = parse(source)
+    assert "".join(source[n.start : n.end] for n in nodes) == source
+    for node in descendants(nodes):
+        children = [child for part in node.parts for child in part]
+        assert all(node.start <= c.start <= c.end <= node.end for c in children)
+
+
+@given(pages)
+def test_any_html_gives_an_article(source: str) -> None:
+    check_article(parse_article(source, "T", markup="html"))
+    check_flat(read_html(source), source)
+
+
+@given(pages)
+def test_html_tokens_are_in_order(source: str) -> None:
+    found = tokens(source)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+@given(
+    st.lists(st.sampled_from(["The dog ran. ", "It was, ", "in 1990 ", "<ref>x</ref>", "(so) "]))
+)
+def test_prose_claims_are_in_their_span(parts: list[str]) -> None:
+    source = "".join(parts)
+    for claim in parse_article(source, "T").claims:
+        assert claim.span is not None
+        plain = source[claim.span.start : claim.span.end].replace("<ref>x</ref>", "")
+        assert "".join(claim.text.split()) == "".join(plain.split())
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "{{a|b=1}}",
+                "[[L|x]]",
+                "<ref>r</ref>",
+                "word ",
+                "{{b|{{c}}}}",
+                "<!-- c -->",
+                "\n",
+                "'' ",
+            ]
+        ),
+        max_size=20,
+    ).map("".join)
+)
+def test_brackets_as_mwparserfromhell_sees_them(source: str) -> None:
+    theirs = mwparserfromhell.parse(source, skip_style_tags=True)
+    ours = list(descendants(parse(source)[0]))
+    assert sum(n.kind is Kind.TEMPLATE for n in ours) == len(theirs.filter_templates())
+    assert sum(n.kind is Kind.LINK for n in ours) == len(theirs.filter_wikilinks())
+    references = theirs.filter_tags(matches=lambda tag: str(tag.tag) == "ref")
+    assert sum(n.kind is Kind.EXTENSION for n in ours) == len(references)
+
+
+HOSTILE = {
+    "100,000 nested braces": "{{" * 100_000 + "}}" * 100_000,
+    "100,000 open braces": "{{a|" * 100_000,
+    "open links": "[[a|" * 30_000,
+    "open external links": "[http://a " * 20_000,
+    "open references": "A.<ref>" * 20_000,
+    "references that close at the end": "<ref>" * 20_000 + "</ref>" * 20_000,
+    "open attributes": '<ref name="' * 20_000,
+    "open tags": "<b " * 40_000,
+    "open tables": "{|\n" * 20_000 + "|a<ref>x</ref>",
+    "nested lists": "*" * 50_000 + "a<ref>x</ref>\n" * 10,
+    "quotes": "'" * 50_000,
+    "open comment": "A.<ref>x</ref><!-- " * 10_000,
+    "open verbatim tags": "<nowiki><math><pre>" * 10_000,
+    "headings": "== \n" * 20_000,
+    "ampersands": "&amp" * 30_000,
+    "mixed": "{{a|[[b|<ref>{{" * 5_000,
+    "nul bytes": "A dog\0 ran.<ref>x\0</ref>\0" * 100,
+    "surrogates": "A dog\ud800 ran.<ref name='\udfff'>x</ref>" * 100,
+    "many references": "A dog ran.<ref>x</ref>\n" * 3_000,
+    "one long sentence": "a dog, <ref>x</ref> " * 3_000,
+    "wide table": "{|\n" + "| a<ref>x</ref> |" * 1_500 + "\n|}",
+}
+HOSTILE_HTML = {
+    "open tags": "<a " * 50_000,
+    "open comments": "<!--" * 50_000,
+    "open attributes": "<a '" * 50_000,
+    "open references": '<sup class="reference">' * 20_000,
+    "nested references": '<sup class="reference">' * 20_000 + "</sup>" * 20_000,
+    "nested definitions": "<li id='cite_note-1'>" * 20_000 + "</li>" * 20_000,
+    "nested citations": "<cite id=CITEREFa>" * 20_000 + "</cite>" * 20_000,
+    "nested tags": "<sup class='Inline-Template'>" * 10_000 + "</sup>" * 10_000,
+    "open tables": "<table><tr><td>a" * 10_000,
+    "scripts": "<script>" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_wikitext_takes_linear_time(name: str) -> None:
+    started = time.perf_counter()
+    check_article(parse_article(HOSTILE[name], "T"))
+    assert time.perf_counter() - started < 15  # each takes under 3 s where it was written
+
+
+@pytest.mark.parametrize("name", HOSTILE_HTML)
+def test_hostile_html_takes_linear_time(name: str) -> None:
+    started = time.perf_counter()
+    check_article(parse_article(HOSTILE_HTML[name], "T", markup="html"))
+    assert time.perf_counter() - started < 15
+
+
+def test_warnings_are_few() -> None:
+    article = parse_article("<ref>" * 1000, "T")
+    assert len(article.warnings) == 101
+    assert article.warnings[-1].startswith("and ")
+
+
+def test_block_spans() -> None:
+    flat = read_wikitext("A &amp; b<ref>x</ref>")
+    block = flat.blocks[0]
+    assert block.kind is BlockKind.PARAGRAPH
+    assert block.text == "A & b"
+    assert block.span(2, 3) == Span(2, 7)

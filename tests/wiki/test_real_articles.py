@@ -1,0 +1,174 @@
+"""106 real articles of 2016, read whole: coverage, round trips and time.
+
+The articles lie outside of the project (see shared/data/README.md); set PINCITE_SHARED to the
+folder, or keep it beside the checkout. Run alone it prints the figures:
+`python -m pytest tests/wiki/test_real_articles.py -m slow -s`.
+"""
+
+import gzip
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pincite.types import Article, Claim
+from pincite.wiki.article import parse_article, read_articles
+from pincite.wiki.wafer import claim_of, read_records, write_records
+
+SHARED = Path(os.environ.get("PINCITE_SHARED", Path(__file__).parents[3] / "shared"))
+ARTICLES = SHARED / "data/wikipedia/articles-2016.jsonl.gz"
+DUMP = SHARED / "data/wikipedia/pages-articles-2016.xml.bz2"
+WAFER = SHARED / "data/wafer-like/dev.jsonl.gz"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not ARTICLES.exists(), reason=f"no articles at {ARTICLES}; set PINCITE_SHARED to read them"
+    ),
+]
+
+# Reference uses, counted without our parser: what is left of tags and templates by their names
+# once comments, verbatim text and reference lists are cut out.
+CUT = re.compile(
+    r"<!--.*?-->|<(nowiki|pre|math|source|syntaxhighlight)\b[^>/]*>.*?</\1>"
+    r"|<references\b[^>/]*>.*?</references>",
+    re.DOTALL | re.IGNORECASE,
+)
+LIST_DEFINED = re.compile(r"\{\{\s*(?:reflist|refs)\s*\|[^{}]*?refs\s*=", re.IGNORECASE)
+REF = re.compile(r"<ref\b[^<>]*>", re.IGNORECASE)
+SHORT = re.compile(r"\{\{\s*(?:sfnp?|sfnm)\s*\|", re.IGNORECASE)
+R = re.compile(r"\{\{\s*r\s*\|([^{}]*)\}\}", re.IGNORECASE)
+HARVARD = re.compile(
+    r"\{\{\s*(?:harv\w*|harvard citation[\w ]*|citeref)\s*\|[^{}]*\}\}", re.IGNORECASE
+)
+TAG_REF = re.compile(r"\{\{\s*#tag:ref\s*\||\{\{\s*refn\s*\|", re.IGNORECASE)
+REF_BODY = re.compile(r"<ref\b[^<>]*(?<!/)>.*?</ref\s*>", re.DOTALL | re.IGNORECASE)
+
+
+def counted(source: str) -> tuple[int, int]:
+    """Reference uses at least (refs, sfn, r) and at most (with harv in the text and refn)."""
+    text = CUT.sub("", source)
+    text = "".join(_without_list_defined(text))
+    fewest = len(REF.findall(text)) + len(SHORT.findall(text))
+    fewest += sum(sum("=" not in part for part in found.split("|")) for found in R.findall(text))
+    outside = REF_BODY.sub("", text)
+    return fewest, fewest + len(HARVARD.findall(outside)) + len(TAG_REF.findall(text))
+
+
+def _without_list_defined(text: str) -> Iterator[str]:
+    position = 0
+    for found in LIST_DEFINED.finditer(text):
+        yield text[position : found.start()]
+        depth, position = 0, found.start()
+        for brace in re.finditer(r"\{\{|\}\}", text[found.start() :]):
+            depth += 1 if brace[0] == "{{" else -1
+            if depth == 0:
+                position = found.start() + brace.end()
+                break
+    yield text[position:]
+
+
+@dataclass
+class Reading:
+    seconds: float
+    article: Article
+    fewest: int
+    most: int
+    covered: set[str] = field(default_factory=set)  # uses with a claim
+    round_trip: set[str] = field(default_factory=set)  # whose words stand in the claim's span
+
+
+def words_in_order(claim: Claim, source: str) -> bool:
+    """Whether the claim's letters stand in its span in their order, entities and links aside."""
+    assert claim.span is not None
+    letters = iter(claim.span.of(source).lower())
+    return all(char in letters for char in claim.text.lower() if char.isalnum() and char.isascii())
+
+
+def rendered(claim: Claim, source: str) -> bool:
+    """Whether templates or labels gave some of the words, so that the span holds their source."""
+    return claim.span is not None and ("{{" in claim.span.of(source) or claim.origin != "prose")
+
+
+@pytest.fixture(scope="module")
+def readings() -> list[Reading]:
+    found = []
+    with gzip.open(ARTICLES, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            started = time.perf_counter()
+            article = parse_article(row["wikitext"], row["title"])
+            seconds = time.perf_counter() - started
+            reading = Reading(seconds, article, *counted(row["wikitext"]))
+            for claim in article.claims:
+                uses = {c.citation_id.split(".")[0] for c in claim.citations}
+                reading.covered |= uses
+                if words_in_order(claim, article.source) or rendered(claim, article.source):
+                    reading.round_trip |= uses
+            found.append(reading)
+    return found
+
+
+def test_coverage(readings: list[Reading]) -> None:
+    uses = sum(r.article.n_references for r in readings)
+    covered = sum(len(r.covered) for r in readings)
+    round_trip = sum(len(r.round_trip) for r in readings)
+    fewest, most = sum(r.fewest for r in readings), sum(r.most for r in readings)
+    sys.stdout.write(
+        f"\n{len(readings)} articles, {uses} uses (counted: {fewest} to {most}), "
+        f"{covered / uses:.2%} with a claim, {round_trip / uses:.2%} round trip"
+    )
+    assert len(readings) == 106
+    assert covered >= 0.99 * uses
+    assert round_trip >= 0.99 * uses
+
+
+def test_no_reference_is_lost(readings: list[Reading]) -> None:
+    lost = {
+        r.article.title: (r.article.n_references, r.fewest, r.most)
+        for r in readings
+        if not 0.99 * r.fewest <= r.article.n_references <= 1.01 * r.most
+    }
+    sys.stdout.write(f"\nfound, counted at least, counted at most: {lost}")
+    assert sum(r.article.n_references for r in readings) >= 0.995 * sum(r.fewest for r in readings)
+    assert len(lost) <= 3
+
+
+def test_time(readings: list[Reading]) -> None:
+    slowest = max(readings, key=lambda r: r.seconds)
+    total = sum(r.seconds for r in readings)
+    sys.stdout.write(
+        f"\nslowest {slowest.article.title}: {slowest.seconds:.2f} s; all: {total:.1f} s"
+    )
+    assert slowest.seconds < 2
+
+
+def test_no_debris_of_markup(readings: list[Reading]) -> None:
+    claims = [claim for r in readings for claim in r.article.claims]
+    debris = [c.text for c in claims if re.search(r"\{\{|\}\}|<ref|</ref|\[\[|\]\]|'''", c.text)]
+    sys.stdout.write(f"\n{len(claims)} claims, {len(debris)} with debris: {debris[:5]}")
+    assert len(debris) <= 0.002 * len(claims)
+
+
+@pytest.mark.skipif(not DUMP.exists(), reason=f"no dump at {DUMP}")
+def test_a_title_from_the_dump() -> None:
+    started = time.perf_counter()
+    (article,) = read_articles(DUMP, title="abacus")
+    assert article.title == "Abacus"
+    assert article.n_references > 40
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.skipif(not WAFER.exists(), reason=f"no records at {WAFER}")
+def test_wafer_records_round_trip(tmp_path: Path) -> None:
+    records = list(read_records(WAFER))
+    assert len(records) == 349
+    write_records(records, tmp_path / "out.jsonl.gz")
+    assert list(read_records(tmp_path / "out.jsonl.gz")) == records
+    assert all(claim_of(record).text for record in records)

@@ -1,0 +1,137 @@
+"""Wikitext that we suggest: whatever goes in, exactly one template comes out."""
+
+import html
+
+import mwparserfromhell
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mwparserfromhell.nodes import Template
+
+from pincite.wiki.article import parse_article
+from pincite.wiki.suggest import (
+    WikiNames,
+    cite_web,
+    escape_parameter,
+    escape_url,
+    failed_verification,
+    insert_after_reference,
+    reference,
+)
+
+PIECES = [
+    "{{", "}}", "{", "}", "[[", "]]", "[", "]", "|", "=", "<ref>", "</ref>", "<nowiki>",
+    "</nowiki>", "<!--", "-->", "<", ">", "&", "&lt;", "&#60;", "amp;", "\n", "\n* ",
+    "\n== H ==", "~~~~", "~~~", "'''", "''", "'", "__TOC__", "__NOTOC__", "*", "#", ":", ";",
+    "http://a.example", "{{!}}", "{|", "|}", "ISBN 0000000000", "mailto:a@b.example", "----",
+    "\0", "\u202e", "\ud800", "é", "漢", " ", "a", "#REDIRECT", "{{{1}}}", "{{subst:x}}",
+    "<script>", '"', "%7C", "\x7f",
+]  # fmt: skip
+hostile = st.lists(st.sampled_from(PIECES), max_size=15).map("".join) | st.text(max_size=60)
+
+
+def check(text: str, name: str, keys: set[str]) -> None:
+    code = mwparserfromhell.parse(text)
+    (outer,) = code.nodes
+    assert isinstance(outer, Template)
+    assert str(outer.name) == name
+    assert {str(p.name) for p in outer.params} == keys
+    assert {str(t.name) for t in code.filter_templates()} <= {name, "!"}
+    assert not code.filter_tags()
+    assert not code.filter_wikilinks()
+    assert not code.filter_arguments()
+    assert not code.filter_comments()
+    url = str(outer.get("url").value) if "url" in keys else ""
+    links = [str(link) for link in code.filter_external_links()]
+    assert [url.removeprefix(link).strip(".,;:!?") for link in links] == [""] * ("url" in keys)
+    assert "\n" not in text
+    assert "~~~" not in text
+    assert "__" not in text
+
+
+@given(hostile, hostile)
+def test_failed_verification_is_one_template(date: str, reason: str) -> None:
+    keys = {"date"} if escape_parameter(date) or date else set()
+    text = failed_verification(month_year="May 2026" + date, reason="r" + reason)
+    check(text, "failed verification", keys | {"date", "reason"})
+
+
+@given(hostile, hostile, hostile)
+def test_cite_web_is_one_template(title: str, quote: str, path: str) -> None:
+    text = cite_web(
+        url="http://a.example/" + path,
+        title="t" + title,
+        access_date="1 May 2026",
+        quote="q" + quote,
+    )
+    check(text, "cite web", {"url", "title", "access-date", "quote"})
+
+
+@given(hostile)
+def test_a_reader_sees_the_text(text: str) -> None:
+    shown = html.unescape(escape_parameter(text).replace("{{!}}", "&#124;"))
+    kept = "".join(c if c.isprintable() else " " for c in text)
+    assert shown == " ".join(kept.split())
+
+
+@given(hostile)
+def test_our_own_parser_reads_it_back(title: str) -> None:
+    template = cite_web(url="http://a.example/", title="t" + title, access_date="1 May 2026")
+    source = "It is old." + reference(template)
+    (claim,) = parse_article(source, "T").claims
+    (citation,) = claim.citations
+    assert citation.title == " ".join(
+        "".join(c if c.isprintable() else " " for c in "t" + title).split()
+    )
+
+
+def test_plain_text_stays_readable() -> None:
+    text = 'Mei\'s hall (1931): 50% larger, a-b; c/d & e, #1 "best"'
+    assert escape_parameter(text) == text
+
+
+def test_unknown_fields_stay_out() -> None:
+    text = cite_web(url="https://a.example/x?a=1&b=2", title="The hall", access_date="1 May 2026")
+    assert text == (
+        "{{cite web|url=https://a.example/x?a=1&b=2|title=The hall|access-date=1 May 2026}}"
+    )
+
+
+def test_other_wikis_have_other_names() -> None:
+    names = WikiNames(failed_verification="nicht in Quelle")
+    assert failed_verification(month_year="Mai 2026", reason="x", names=names).startswith(
+        "{{nicht in Quelle|date=Mai 2026"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://a.example/a b|c", "http://a.example/a%20b%7Cc"),
+        ('http://a.example/[x]{y}<z>"', "http://a.example/%5Bx%5D%7By%7D%3Cz%3E%22"),
+        ("http://a.example/%7C?q=%20", "http://a.example/%7C?q=%20"),
+        ("http://a.example/''", "http://a.example/%27%27"),
+        ("http://a.example/é", "http://a.example/%C3%A9"),
+    ],
+)
+def test_urls(url: str, expected: str) -> None:
+    assert escape_url(url) == expected
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "ftp://a.example", "", "http://", "//a.example"]
+)
+def test_only_web_addresses(url: str) -> None:
+    with pytest.raises(ValueError, match="expected http:// or https://"):
+        escape_url(url)
+
+
+def test_a_tag_goes_right_behind_its_reference() -> None:
+    source = 'It is old.<ref name="a">http://a.example/1</ref> It is red.<ref name="a" />'
+    first, second = parse_article(source, "T").claims
+    tag = failed_verification(month_year="May 2026", reason="x")
+    assert insert_after_reference(source, second.citations[0], tag) == source + tag
+    once = insert_after_reference(source, first.citations[0], tag)
+    assert once.index(tag) == source.index(" It is red")
+    again = parse_article(once, "T").claims[0]
+    assert again.tags == ("failed verification",)

@@ -1,0 +1,139 @@
+"""WAFER records: read, written, and turned into claims."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.errors import InputError
+from pincite.wiki.article import parse_article
+from pincite.wiki.wafer import (
+    Output,
+    Provenance,
+    WaferRecord,
+    claim_of,
+    read_records,
+    record_of,
+    write_records,
+)
+
+LINE: dict[str, Any] = {
+    "id": "r1",
+    "input": "Alba [SEP] Section::::History.:Early life. [SEP] It is old. It seats 900.[CIT]",
+    "output": [
+        {
+            "answer": "http://a.example/1",
+            "provenance": [
+                {"url": "http://a.example/1", "chunk_id": "3", "title": "T", "text": "x"}
+            ],
+        }
+    ],
+    "meta": {
+        "wikipedia_id": "12",
+        "wikipedia_title": "Alba",
+        "wikipedia_section": "History",
+        "cit_paragraph_id": 2,
+        "cit_offset": 31,
+        "sentences": ["It is old.", "It seats 900.[CIT]"],
+        "featured": True,
+        "supporting": [["b", "a"], ["c"]],
+        "label": "supported",
+        "unknown": {"kept": [1]},
+    },
+}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines))
+    return path
+
+
+def test_all_fields_are_read(tmp_path: Path) -> None:
+    (record,) = read_records(write(tmp_path / "w.jsonl", LINE, ""))
+    assert record == WaferRecord(
+        id="r1",
+        input=LINE["input"],
+        outputs=(Output("http://a.example/1", (Provenance("http://a.example/1", "3", "T", "x"),)),),
+        wikipedia_id="12",
+        wikipedia_title="Alba",
+        wikipedia_section="History",
+        cit_paragraph_id=2,
+        cit_offset=31,
+        sentences=("It is old.", "It seats 900.[CIT]"),
+        featured=True,
+        supporting=(frozenset({"a", "b"}), frozenset({"c"})),
+        label="supported",
+        extra={"unknown": {"kept": [1]}},
+    )
+    assert record.urls == ("http://a.example/1",)
+
+
+@pytest.mark.parametrize("name", ["w.jsonl", "w.jsonl.gz"])
+def test_round_trip(tmp_path: Path, name: str) -> None:
+    smallest = {"id": 2, "input": "It is old.[CIT]"}
+    records = list(read_records(write(tmp_path / "a.jsonl", LINE, smallest)))
+    assert records[1] == WaferRecord("2", "It is old.[CIT]")
+    write_records(records, tmp_path / name)
+    assert list(read_records(tmp_path / name)) == records
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", r"w.jsonl, line 2: not JSON"),
+        ("[]", "'the line'"),
+        ({"input": "a"}, "line 2: field 'id'"),
+        ({"id": "a"}, "field 'input'"),
+        ({"id": "a", "input": "b", "output": [{"provenance": [{}]}]}, r"provenance\[\].url"),
+        ({"id": "a", "input": "b", "output": "c"}, "field 'output'"),
+        ({"id": "a", "input": "b", "meta": {"cit_offset": "x"}}, "meta.cit_offset"),
+        ({"id": "a", "input": "b", "meta": {"cit_offset": True}}, "meta.cit_offset"),
+        ({"id": "a", "input": "b", "meta": {"sentences": [1]}}, "meta.sentences"),
+        ({"id": "a", "input": "b", "meta": {"supporting": ["x"]}}, "meta.supporting"),
+    ],
+)
+def test_errors_name_file_line_and_field(tmp_path: Path, line: object, message: str) -> None:
+    path = write(tmp_path / "w.jsonl", LINE, line)
+    with pytest.raises(InputError, match=message):
+        list(read_records(path))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file"):
+        list(read_records(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two.[CIT]", ("", (), "One.", "Two.")),
+        ("S [SEP] One. Two.[CIT]", ("", ("S",), "One.", "Two.")),
+        ("T [SEP] A :: B [SEP] Two.[CIT]", ("T", ("A", "B"), "", "Two.")),
+        ("T [SEP] Section::::A.:B. [SEP] One. Two[CIT] more.", ("T", ("A", "B"), "One.", "Two")),
+        ("T [SEP]  [SEP] Two.", ("T", (), "", "Two.")),
+    ],
+)
+def test_parts(text: str, expected: tuple[str, tuple[str, ...], str, str]) -> None:
+    claim = claim_of(WaferRecord("r", text))
+    assert (claim.title, claim.section, claim.before, claim.text) == expected
+    assert claim.claim_id == "r"
+    assert claim.span is None
+
+
+@pytest.mark.parametrize("text", ["a [SEP] b [SEP] c [SEP] d[CIT]", "a[CIT] b[CIT]"])
+def test_too_many_parts_or_marks(text: str) -> None:
+    with pytest.raises(InputError, match="Expected at most 3 parts"):
+        claim_of(WaferRecord("r", text))
+
+
+def test_an_articles_claim_becomes_a_record_and_back() -> None:
+    source = "== Halls ==\nIt is old. It seats 900.<ref>http://a.example/1</ref><ref>A book</ref>"
+    (claim,) = parse_article(source, "Alba").claims
+    record = record_of(claim)
+    assert record.input == "Alba [SEP] Halls [SEP] It is old. It seats 900.[CIT]"
+    assert record.urls == ("http://a.example/1",)
+    assert record.sentences == ("It is old.", "It seats 900.[CIT]")
+    again = claim_of(record)
+    assert (again.text, again.before, again.section) == (claim.text, claim.before, claim.section)
+    assert again.context == claim.context
