@@ -1,0 +1,87 @@
+"""House rules that a reader would otherwise have to check by eye."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
+HEAVY = {
+    *("torch onnxruntime tokenizers faiss tantivy trafilatura pypdfium2 warcio lxml".split()),
+    *("numpy sklearn ir_measures rich jinja2 py3langid".split()),
+}
+# One foreign library, one file: elsewhere it is spoken of in Pincite's own terms.
+HOMES = {
+    "onnxruntime": {"models/session.py"},
+    "tokenizers": {"models/session.py"},
+    "huggingface_hub": {"models/weights.py"},
+    "tantivy": {"index/lexical.py"},
+    "faiss": {"index/dense.py"},
+    "sentencex": {"core/sentences.py"},
+    "trafilatura": {"documents/html.py"},
+    "pypdfium2": {"documents/pdf_worker.py"},
+    "warcio": {"documents/warc.py"},
+    "py3langid": {"documents/language.py"},
+    "jinja2": {"report/html.py"},
+    "sklearn": {"evaluation/measures.py"},
+    "ir_measures": {"evaluation/measures.py"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """First names of the modules that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", EVERYTHING, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_file_is_over_500_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+@pytest.mark.parametrize("module", ["pincite", "pincite.types", "pincite.cli", "pincite.errors"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    code = f"import sys, json, {module}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(json.loads(done.stdout))
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_foreign_library_has_one_home(library: str) -> None:
+    package = ROOT / "src" / "pincite"
+    users = {str(p.relative_to(package)) for p in SOURCES if library in imported(p)}
+    assert users == HOMES[library]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_pickle_no_eval(path: Path) -> None:
+    assert not imported(path) & {"pickle", "marshal", "shelve", "dill"}
+    calls = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"eval", "exec", "__import__"}
+
+
+def test_there_is_no_utils_module() -> None:
+    assert not [p for p in SOURCES if p.stem in ("utils", "helpers", "misc", "common")]
+
+
+def test_everything_shipped_is_in_the_package() -> None:
+    package = ROOT / "src" / "pincite"
+    for name in ("report/report.html.j2", "report/report.css", "report/report.schema.json"):
+        assert (package / name).is_file()
+    assert (package / "demo" / "article.wiki").is_file()
+    assert (package / "models" / "calibrations.json").is_file()
