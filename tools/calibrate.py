@@ -35,8 +35,8 @@ SETS = (
     "attributionbench_dev covidfact fever_symmetric_dev foolmetwice_dev qags_cnndm rte_train "
     "scifact_train"
 ).split()
-ROWS_PER_SET = 500
-ADDED_PER_SET = 120  # of each kind of made negative
+ROWS_PER_SET = 300
+ADDED_PER_SET = 80  # of each kind of made negative
 SEED = 13
 LABELS = {"support": 1, "refute": 0, "nei": 0, "partial": 0, "not_support": 0}
 

@@ -55,9 +55,8 @@ def cli() -> None:
 def main() -> None:
     """Run; expected errors print one message without traceback, bugs keep theirs."""
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        # Outside its standalone mode click returns the code that a verb gave to `Exit`.
+        sys.exit(cli.main(standalone_mode=False))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -8,6 +8,7 @@ figures. What a claim states and a passage lacks is a reason that a person can c
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pincite.types import Span
 
@@ -64,10 +65,16 @@ def figures(text: str) -> list[Figure]:
     >>> [(f.kind, f.value) for f in figures("On 14 May 1911, 2.5 million came (12 %).")]
     [('number', 14.0), ('month', 5.0), ('year', 1911.0), ('number', 2500000.0), ('percent', 12.0)]
     """
+    return list(_figures(text))
+
+
+@lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
+def _figures(text: str) -> tuple[Figure, ...]:
     ends = list(_short_range_ends(text))
     taken = {figure.span for figure in ends}
     numerals = [figure for figure in _numerals(text) if figure.span not in taken]
-    return sorted([*numerals, *ends, *_spelt_out(text), *_months(text)], key=lambda f: f.span)
+    found = [*numerals, *ends, *_spelt_out(text), *_months(text)]
+    return tuple(sorted(found, key=lambda figure: figure.span))
 
 
 def missing(claim: str, source: str) -> list[Figure]:

@@ -12,7 +12,10 @@ from sentencex import get_sentence_boundaries
 
 from pincite.types import Span
 
+# What the splitter (Rust) cannot take or panics on, each for one character of the same meaning, so
+# that offsets stay: half surrogate pairs, and white space of more than one byte.
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_OTHER_SPACES = re.compile(r"[^\S\n\r ]")
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -21,7 +24,7 @@ def sentences(text: str, language: str = "en") -> list[Span]:
     >>> [s.of("Dr. Ito won. Twice!") for s in sentences("Dr. Ito won. Twice!")]
     ['Dr. Ito won.', 'Twice!']
     """
-    text = _LONE_SURROGATES.sub("\ufffd", text)  # the splitter is Rust, which has no such thing
+    text = _LONE_SURROGATES.sub("\ufffd", text)
     return [span for line in _lines(text) for span in _split_line(text, line, language)]
 
 
@@ -43,8 +46,18 @@ def _split_line(text: str, line: Span, language: str) -> Iterator[Span]:
     line = trimmed(text, line)
     if line.start == line.end:
         return
-    for found in get_sentence_boundaries(language, line.of(text)):
-        span = Span(line.start + found["start_index"], line.start + found["end_index"])
-        span = trimmed(text, span)
+    for start, end in _boundaries(_OTHER_SPACES.sub(" ", line.of(text)), language):
+        span = trimmed(text, Span(line.start + start, line.start + end))
         if span.start < span.end:
             yield span
+
+
+def _boundaries(line: str, language: str) -> list[tuple[int, int]]:
+    try:
+        found = get_sentence_boundaries(language, line)
+    except BaseException as error:
+        # A panic inside Rust is no Exception; a line that causes one is left whole.
+        if type(error).__name__ != "PanicException":
+            raise
+        return [(0, len(line))]
+    return [(each["start_index"], each["end_index"]) for each in found]

@@ -56,7 +56,12 @@ def names(text: str) -> list[str]:
     >>> names("Later the engineer Ingrid Holm left Varde.")
     ['Ingrid', 'Holm', 'Varde']
     """
-    openers = {span.start for span in sentences(text)}
+    return list(_names(text))
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    openers = {span.start for span in _sentences(text)}
     found = (
         match[0].removesuffix("'s").removesuffix("’s")
         for match in _WORD.finditer(text)
@@ -73,7 +78,7 @@ def missing_names(claim: str, source: str) -> list[str]:
 
 def missing_words(claim: str, source: str) -> float:
     """The share of the claim's content words that `source` lacks: 0 all there, 1 none."""
-    wanted = set(content_words(claim))
+    wanted = _stems(claim)
     return len(wanted - _stems(source)) / len(wanted) if wanted else 0.0
 
 
@@ -92,7 +97,12 @@ def best_sentence(claim: str, passage: str) -> Span | None:
 
     Long sentences are not preferred for their length: what is shared counts, the first wins ties.
     """
-    spans = sentences(passage)
+    return _best_sentence(claim, passage)
+
+
+@lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
+def _best_sentence(claim: str, passage: str) -> Span | None:
+    spans = _sentences(passage)
     scores = [_shared(claim, span.of(passage)) for span in spans]
     best = max(range(len(spans)), key=lambda i: scores[i], default=None)
     return spans[best] if best is not None and scores[best] > 0 else None
@@ -102,7 +112,7 @@ def _shared(claim: str, sentence: str) -> float:
     stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
     return (
-        _WORD_WEIGHT * len(set(content_words(claim)) & stems)
+        _WORD_WEIGHT * len(_stems(claim) & stems)
         + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & stems)
         + _FIGURE_WEIGHT * len({figure.key for figure in figures(claim)} & keys)
     )
@@ -111,3 +121,8 @@ def _shared(claim: str, sentence: str) -> float:
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(content_words(text))
+
+
+@lru_cache(maxsize=4096)
+def _sentences(text: str) -> tuple[Span, ...]:
+    return tuple(sentences(text))

@@ -1,0 +1,199 @@
+"""The command line as a user meets it: output, exit codes, errors, snapshots of the help."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import write_model
+from syrupy.assertion import SnapshotAssertion
+
+from pincite.cli import VERBS, cli, main
+
+ARTICLE = (
+    "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "
+    "|title=The bridge}}</ref> It was old.<ref>{{cite book |title=Bridges |isbn=1}}</ref>\n\n"
+    "The river was by the town.<ref>{{cite web |url=https://gone.example/ |title=Gone}}</ref>\n"
+)
+PAGE = (
+    "<html lang='en'><head><title>The bridge</title>"
+    "<link rel='canonical' href='https://varde.example/bridge'></head><body><article>"
+    "<p>The old bridge by the town opened in 1911, and it was a bridge over the river.</p>"
+    "<p>Nobody in the town remembers who had paid for all of it in the end.</p>"
+    "</article></body></html>"
+)
+BETTER = json.dumps(
+    {
+        "url": "https://better.example/",
+        "title": "River",
+        "text": "The river was by the old town. It opened in 1911.",
+    }
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with an article, sources, a web to index, and tiny models."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    encoder = write_model(tmp_path / "encoder", head=False)
+    verifier = write_model(tmp_path / "verifier", head=True)
+    (tmp_path / "pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    (tmp_path / "article.wiki").write_text(ARTICLE)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "bridge.html").write_text(PAGE)
+    manifest = [
+        {"url": "https://varde.example/bridge", "file": "bridge.html"},
+        {"url": "https://gone.example/", "status": 404},
+    ]
+    (tmp_path / "pages" / "manifest.jsonl").write_text("\n".join(map(json.dumps, manifest)))
+    (tmp_path / "web.jsonl").write_text(BETTER + "\nbroken line\n")
+    return tmp_path
+
+
+def run(*arguments: str, code: int = 0) -> Result:
+    """Through `main`, so that exit codes are what a shell sees."""
+    runner = CliRunner()
+    result = runner.invoke(_Main(), list(arguments), catch_exceptions=False)  # type: ignore[arg-type]
+    assert result.exit_code == code, (result.stdout, result.stderr)
+    return result
+
+
+class _Main:
+    """What CliRunner wants of a command, answered by `main`."""
+
+    name = "pincite"
+
+    def main(self, args: list[str], prog_name: str, **_: object) -> None:
+        import sys
+
+        before, sys.argv = sys.argv, ["pincite", *args]
+        try:
+            main()
+        finally:
+            sys.argv = before
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS, "corpus add", "corpus search", "eval wafer"])
+def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = CliRunner().invoke(cli, [*verb.split(), "--help"], prog_name="pincite")
+    assert result.exit_code == 0
+    assert result.output == snapshot
+
+
+def test_claims_as_text_json_and_wafer(home: Path) -> None:
+    assert "https://varde.example/bridge" in run("claims", "article.wiki").stdout
+    rows = [
+        json.loads(line) for line in run("claims", "article.wiki", "--json").stdout.splitlines()
+    ]
+    assert rows[0]["text"] == "The Varde Bridge opened in 1911."
+    for row in rows:
+        start, end = row["span"]
+        assert row["text"].split()[-1] in ARTICLE[start:end]
+    wafer = run("claims", "article.wiki", "--wafer").stdout.splitlines()
+    assert [json.loads(line)["output"][0]["answer"] for line in wafer] == [
+        "https://varde.example/bridge",
+        "https://gone.example/",
+    ]
+
+
+def test_corpus_from_nothing_to_nothing(home: Path) -> None:
+    added = run("corpus", "add", "web", "web.jsonl")
+    assert "1 documents added" in added.stderr
+    assert "line 2" in added.stderr
+    assert (
+        "0 documents added or changed, 1 known" in run("corpus", "add", "web", "web.jsonl").stderr
+    )
+    status = json.loads(run("corpus", "status", "web", "--json").stdout)
+    assert status["n_documents"] == 1
+    for way in ("both", "words", "meaning"):
+        found = run("corpus", "search", "web", "old river town", "--by", way, "--json").stdout
+        assert json.loads(found.splitlines()[0])["url"] == "https://better.example/"
+    run("corpus", "rebuild", "web")
+    assert "1 of 2" in run("corpus", "delete", "web", "https://better.example/", "x").stderr
+    assert run("corpus", "search", "web", "river", "--json").stdout == ""
+
+
+def test_verify_writes_every_format(home: Path) -> None:
+    run("corpus", "add", "web", "web.jsonl", "-q")
+    result = run(
+        *("verify article.wiki --sources pages --corpus web --json r.json --csv r.csv".split()),
+        *("--html r.html --wikitext r.txt".split()),
+    )
+    assert "Could not check" in result.stdout
+    report = json.loads((home / "r.json").read_text())
+    assert report["counts"]["citations_unchecked"] == {"dead": 1, "offline": 1}
+    assert report["counts"]["citations_checked"] == 1
+    assert report["settings"]["depth"] == 100
+    assert report["versions"]["verifier"].startswith("verifier@")
+    assert len(report["versions"]["corpus"]) >= 16
+    assert "<mark>" in (home / "r.html").read_text()
+    assert (home / "r.csv").read_text().startswith("rank,claim_id")
+    assert (home / "r.txt").read_text().startswith("# article")
+
+
+def test_json_on_stdout_is_nothing_but_json(home: Path) -> None:
+    json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
+
+
+def test_fail_on(home: Path) -> None:
+    run("verify", "article.wiki", "--sources", "pages", "--fail-on", "unchecked", "-q", code=1)
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pincite.pipeline.verify import VerifyPipeline
+    from pincite.types import Claim, Finding
+
+    done: list[Finding] = []
+    finding = VerifyPipeline.finding
+
+    def interrupted(self: VerifyPipeline, claim: Claim) -> Finding:
+        if done:
+            raise KeyboardInterrupt
+        done.append(finding(self, claim))
+        return done[0]
+
+    monkeypatch.setattr(VerifyPipeline, "finding", interrupted)
+    result = run("verify", "article.wiki", "--sources", "pages", "--json", "r.json", code=130)
+    assert "Stopped after 1 of 3 claims" in result.stderr
+    report = json.loads((home / "r.json").read_text())
+    assert report["complete"] is False
+    assert len(report["findings"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ("verify nothing.wiki", 3, "nothing.wiki"),
+        ("verify article.wiki --sources nowhere", 3, "nowhere"),
+        ("verify article.wiki --corpus nowhere", 7, "pincite corpus add"),
+        ("verify article.wiki --depth 0", 2, "expected 1 to 10000"),
+        ("verify article.wiki --verifier nothing", 6, "make models"),
+        ("corpus status nowhere", 7, "nowhere"),
+        ("corpus add web missing.html", 3, "missing.html"),
+        ("claims nothing.xml", 3, "nothing.xml"),
+        ("eval wafer nowhere", 3, "expected a WAFER-like collection"),
+        ("eval claims nowhere.jsonl", 3, "nowhere.jsonl"),
+        ("verify", 2, "Missing argument"),
+        ("frobnicate", 2, "frobnicate"),
+    ],
+)
+def test_errors_say_what_to_do_and_have_their_exit_code(
+    home: Path, arguments: str, code: int, said: str
+) -> None:
+    result = run(*arguments.split(), code=code)
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_doctor(home: Path) -> None:
+    assert "nothing leaves this machine" in run("doctor").stdout
+    (home / "pincite.toml").write_text("encoder = 'nothing'")
+    assert "MISSING" in run("doctor", code=6).stdout
+
+
+def test_models_list(home: Path) -> None:
+    assert "encoder@" in run("models", "list").stdout

@@ -1,0 +1,209 @@
+"""Speed and memory against what a user would pick instead: python tools/bench.py [verifier …]
+
+Three parts, each in one run on one machine, the two sides alternating: the verifier against
+sentence-transformers' CrossEncoder with the same weights, BM25 against bm25s, the demo's memory.
+Read the ratios: absolute numbers belong to the machine.
+"""
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.core.passages import passages
+from pincite.documents.read import read_path
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.types import Document
+from pincite.wiki.article import parse_article
+
+DEMO = Path(weights.__file__).parents[1] / "demo"
+ROUNDS = 3
+N_PAIRS = 256
+N_PASSAGES, N_QUERIES, N_WORDS = 100_000, 200, 60_000
+SEED = 5
+
+
+def main() -> None:
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "verifier": verifier,
+        "bm25": bm25,
+        "memory": memory,
+    }
+    chosen = sys.argv[1:] or list(parts)
+    for name in chosen:
+        print(json.dumps({name: parts[name]()}, indent=1), flush=True)
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Claims of the demo's article with passages of its web, in a fixed random order."""
+    article = parse_article((DEMO / "article.wiki").read_text(), "Varrowmouth")
+    documents = [d for p in sorted((DEMO / "corpus").iterdir()) for d in read_path(p)]
+    found = [p.text for d in documents if isinstance(d, Document) for p in passages(d)]
+    every = [(claim.text, text) for claim in article.claims for text in found]
+    order = np.random.default_rng(SEED).permutation(len(every))[:N_PAIRS]
+    return [every[i] for i in order]
+
+
+def verifier() -> dict[str, Any]:
+    """Pairs a second, tokenisation included on both sides, same threads, same pairs."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    rows = pairs()
+    folder = weights.locate(weights.VERIFIER)
+    ours = CrossEncoderVerifier(folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        as_torch(folder, Path(scratch))
+        fp32 = CrossEncoder(scratch, device="cpu", max_length=512)
+        bf16 = CrossEncoder(
+            scratch, device="cpu", max_length=512, model_kwargs={"torch_dtype": torch.bfloat16}
+        )
+    activation = torch.nn.Identity()
+    systems: dict[str, Callable[[], Any]] = {
+        "pincite int8": lambda: ours._run(rows),
+        "CrossEncoder fp32": lambda: fp32.predict(rows, activation_fn=activation),
+        "CrossEncoder bf16": lambda: bf16.predict(rows, activation_fn=activation),
+    }
+    logits = {name: np.asarray(run(), dtype=np.float32).ravel() for name, run in systems.items()}
+    seconds = alternating(systems)
+    speed = {name: round(len(rows) / value, 1) for name, value in seconds.items()}
+    return {
+        "pairs": len(rows),
+        "threads": torch.get_num_threads(),
+        "pairs_per_second": speed,
+        "times_fp32": round(speed["pincite int8"] / speed["CrossEncoder fp32"], 2),
+        "times_bf16": round(speed["pincite int8"] / speed["CrossEncoder bf16"], 2),
+        "spearman_with_fp32": round(
+            float(spearman(logits["pincite int8"], logits["CrossEncoder fp32"])), 4
+        ),
+    }
+
+
+def as_torch(folder: Path, target: Path) -> None:
+    """The very weights of the int8 file as a Hugging Face folder."""
+    import torch
+    from recover_weights import state_dict
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    state = {name: torch.from_numpy(v) for name, v in state_dict(folder / "model.onnx").items()}
+    width = state["bert.embeddings.LayerNorm.weight"].shape[0]
+    layers = 1 + max(int(n.split(".")[3]) for n in state if n.startswith("bert.encoder.layer."))
+    config = BertConfig(
+        vocab_size=state["bert.embeddings.word_embeddings.weight"].shape[0],
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=12,
+        intermediate_size=4 * width,
+        num_labels=1,
+    )
+    model = BertForSequenceClassification(config)
+    missing, _ = model.load_state_dict(state, strict=False)
+    assert not [name for name in missing if "position_ids" not in name], missing
+    model.save_pretrained(target)
+    tokenizer = BertTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    tokenizer.save_pretrained(target)
+
+
+def bm25() -> dict[str, Any]:
+    """Top 100 for 30-word queries over synthetic passages with natural word frequencies."""
+    import bm25s
+
+    texts, queries = synthetic()
+    with tempfile.TemporaryDirectory() as scratch:
+        corpus = EmbeddedCorpus.create(Path(scratch) / "c", None)
+        started = time.perf_counter()
+        for start in range(0, len(texts), 5000):
+            corpus.add(
+                [
+                    Document(f"https://x.example/{n}", "", texts[n])
+                    for n in range(start, min(start + 5000, len(texts)))
+                ]
+            )
+        building = time.perf_counter() - started
+        ours = corpus.lexical()
+        reference = bm25s.BM25(k1=1.2, b=0.75, method="lucene")
+        reference.index([text.split() for text in texts], show_progress=False)
+        times: list[float] = []
+        overlap: dict[int, list[float]] = {10: [], 100: []}
+        for query in queries:
+            started = time.perf_counter()
+            (hits,) = ours.retrieve([query], 100)
+            times.append(time.perf_counter() - started)
+            ids, _ = reference.retrieve([query.split()], k=100, show_progress=False)
+            found = [int(hit.passage.url.rsplit("/", 1)[1]) for hit in hits]
+            for k, shares in overlap.items():
+                shares.append(len(set(found[:k]) & set(ids[0][:k].tolist())) / k)
+        corpus.close()
+    return {
+        "passages": len(texts),
+        "building_seconds": round(building, 1),
+        "p50_ms": round(1000 * statistics.median(times), 2),
+        "p95_ms": round(1000 * float(np.percentile(times, 95)), 2),
+        "overlap_with_bm25s_lucene": {
+            f"@{k}": round(float(np.mean(v)), 3) for k, v in overlap.items()
+        },
+    }
+
+
+def synthetic() -> tuple[list[str], list[str]]:
+    """Passages of 40 to 120 words from a Zipf vocabulary; queries mix a passage with other words.
+
+    Words are like "t17": the stemmer leaves them alone, so both engines see the same terms.
+    """
+    rng = np.random.default_rng(SEED)
+    chances = 1 / (np.arange(N_WORDS) + 10.0)
+    chances /= chances.sum()
+    words = rng.choice(N_WORDS, size=(N_PASSAGES, 120), p=chances)
+    lengths = rng.integers(40, 121, size=N_PASSAGES)
+    texts = [" ".join(f"t{w}" for w in row[:n]) for row, n in zip(words, lengths, strict=True)]
+    queries = []
+    for row in rng.integers(0, N_PASSAGES, size=N_QUERIES):
+        picked = rng.choice(words[row][: lengths[row]], size=18)
+        noise = rng.choice(N_WORDS, size=12, p=chances)
+        queries.append(" ".join(f"t{w}" for w in [*picked, *noise]))
+    return texts, queries
+
+
+def memory() -> dict[str, Any]:
+    """Peak resident memory and time of the demo in a process of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "pincite.cli", "demo", "--out", scratch, "-q"],
+            check=True,
+            env=os.environ,
+        )
+        seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return {"demo_peak_mb": round(peak / 1024), "demo_seconds": round(seconds, 1)}
+
+
+def alternating(systems: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Median seconds of each system over rounds in which all take turns."""
+    times: dict[str, list[float]] = {name: [] for name in systems}
+    for _ in range(ROUNDS):
+        for name, run in systems.items():
+            started = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - started)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def spearman(a: Any, b: Any) -> float:
+    """Rank correlation; logits have no ties worth the care."""
+    return float(np.corrcoef(np.argsort(np.argsort(a)), np.argsort(np.argsort(b)))[0, 1])
+
+
+if __name__ == "__main__":
+    main()
