@@ -67,7 +67,8 @@ def _names(text: str) -> tuple[str, ...]:
         for match in _WORD.finditer(text)
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
-    return [name for name in dict.fromkeys(found) if name.lower() not in _FUNCTION_WORDS | _MONTHS]
+    left_out = _FUNCTION_WORDS | _MONTHS
+    return tuple(name for name in dict.fromkeys(found) if name.lower() not in left_out)
 
 
 def missing_names(claim: str, source: str) -> list[str]:
