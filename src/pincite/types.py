@@ -45,6 +45,19 @@ class Document:
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def about(title: str, published: str | None, meta: Mapping[str, str]) -> str:
+    """What a reader knows of a page before its first word: title, author, site, year.
+
+    Of the date only the year: its month and day would be figures that the text does not state.
+
+    >>> about("Bridge opens", "1911-05-14", {"author": "I. Holm"})
+    'Bridge opens · I. Holm · 1911'
+    """
+    year = (published or "")[:4]
+    known = (title, meta.get("author", ""), meta.get("site", ""), year)
+    return " · ".join(part for part in known if part)
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """About 100 words of a document; `text` is exactly `span` of the document's text."""
@@ -54,6 +67,7 @@ class Passage:
     title: str
     text: str
     span: Span
+    about: str = ""  # what `about` says of the document
 
     @property
     def passage_id(self) -> str:

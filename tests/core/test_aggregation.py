@@ -119,3 +119,18 @@ def test_a_candidate_that_fails_itself_is_no_better_source() -> None:
 def test_records_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         evidence(1.0).score = 2.0  # type: ignore[misc]
+
+
+def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
+    claim = "It closed in 1952 and was reopened by Ingrid Holm in 1973."
+
+    def judged(text: str, score: float) -> Evidence:
+        return dataclasses.replace(
+            evidence(score), passage=Passage("d", "u", "", text, Span(0, len(text)))
+        )
+
+    first = [judged("Reopened by Ingrid Holm in 1973.", 1.0)]
+    second = [judged("The reopening of 1973.", 0.5), judged("It closed in 1952.", -2.0)]
+    chosen = aggregation.complementary(claim, [second, first])
+    assert [p.text for p in chosen] == ["Reopened by Ingrid Holm in 1973.", "It closed in 1952."]
+    assert aggregation.complementary(claim, []) == []

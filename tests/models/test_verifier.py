@@ -13,7 +13,7 @@ from pincite.types import Claim, Passage, Span
 
 
 def passage(text: str, title: str = "Varde") -> Passage:
-    return Passage("d1", "https://varde.example/", title, text, Span(0, len(text)))
+    return Passage("d1", "https://varde.example/", title, text, Span(0, len(text)), title)
 
 
 CLAIM = Claim("c1", "The bridge by Ingrid Holm was opened in 1911.")

@@ -6,7 +6,16 @@ and neutral stay apart: a source that could not be checked never counts against 
 
 from collections.abc import Sequence
 
-from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
+from pincite.core import figures, wording
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Finding,
+    Label,
+    Passage,
+    Suggestion,
+    Unchecked,
+)
 
 # Probability of support from which a citation counts as bearing its claim out. The calibration is
 # fitted with balanced classes, so 0.5 maximises balanced accuracy on its training collections.
@@ -25,6 +34,25 @@ def label_of(outcome: Evidence | Unchecked, threshold: float = THRESHOLD) -> Lab
     if outcome.prob_supported >= threshold:
         return Label.SUPPORTED
     return Label.REFUTED if outcome.prob_refuted > outcome.prob_neutral else Label.NOT_SUPPORTED
+
+
+def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
+    """One passage from each source, so that together they hold as much of the claim as can be.
+
+    Greedy: the sources in the order of their best scores; from each the passage that holds most
+    figures and names that are still missing, the higher score where that is equal.
+    """
+    passages: list[Passage] = []
+    for of_source in sorted(evidence, key=lambda found: -max(e.score for e in found)):
+        so_far = "\n".join(f"{p.about}\n{p.text}" for p in passages)
+        chosen = min(of_source, key=lambda e: (_n_missing(claim, so_far, e.passage), -e.score))
+        passages.append(chosen.passage)
+    return passages
+
+
+def _n_missing(claim: str, so_far: str, passage: Passage) -> int:
+    source = f"{so_far}\n{passage.about}\n{passage.text}"
+    return len(figures.missing(claim, source)) + len(wording.missing_names(claim, source))
 
 
 def group_label(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from pincite.core.sentences import sentences
-from pincite.types import Document, Passage, Span
+from pincite.types import Document, Passage, Span, about
 
 PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
 WIDE_WORDS = 250  # of a cited source: what stands in two places of a page is read together
@@ -35,8 +35,9 @@ def cited_passages(document: Document) -> list[Passage]:
 
 
 def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:
-    doc_id, text = document.doc_id, document.text
-    return [Passage(doc_id, document.url, document.title, span.of(text), span) for span in spans]
+    doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
+    known = about(title, document.published, document.meta)
+    return [Passage(doc_id, url, title, span.of(text), span, known) for span in spans]
 
 
 def _units(document: Document) -> list[tuple[Span, int]]:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
-from pincite.types import Document, Passage, Span
+from pincite.types import Document, Passage, Span, about
 
 Keys = npt.NDArray[np.int64]
 
@@ -66,6 +66,7 @@ class Place(NamedTuple):
     url: str
     title: str
     span: Span
+    about: str
 
     @property
     def passage_id(self) -> str:
@@ -184,7 +185,8 @@ class Store:
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
         """Where the passages stand; keys of deleted passages are left out."""
         sql = (
-            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last"
+            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
+            " d.published, d.meta"
             " FROM passages p JOIN documents d ON d.key = p.document"
             " WHERE p.key IN (SELECT value FROM json_each(?))"
         )
@@ -193,7 +195,8 @@ class Store:
     def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
         """The places of the stored passages with keys in the closed range, in portions."""
         sql = (
-            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last"
+            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
+            " d.published, d.meta"
             " FROM passages p JOIN documents d ON d.key = p.document"
         )
         for rows in self._scan(sql, "p.key", first, last):
@@ -204,7 +207,9 @@ class Store:
         wanted = {(p.document, n) for p in places for n in _blocks(p.span)}
         sql = "SELECT data FROM blocks WHERE document = ? AND number = ?"
         blocks = {at: _unpacked(self._value(sql, at)) for at in sorted(wanted)}
-        return [Passage(p.doc_id, p.url, p.title, _text(p, blocks), p.span) for p in places]
+        return [
+            Passage(p.doc_id, p.url, p.title, _text(p, blocks), p.span, p.about) for p in places
+        ]
 
     def changes(self, after: int) -> Changes:
         """Which passage keys came and went after the sequence number `after`."""
@@ -420,8 +425,9 @@ def _listed(keys: Iterable[int]) -> str:
 
 
 def _place(row: Sequence[Any]) -> Place:
-    key, document, doc_id, url, title, first, last = row
-    return Place(key, document, doc_id, url, title, Span(first, last))
+    key, document, doc_id, url, title, first, last, published, meta = row
+    known = about(title, published, json.loads(meta))
+    return Place(key, document, doc_id, url, title, Span(first, last), known)
 
 
 def _blocks(span: Span) -> range:

@@ -19,12 +19,15 @@ from pincite.types import (
     Evidence,
     Finding,
     Hit,
+    Label,
     Passage,
     Reason,
     Span,
     Suggestion,
     Unchecked,
 )
+
+RECONSIDERED = 2  # times k candidates are judged again in wider passages
 
 SourceOf = Callable[[str], Document | Unchecked]  # url → the stored copy, or why there is none
 DocumentsOf = Callable[[Sequence[str]], list[Document | None]]  # urls → the corpus's documents
@@ -59,28 +62,36 @@ class VerifyPipeline:
             for group in [*cited, [hit.passage for hit in hits]]
             for passage in group
         ]
-        evidence = iter(self.verifier.verify(pairs))
+        judged = iter(self.verifier.verify(pairs))
+        evidence = [[next(judged) for _ in group] for group in cited]
         outcomes = [
-            aggregation.best([next(evidence) for _ in group]) or _why_not(source)
-            for source, group in zip(sources, cited, strict=True)
+            aggregation.best(of_source) or _why_not(source)
+            for source, of_source in zip(sources, evidence, strict=True)
         ]
-        return self._finding(claim, outcomes, list(evidence))
+        together = self._together(claim, evidence)
+        return self._finding(claim, outcomes, together, list(judged))
 
     def _finding(
-        self, claim: Claim, outcomes: list[Evidence | Unchecked], candidates: list[Evidence]
+        self,
+        claim: Claim,
+        outcomes: Sequence[Evidence | Unchecked],
+        together: Evidence | None,
+        candidates: Sequence[Evidence],
     ) -> Finding:
         results = tuple(
             CitationResult(citation, outcome, aggregation.label_of(outcome, self.threshold))
             for citation, outcome in zip(claim.citations, outcomes, strict=True)
         )
-        together = self._together(claim, outcomes)
+        label = aggregation.group_label(results, together, self.threshold)
         score = aggregation.group_score(results, together)
+        if label is not Label.SUPPORTED:
+            candidates = [*candidates, *self._wider(claim, candidates)]
         suggested = aggregation.suggestions(candidates, score, self.k, self.threshold)
         return Finding(
             claim=claim,
             citations=results,
             together=together,
-            label=aggregation.group_label(results, together, self.threshold),
+            label=label,
             score=score,
             suggestions=tuple(self._from_stored_text(suggested)),
             n_candidates=len(candidates),
@@ -112,17 +123,38 @@ class VerifyPipeline:
         merged = fusion.reciprocal_rank_fusion(runs, 2 * self.depth)
         return fusion.without_copies(fusion.kept(merged, lambda hit: hit.passage.url not in cited))
 
-    def _together(self, claim: Claim, outcomes: Sequence[Evidence | Unchecked]) -> Evidence | None:
-        """A group's best passages read as one text: each source may bear out a part."""
-        best = [outcome.passage for outcome in outcomes if isinstance(outcome, Evidence)]
-        distinct = list({passage.passage_id: passage for passage in best}.values())
-        if len(distinct) < 2:
+    def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
+        """A group's passages read as one text, one from each source: each may bear out a part."""
+        read = [of_source for of_source in evidence if of_source]
+        chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
+        if len(chosen) < 2:
             return None
-        text = "\n".join(passage.text for passage in distinct)
-        title = " / ".join(passage.title for passage in distinct)
-        joint = Passage("", "", title, text, Span(0, len(text)))
-        (evidence,) = self.verifier.verify([(claim, joint)])
-        return evidence
+        text, title, about = (
+            "\n".join(texts)
+            for texts in zip(*((p.text, p.title, p.about) for p in chosen), strict=True)
+        )
+        joint = Passage("", "", title, text, Span(0, len(text)), about)
+        (judged,) = self.verifier.verify([(claim, joint)])
+        return judged
+
+    def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """The best candidates judged again as a cited source is: around the hit, in two widths.
+
+        A corpus keeps each sentence in one passage, so evidence may be cut in two there.
+        """
+        if self.documents_of is None:
+            return []
+        best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
+        documents = self.documents_of([evidence.passage.url for evidence in best])
+        windows = {
+            window.passage_id: window
+            for evidence, document in zip(best, documents, strict=True)
+            if document
+            for window in cited_passages(document)
+            if window.span.start < evidence.passage.span.end
+            and evidence.passage.span.start < window.span.end
+        }
+        return self.verifier.verify([(claim, window) for window in windows.values()])
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
