@@ -82,10 +82,12 @@ def extended(rows: list[Row]) -> list[Row]:
         made["evidence"].append(row | {"evidence": similar[row["id"]], "label": "nei"})
         claim = other_figure(row["claim"], chance)
         if claim and figures.missing(claim, row["evidence"]):
-            made["figure"].append(row | {"claim": claim, "label": "refute"})
+            # Where the evidence has the true figure, it says otherwise; else it says nothing of it.
+            label = "not_support" if figures.missing(row["claim"], row["evidence"]) else "refute"
+            made["figure"].append(row | {"claim": claim, "label": label})
         claim = other_name(row["claim"], other_names, chance)
         if claim and wording.missing_names(claim, row["evidence"]):
-            made["name"].append(row | {"claim": claim, "label": "refute"})
+            made["name"].append(row | {"claim": claim, "label": "not_support"})
     return rows + [row for kind in made.values() for row in kind[:ADDED_PER_SET]]
 
 
@@ -149,7 +151,8 @@ def fit(x: Floats, owner: Whole, rows: list[Row]) -> dict[str, Any]:
     scores = x[:, 0]
     for _ in range(EM_ROUNDS):
         chosen = x[speaking(scores, owner, len(rows))]
-        support = weights_of(chosen, sets, supported)
+        support = weights_of(chosen[:, :-1], sets, supported)
+        support.insert(-1, 0.0)  # figure_differs speaks of refutation only
         scores = x @ np.array(support[:-1], dtype=np.float32)
     return {"support": support, "refute": weights_of(chosen[told], sets[told], refuted[told])}
 

@@ -21,6 +21,7 @@ from pincite.types import Document, Reason, Unchecked
 # trafilatura takes about 0.1 ms an element, and its time grows faster than the page from here on:
 # 40,000 paragraphs took 3.5 s, and pages of that size are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
+EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 _TABLE_RULE = re.compile(r"---[|\- ]*")
 # Below this share of the visible words, and with no more words than the second number, the
 # extraction is taken for a failure. Calibrated on Mozilla Readability's 60 cases (see
@@ -69,7 +70,12 @@ def _extracted(page: markup.Page, visible: str) -> Any:
             include_tables=True,
             with_metadata=True,
             # Only dates that the page states: the extensive search takes any number in the text.
-            date_extraction_params={"extensive_search": False, "original_date": True},
+            # Without the earliest date an archive's page of 1952 would have none.
+            date_extraction_params={
+                "extensive_search": False,
+                "original_date": True,
+                "min_date": EARLIEST,
+            },
         )
     except ImportError:
         raise
@@ -93,7 +99,7 @@ def _fuller(article: str, visible: str) -> str:
 def _published(article: Any) -> str | None:
     """The ISO date that the page states; none in the future."""
     stated = str(article.date or "") if article else ""
-    return stated if "1900" < stated <= date.today().isoformat() else None
+    return stated if EARLIEST <= stated <= date.today().isoformat() else None
 
 
 def _meta(article: Any) -> dict[str, str]:

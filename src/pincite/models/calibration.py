@@ -22,7 +22,7 @@ from pincite.core import figures, wording
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage
 
-FEATURES = ("logit", "figures_missing", "names_missing", "negation_differs")
+FEATURES = ("logit", "figures_missing", "names_missing", "negation_differs", "figure_differs")
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
 # a further missing figure says nothing new.
 MOST_MISSING = 3
@@ -70,12 +70,14 @@ def features(pairs: Sequence[tuple[Claim, Passage]], logits: Floats) -> Floats:
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
 
-def _by_rule(claim: str, passage: Passage) -> tuple[float, float, float]:
+def _by_rule(claim: str, passage: Passage) -> tuple[float, float, float, float]:
     source = f"{passage.about}\n{passage.text}"
     sentence = wording.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
+    absent = figures.missing(claim, source)
     return (
-        float(min(MOST_MISSING, len(figures.missing(claim, source)))),
+        float(min(MOST_MISSING, len(absent))),
         float(min(MOST_MISSING, len(wording.missing_names(claim, source)))),
         float(bool(quoted) and wording.is_negated(claim) != wording.is_negated(quoted)),
+        float(any(figures.rivals(figure, claim, quoted) for figure in absent)),
     )

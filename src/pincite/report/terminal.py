@@ -57,7 +57,7 @@ def _head(report: Report) -> Text:
 def _table(findings: list[Finding], ranks: dict[int, int]) -> Table:
     table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
     table.add_column("#", justify="right", width=3)
-    table.add_column("verdict", width=16)
+    table.add_column("verdict", width=19)
     table.add_column("claim, source, better source", ratio=1)
     for finding in findings:
         table.add_row(str(ranks[id(finding)]), _verdict(finding), _details(finding))

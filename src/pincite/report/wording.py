@@ -17,7 +17,7 @@ SIGNS = {
 LABELS = {
     Label.SUPPORTED: "supported",
     Label.NOT_SUPPORTED: "likely fails",
-    Label.REFUTED: "source differs",
+    Label.REFUTED: "may say otherwise",
     Label.UNCHECKED: "could not check",
 }
 REASONS = {

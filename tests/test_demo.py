@@ -1,0 +1,90 @@
+"""The demo, with the real models, against what a careful editor would say of each claim."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pincite.cli.demo import DEMO
+from pincite.errors import MissingModel
+from pincite.models import weights
+
+pytestmark = [pytest.mark.models, pytest.mark.xdist_group("demo")]
+FAILED = {"not_supported", "refuted"}
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().lower()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    try:
+        weights.locate(weights.VERIFIER)
+    except MissingModel as error:
+        pytest.fail(f"{error} (make test does it)")
+    out = tmp_path_factory.mktemp("demo")
+    command = [sys.executable, "-m", "pincite.cli", "demo", "--out", str(out), "-q"]
+    subprocess.run(command, check=True, cwd=out, timeout=300)
+    assert (out / "report.html").stat().st_size > 20_000
+    found: dict[str, object] = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    shutil.rmtree(out)
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(report: dict[str, list[dict[str, object]]]) -> list[tuple[dict, dict]]:  # type: ignore[type-arg]
+    """(what was expected, what was found), in the order of the ranking."""
+    expected = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["claims"]
+    pairs = []
+    for finding in report["findings"]:
+        claim = plain(str(finding["claim"]))
+        (match,) = (e for e in expected if claim.startswith(plain(e["starts"])))
+        pairs.append((match, finding))
+    assert len(pairs) == len(expected)
+    return pairs
+
+
+def test_planted_failures_rank_first(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    """All of them are called failures, and at most one sound claim stands among them."""
+    places = [n for n, (expected, _) in enumerate(rows) if expected["expect"] == "fails"]
+    assert all(rows[n][1]["label"] in FAILED for n in places)
+    assert max(places) <= len(places)
+
+
+def test_sound_claims_are_called_supported(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    """But for one, whose "ten years earlier" the source gives as a year."""
+    labels = [found["label"] for expected, found in rows if expected["expect"] == "supported"]
+    assert labels.count("supported") >= len(labels) - 1
+
+
+def test_each_could_not_check_shows_its_reason(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    unchecked = [(e, f) for e, f in rows if e["expect"] == "unchecked"]
+    assert {f["label"] for _, f in unchecked} == {"unchecked"}
+    for expected, found in unchecked:
+        assert [c["unchecked"]["reason"] for c in found["citations"]] == [expected["reason"]]
+    assert [f["label"] for _, f in rows].count("unchecked") == len(unchecked)
+
+
+def test_the_planted_better_sources_come_first(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    better = [(e["better"], f) for e, f in rows if e.get("better")]
+    assert len(better) == 11
+    for url, found in better:
+        assert found["suggestions"][0]["url"] == url
+
+
+def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) -> None:
+    assert not re.search(r'"url": "[^"]*(wikipedia|wikiwand)', json.dumps(report["findings"]))
+
+
+def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None:
+    text = json.dumps(report)
+    assert text.count('"quote": "') > 20
+    for finding in report["findings"]:
+        for suggestion in finding["suggestions"]:  # type: ignore[attr-defined]
+            evidence = suggestion["evidence"]
+            assert evidence["quote"] in evidence["passage"]
