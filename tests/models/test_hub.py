@@ -1,0 +1,98 @@
+"""`pincite models fetch` against a server on this machine that speaks the hub's protocol."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = "varde/tiny-encoder"
+COMMIT = "0" * 40
+
+
+class Hub(BaseHTTPRequestHandler):
+    files: dict[str, bytes]
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, body: bool) -> None:
+        name = self.path.partition("/resolve/main/")[2]
+        if self.path.startswith(f"/api/models/{REPOSITORY}"):
+            listing = [
+                {"type": "file", "path": name, "size": len(content), "oid": COMMIT}
+                for name, content in self.files.items()
+            ]
+            self._send(json.dumps(listing).encode(), body)
+        elif name in self.files:
+            self._send(self.files[name], body)
+        else:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.end_headers()
+
+    def _send(self, content: bytes, body: bool) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", f'"{hashlib.sha1(content).hexdigest()}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint(tiny_encoder: Path) -> Iterator[str]:
+    Hub.files = {
+        "onnx/model.onnx": (tiny_encoder / "model.onnx").read_bytes(),
+        "tokenizer.json": (tiny_encoder / "tokenizer.json").read_bytes(),
+        "config.json": b"{}",
+    }
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def pincite(home: Path, endpoint: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "HF_ENDPOINT": endpoint,
+        "HF_HOME": str(home / "hf"),
+        "PINCITE_CACHE": str(home / "cache"),
+    }
+    command = [sys.executable, "-m", "pincite.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home)
+
+
+def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) -> None:
+    (tmp_path / "pincite.toml").write_text(f"encoder = '{REPOSITORY}'")
+    before = pincite(tmp_path, endpoint, "models", "list")
+    assert before.returncode == 6
+    assert f"pincite models fetch {REPOSITORY}" in before.stderr
+    fetched = pincite(tmp_path, endpoint, "models", "fetch", REPOSITORY)
+    assert fetched.returncode == 0, fetched.stderr
+    folder = tmp_path / "cache" / "models" / REPOSITORY
+    assert (folder / "model.onnx").read_bytes() == Hub.files["onnx/model.onnx"]
+    assert "tiny-encoder@" in pincite(tmp_path, endpoint, "models", "list").stdout
+
+
+def test_a_repository_that_is_not_there(tmp_path: Path, endpoint: str) -> None:
+    failed = pincite(tmp_path, endpoint, "models", "fetch", "nobody/nothing")
+    assert failed.returncode == 6
+    assert "nobody/nothing" in failed.stderr
+    assert "Traceback" not in failed.stderr
