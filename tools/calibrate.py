@@ -7,8 +7,8 @@ in it. Evidence is cut into passages, and which of them speaks is latent: hard E
 
 The collections pair claims with evidence on their very subject. `verify` also meets pages on
 something else, and pages that say the same of another year or person; so each set's supported
-rows are added again with the most similar evidence of another row (SIDE's wrong references), with
-a figure changed, and with a name taken from another claim.
+rows are added again with the most similar evidence of another row and with any other evidence
+(SIDE's wrong references), with a figure changed, and with a name taken from another claim.
 """
 
 import argparse
@@ -77,9 +77,11 @@ def extended(rows: list[Row]) -> list[Row]:
     supported = [row for row in rows if row["label"] == "support"]
     other_names = [name for row in rows for name in wording.names(row["claim"])]
     similar = lookalikes(rows)
-    made: dict[str, list[Row]] = {"evidence": [], "figure": [], "name": []}
+    made: dict[str, list[Row]] = {"evidence": [], "any evidence": [], "figure": [], "name": []}
     for row in supported:
         made["evidence"].append(row | {"evidence": similar[row["id"]], "label": "nei"})
+        other = chance.choice(rows)["evidence"]
+        made["any evidence"].append(row | {"evidence": other, "label": "nei"})
         claim = other_figure(row["claim"], chance)
         if claim and figures.missing(claim, row["evidence"]):
             # Where the evidence has the true figure, it says otherwise; else it says nothing of it.

@@ -46,8 +46,8 @@ def test_document_score_is_the_maximum_and_the_first_of_equals() -> None:
 @pytest.mark.parametrize(
     ("outcome", "label"),
     [
-        (evidence(0.0), Label.SUPPORTED),
-        (evidence(-0.1), Label.NOT_SUPPORTED),
+        (evidence(0.21), Label.SUPPORTED),
+        (evidence(0.19), Label.NOT_SUPPORTED),
         (evidence(-2.0, refuted=0.6), Label.REFUTED),
         (DEAD, Label.UNCHECKED),
     ],
