@@ -17,9 +17,9 @@ from pincite.types import (
     Unchecked,
 )
 
-# Probability of support from which a citation counts as bearing its claim out. Of 0.50, 0.55 and 0.60
-# the one with the best balanced accuracy on both WiCE dev (0.739) and SciFact dev (0.759); derive it
-# again with `pincite eval claims --threshold`.
+# Probability of support from which a citation counts as bearing its claim out. Of 0.50, 0.55 and
+# 0.60 the one with the best balanced accuracy on both WiCE dev (0.739) and SciFact dev (0.759);
+# derive it again with `pincite eval claims --threshold`.
 THRESHOLD = 0.55
 
 
