@@ -13,6 +13,8 @@ import onnx
 from onnx import numpy_helper
 
 Floats = npt.NDArray[np.float32]
+# Layers that were exported as Gemm keep their names, and the quantiser turns them round.
+TRANSPOSED = ("bert.pooler.dense.weight", "classifier.weight")
 
 
 def state_dict(path: Path) -> dict[str, Floats]:
@@ -29,6 +31,9 @@ def state_dict(path: Path) -> dict[str, Floats]:
         for name, value in stored.items()
         if re.search(r"\.(weight|bias)$", name)
     }
+    for name in TRANSPOSED:
+        if name in state:
+            state[name] = np.ascontiguousarray(state[name].T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):
             state |= _linear(stored, node)
