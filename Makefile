@@ -60,7 +60,7 @@ $(BENCH)/.installed: $(STAMP)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	$(BENCH)/bin/python -m pip install --quiet torch==2.13.0
-	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx bm25s
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx
 	@touch $@
 
 bench: models $(BENCH)/.installed ## speed and memory against what a user would pick instead

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pincite.cli import options, verify
+from pincite.pipeline.settings import Settings
 
 DEMO = Path(__file__).parents[1] / "demo"
 # The demo's web has some 250 passages: 25 from each retriever are a tenth of it.
@@ -22,9 +23,7 @@ def command(out: Path, quiet: bool) -> None:
 
     Everything in the demo is invented: the place, the people, the newspapers.
     """
-    from pincite.index.corpus import EmbeddedCorpus
     from pincite.pipeline import build
-    from pincite.pipeline.ingest import Intake, ingest
     from pincite.wiki.article import read_articles
 
     settings = options.settings_of({"depth": DEPTH})
@@ -34,16 +33,7 @@ def command(out: Path, quiet: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
         folder = Path(scratch) / "corpus"
         options.say("1/2 indexing the demo's web pages …", quiet)
-        with (
-            EmbeddedCorpus.create(folder, build.encoder(settings)) as corpus,
-            options.progress(quiet) as shown,
-        ):
-            task = shown.add_task("adding documents", total=None)
-
-            def tell(intake: Intake) -> None:
-                shown.update(task, completed=intake.n_read)
-
-            ingest(corpus, [DEMO / "corpus"], tell)
+        _index(folder, settings, quiet)
         options.say("2/2 checking the article's citations …", quiet)
         with build.verifying(settings, folder, DEMO / "sources", keep=False) as run:
             findings, interrupted = verify.judged(run, page, quiet)
@@ -53,3 +43,21 @@ def command(out: Path, quiet: bool) -> None:
     shutil.copy(DEMO / "article.wiki", out)
     if interrupted:
         raise click.exceptions.Exit(130)
+
+
+def _index(folder: Path, settings: Settings, quiet: bool) -> None:
+    """The demo's web as a corpus; the encoder's memory is free again afterwards."""
+    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.pipeline import build
+    from pincite.pipeline.ingest import Intake, ingest
+
+    with (
+        EmbeddedCorpus.create(folder, build.encoder(settings)) as corpus,
+        options.progress(quiet) as shown,
+    ):
+        task = shown.add_task("adding documents", total=None)
+
+        def tell(intake: Intake) -> None:
+            shown.update(task, completed=intake.n_read)
+
+        ingest(corpus, [DEMO / "corpus"], tell)
