@@ -12,7 +12,6 @@ from typing import Any
 
 from pincite.core import fusion, queries
 from pincite.core.passages import passages
-from pincite.documents.read import read_path
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.index.corpus import EmbeddedCorpus
@@ -159,13 +158,6 @@ def _by_page(run: list[list[Hit]]) -> dict[str, list[str]]:
 
 def _by_passage(run: list[list[Hit]]) -> dict[str, list[str]]:
     return {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(run)}
-
-
-def documents_of(collection: Collection) -> Iterator[Document]:
-    """The pages of the collection's corpus, streamed."""
-    for found in read_path(collection.corpus_file):
-        if isinstance(found, Document):
-            yield found
 
 
 def _existing(folder: Path, names: Sequence[str]) -> Path:

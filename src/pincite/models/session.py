@@ -69,7 +69,6 @@ class Session:
         self._inputs = [field.name for field in self._network.get_inputs()]
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
-        self.max_tokens = max_tokens
 
     @property
     def width(self) -> int:
