@@ -59,7 +59,7 @@ def tiny_weights(seed: int = 0, head: bool = False) -> dict[str, np.ndarray]:
 def write_model(folder: Path, *, head: bool) -> Path:
     """A model folder as `pincite.models` loads it: float network and word-level tokenizer."""
     import onnx
-    from bert_onnx import build
+    from pincite.training.bert_onnx import build
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     folder.mkdir(parents=True)

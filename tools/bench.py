@@ -95,7 +95,7 @@ def verifier() -> dict[str, Any]:
 def as_torch(folder: Path, target: Path) -> None:
     """The very weights of the int8 file as a Hugging Face folder."""
     import torch
-    from recover_weights import state_dict
+    from pincite.training.recover import state_dict
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
     state = {name: torch.from_numpy(v) for name, v in state_dict(folder / "model.onnx").items()}

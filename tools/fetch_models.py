@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from bert_onnx import build, quantise
+from pincite.training.bert_onnx import build, quantise
 
 from pincite.models.weights import ENCODER, VERIFIER, cache_folder
 

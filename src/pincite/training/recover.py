@@ -15,6 +15,7 @@ from onnx import numpy_helper
 Floats = npt.NDArray[np.float32]
 # Layers that were exported as Gemm keep their names, and the quantiser turns them round.
 TRANSPOSED = ("bert.pooler.dense.weight", "classifier.weight")
+HEADS = 12  # the file does not name the number of heads; MiniLM has 12 at every depth
 
 
 def state_dict(path: Path) -> dict[str, Floats]:
