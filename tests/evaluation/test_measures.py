@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pincite.evaluation import measures
+from pincite.evaluation import bootstrap, measures
 
 
 def test_success_and_precision_by_hand() -> None:
@@ -30,17 +30,104 @@ def test_intervals_hold_the_mean_and_shrink() -> None:
 def test_calibration_error_by_hand() -> None:
     supported = np.array([True, False, True, True])
     probabilities = np.array([0.95, 0.95, 0.55, 0.55])
-    # bins [0.9, 1]: |0.5 - 0.95| * 0.5; [0.5, 0.6): |1 - 0.55| * 0.5
+    # bins of 1/15: the last |0.5 - 0.95| * 0.5; the ninth |1 - 0.55| * 0.5
     assert measures.calibration_error(supported, probabilities) == pytest.approx(0.45)
     assert measures.calibration_error(np.array([True]), np.array([1.0])) == 0
+    assert measures.reliability(supported, probabilities) == [
+        {"bin": [0.5333, 0.6], "mean_probability": 0.55, "share_supported": 1.0, "n": 2},
+        {"bin": [0.9333, 1.0], "mean_probability": 0.95, "share_supported": 0.5, "n": 2},
+    ]
 
 
 def test_one_class_has_no_auroc() -> None:
-    found = measures.binary_measures(np.array([True, True]), np.array([0.1, 0.9]), 0.5)
-    assert found["auroc"] is None
+    one_class, values = np.array([True, True]), np.array([0.1, 0.9])
+    assert set(measures.binary_measures(one_class, values, values > 0.5).values()) == {None}
+    assert measures.auroc_interval(one_class, values) is None
+
+
+def test_nothing_decided_has_no_balanced_accuracy() -> None:
+    found = measures.binary_measures(np.array([True, False]), np.array([2.0, -3.0]))
+    assert found == {"auroc": 1.0, "average_precision": 1.0, "balanced_accuracy": None}
 
 
 def test_class_measures_by_hand() -> None:
     found = measures.class_measures(["support", "refute", "nei"], ["support", "nei", "nei"])
     assert found["f1"] == {"nei": 0.6667, "refute": 0.0, "support": 1.0}
     assert found["macro_f1"] == pytest.approx(0.5556, abs=1e-4)
+    assert found["accuracy"] == pytest.approx(2 / 3, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_f1_and_auroc_are_scikit_learns(seed: int) -> None:
+    from sklearn import metrics
+
+    rng = np.random.default_rng(seed)
+    classes = ["support", "refute", "nei"]
+    labels, guesses = (list(rng.choice(classes[: 2 + n], 40)) for n in (0, 1))
+    present, found = sorted(set(labels)), measures.class_measures(labels, guesses)
+    for average in ("macro", "weighted"):
+        expected = metrics.f1_score(
+            labels, guesses, labels=present, average=average, zero_division=0
+        )
+        assert found[f"{average}_f1"] == pytest.approx(expected, abs=1e-4)
+    supported, values = np.array(labels) == "support", rng.integers(0, 6, 40).astype(float)  # ties
+    mine = measures.aurocs(supported, values, np.ones((1, 40)))
+    assert mine[0] == pytest.approx(metrics.roc_auc_score(supported, values))
+
+
+def test_auroc_of_a_resample_is_that_of_the_drawn_rows() -> None:
+    from sklearn import metrics
+
+    supported = np.array([True, False, True, False, False])
+    values, counts = np.array([3.0, 3.0, 1.0, 0.0, 2.0]), np.array([[2.0, 1.0, 1.0, 0.0, 1.0]])
+    drawn = np.repeat(np.arange(5), counts[0].astype(int))
+    expected = metrics.roc_auc_score(supported[drawn], values[drawn])
+    assert measures.aurocs(supported, values, counts)[0] == pytest.approx(expected)
+
+
+def test_bootstrap_intervals_hold_the_point_and_shrink() -> None:
+    def of(times: int) -> list[float]:
+        supported = np.tile([True, True, False, False], times)
+        found = measures.auroc_interval(supported, np.tile([4.0, 2.0, 3.0, 1.0], times))
+        assert found is not None
+        return found
+
+    (low, high), (low_many, high_many) = of(5), of(100)
+    assert low < 0.75 < high
+    assert low < low_many < 0.75 < high_many < high
+    assert of(5) == [low, high]  # seeded
+    found = measures.class_measures(["support", "nei"] * 20, ["support"] * 40)
+    for name in ("macro_f1", "weighted_f1", "accuracy"):
+        assert found[f"{name}_interval"][0] < found[name] < found[f"{name}_interval"][1]
+
+
+def test_a_perfect_ranking_has_no_spread() -> None:
+    supported = np.array([True, False] * 10)
+    assert measures.auroc_interval(supported, supported.astype(float)) == [1.0, 1.0]
+
+
+def test_resamples_draw_as_many_rows_as_there_are() -> None:
+    drawn = bootstrap.resamples(7)
+    assert drawn.shape == (bootstrap.N_RESAMPLES, 7)
+    assert (drawn.sum(axis=1) == 7).all()
+    assert drawn.mean() == pytest.approx(1)
+
+
+def test_wilson_by_hand() -> None:
+    assert bootstrap.wilson(0, 0) is None
+    assert bootstrap.wilson(0, 10) == [0.0, 0.2775]  # Brown, Cai & DasGupta 2001: z²/(n + z²)
+    assert bootstrap.wilson(5, 10) == [0.2366, 0.7634]
+
+
+def test_precision_recall_worked_example() -> None:
+    # Lowest first: fails, holds, fails, holds. Calling 1, 2, 3, 4 rows finds 1, 1, 2, 2 of 2.
+    points = measures.precision_recall(
+        np.array([False, True, True, False]), np.array([9.0, 1.0, 5.0, 3.0])
+    )
+    assert points == [
+        {"precision": 1.0, "recall": 0.5, "threshold": 1.0},
+        {"precision": 0.5, "recall": 0.5, "threshold": 3.0},
+        {"precision": 0.6667, "recall": 1.0, "threshold": 5.0},
+        {"precision": 0.5, "recall": 1.0, "threshold": 9.0},
+    ]
+    assert measures.precision_recall(np.array([False]), np.array([1.0])) == []

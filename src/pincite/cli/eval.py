@@ -65,35 +65,103 @@ def wafer(
 
 @command.command("claims")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("--baselines/--no-baselines", default=True, help="Measure them too.  [default: yes]")
+@click.option("--plot", type=options.FilePath, help="PNG of precision over recall, and its data.")
+@click.option("--reliability", type=options.FilePath, help="PNG of calibration, and its data.")
+@click.option("--scores", type=options.FilePath, help="Pincite's scores of each row, JSON lines.")
 @json_option
 @quiet_option
 @options.settings_options
-def claims(files: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
-    """Verification on FILES of claims with evidence and labels (JSON lines, plain or .gz)."""
+def claims(
+    files: tuple[Path, ...],
+    baselines: bool,
+    plot: Path | None,
+    reliability: Path | None,
+    scores: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Verification on FILES of claims with evidence and labels (JSON lines, plain or .gz).
+
+    Pincite's verifier beside baselines: URL depth, BM25, the encoder's cosine, the ms-marco
+    cross-encoder, and Pincite reading the first three passages only.
+    """
     from pincite.evaluation import claims as claims_
+    from pincite.evaluation import plots, tables
+    from pincite.evaluation.baselines import all_of
+    from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable
     from pincite.pipeline import build
 
     settings = options.settings_of(given)
+    if plot or reliability:
+        plots.require()
     # Judgements are not kept here: pairs/s would measure the file, not the model.
     with build.verifying(settings, None, None, keep=False) as run, options.progress(quiet) as shown:
-        tell = _teller(shown)
-        results = [
-            claims_.evaluate(
-                file,
-                run.pipeline.verifier,
-                settings.threshold,
-                lambda n, total, name=file.name: tell(name, n, total),  # type: ignore[misc]
-            )
+        tell, verifier = _teller(shown), run.pipeline.verifier
+        systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
+        if baselines:
+            systems += all_of(verifier, lambda: build.encoder(settings), settings.threads)
+        predicted = [
+            claims_.predict(file, systems, lambda name, *n, f=file.name: tell(f"{f} {name}", *n))
             for file in files
         ]
+    results = [claims_.measured(one, settings.threshold) for one in predicted]
+    names = [one.file for one in predicted]
+    if len(set(names)) < len(names):  # files of one name in several folders
+        names = [str(file) for file in files]
+    if plot:
+        found = {name: claims_.curves(one) for name, one in zip(names, predicted, strict=True)}
+        plots.precision_recall(plot, found)
+        options.write(json.dumps(found) + "\n", plot.with_suffix(".json"))
+    if reliability:
+        found_bins = [result["systems"][0]["reliability"] or [] for result in results]
+        bins = dict(zip(names, found_bins, strict=True))
+        plots.reliability(reliability, bins)
+        options.write(json.dumps(bins, indent=1) + "\n", reliability.with_suffix(".json"))
+    if scores:
+        rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
+        options.write("".join(json.dumps(row) + "\n" for row in rows), scores)
     if as_json:
         click.echo(json.dumps({"results": results, "versions": dict(run.versions)}, indent=1))
-        return
-    columns = "n auroc average_precision balanced_accuracy macro_f1 weighted_f1 ece".split()
-    click.echo(f"{'file':34}" + "".join(f"{column[:12]:>13}" for column in columns))
-    for result in results:
-        values = "".join(f"{result[column]!s:>13}" for column in columns)
-        click.echo(f"{result['file'][:33]:34}{values}")
+    else:
+        click.echo(tables.claims_table(results))
+
+
+@command.command("swaps")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("--n", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option("--show", type=click.IntRange(min=0), default=0, help="Print so many failures.")
+@json_option
+@quiet_option
+@options.settings_options
+def swaps(
+    files: tuple[Path, ...], n: int, show: int, as_json: bool, quiet: bool, **given: Any
+) -> None:
+    """How often a claim changed in one place scores lower than the true one.
+
+    From the supported rows of FILES: another number, another date, another name, a negation put in
+    or taken out. A change that may be true, since it stands in the evidence, is left out.
+    """
+    from pincite.evaluation import claims as claims_
+    from pincite.evaluation import swaps as swaps_
+    from pincite.evaluation import tables
+    from pincite.pipeline import build
+
+    settings = options.settings_of(given)
+    changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
+    with build.verifying(settings, None, None, keep=False) as run, options.progress(quiet) as shown:
+        tell = _teller(shown)
+        judged = swaps_.judge(
+            changes, run.pipeline.verifier, lambda done, total: tell("swaps", done, total)
+        )
+    result = {
+        "files": [file.name for file in files],
+        **swaps_.measured(judged, settings.threshold),
+        "failures": swaps_.failures(judged, show),
+        "versions": dict(run.versions),
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.swaps_table(result))
 
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:

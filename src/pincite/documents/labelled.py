@@ -6,6 +6,7 @@ One JSON object a line, plain or .gz: `id, evidence, claim, label` and optionall
 
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,7 @@ def read_labelled(
                     if on_bad is None:
                         raise
                     on_bad(bad)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 
 
@@ -70,6 +71,10 @@ def _row(line: bytes, place: str) -> LabelledClaim:
         raise InputError(f"{place}: expected a JSON object with {fields}; got {error!r}") from error
     if not isinstance(row.claim, str) or not isinstance(row.evidence, str):
         raise InputError(f"{place}: claim and evidence must be strings.")
+    try:
+        f"{row.claim}{row.evidence}".encode()
+    except UnicodeEncodeError as error:  # half a surrogate pair, as "\ud800" spells it
+        raise InputError(f"{place}: {error}; expected text that UTF-8 can write.") from error
     if not row.claim.strip():
         raise InputError(f"{place}: the claim is empty.")
     if row.label not in LABELS:

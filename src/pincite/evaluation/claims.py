@@ -1,14 +1,11 @@
 """Files of claims with evidence and labels: how well are the supported ones told from the rest?
 
-One JSON object a line: `id, evidence, claim, label`, with label `support`, `refute`, `nei`,
-`partial` or `not_support`. Evidence is cut as `verify` cuts a cited source, and its best passage
+First every system scores every row (`predict`), then the scores are measured, drawn and written:
+none of that needs a model. Evidence is cut as `verify` cuts a cited source, and its best passage
 speaks for it.
 """
 
-import gzip
-import json
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,120 +13,197 @@ from typing import Any
 import numpy as np
 
 from pincite.core import aggregation
-from pincite.core.passages import cited_passages
+from pincite.documents.labelled import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.protocols import Verifier
-from pincite.types import Claim, Document, Evidence, Label, Passage
+from pincite.evaluation.bootstrap import Doubles
+from pincite.evaluation.measures import Flags
+from pincite.evaluation.scorers import CutRow, Scorer, Scores, Unavailable, cut
+from pincite.types import Evidence, Label
 
-LABELS = ("support", "refute", "nei", "partial", "not_support")
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}
-BATCH_ROWS = 32
+FAILS = ("not_support", "refute", "nei")  # what a citation that fails verification is labelled
+# WiCE's people labelled sub-claims, and a claim's label is projected from them (Kamoi et al. 2023,
+# §2.4): all supported → support, all not supported → not_support, anything else → partial. Rows
+# of the first two are "unanimous", partial ones "mixed": there the projection speaks, and a reader
+# of the whole claim may well disagree. (Partial rows whose sub-claims are all partial would be
+# unanimous too, but the files of claims do not say which those are.) A mixed row has one label
+# only, so each part is ranked against the supported rows.
+PROJECTION = {"unanimous": ("support", *FAILS), "mixed": ("support", "partial")}
+
+Progress = Callable[[str, int, int], None]  # system, rows done, rows in all
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A claim, its evidence as one text, and what people said of them."""
+class Predictions:
+    """What each system said of each row of a file."""
 
-    row_id: str
-    claim: str
-    evidence: str
-    label: str
+    file: str
+    rows: tuple[LabelledClaim, ...]
+    systems: Mapping[str, Scores | Unavailable]
 
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, plain or .gz.
+def read_rows(path: Path) -> list[CutRow]:
+    """The rows of a file with their passages.
 
     Raises:
-        InputError: names the file, the line and the field that is missing or wrong.
+        InputError: names the file, the line and what is missing or wrong; or there are no rows.
     """
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _row(line, f"{path} line {number}")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-
-
-def evaluate(
-    path: Path,
-    verifier: Verifier,
-    threshold: float,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """The measures of one file; `progress` hears rows done and rows in all."""
-    rows = list(read_rows(path))
+    rows = [cut(row) for row in read_labelled(path)]
     if not rows:
         raise InputError(
             f"{path} has no rows; expected JSON lines with id, evidence, claim, label."
         )
-    outcomes: list[Evidence | None] = []
-    n_pairs, started = 0, time.perf_counter()
-    for start in range(0, len(rows), BATCH_ROWS):
-        judged, n_judged = _judged(rows[start : start + BATCH_ROWS], verifier)
-        outcomes += judged
-        n_pairs += n_judged
-        if progress:
-            progress(len(outcomes), len(rows))
-    seconds = time.perf_counter() - started
-    speed = {"pairs": n_pairs, "pairs_per_second": round(n_pairs / seconds, 1)}
-    return {"file": path.name, "n": len(rows), **_measured(rows, outcomes, threshold), **speed}
+    return rows
 
 
-def _judged(rows: Sequence[Row], verifier: Verifier) -> tuple[list[Evidence | None], int]:
-    """The best evidence of each row (None for evidence without words), and the pairs it took."""
-    cut = [cited_passages(Document(row.row_id, "", row.evidence)) for row in rows]
-    pairs: list[tuple[Claim, Passage]] = [
-        (Claim(row.row_id, row.claim), passage)
-        for row, found in zip(rows, cut, strict=True)
-        for passage in found
-    ]
-    evidence = iter(verifier.verify(pairs))
-    return [aggregation.best([next(evidence) for _ in found]) for found in cut], len(pairs)
+def predict(
+    path: Path, scorers: Sequence[Scorer | Unavailable], progress: Progress | None = None
+) -> Predictions:
+    """Every system's scores on one file."""
+    rows = read_rows(path)
+    systems: dict[str, Scores | Unavailable] = {}
+    for scorer in scorers:
+        if isinstance(scorer, Unavailable):
+            systems[scorer.name] = scorer
+            continue
+
+        def heard(n: int, name: str = scorer.name) -> None:
+            if progress:
+                progress(name, n, len(rows))
+
+        systems[scorer.name] = scorer.score(rows, heard)
+    return Predictions(path.name, tuple(row.row for row in rows), systems)
 
 
-def _measured(
-    rows: Sequence[Row], outcomes: Sequence[Evidence | None], threshold: float
-) -> dict[str, Any]:
-    supported = np.array([row.label == "support" for row in rows])
-    scores = np.array([outcome.prob_supported if outcome else 0.0 for outcome in outcomes])
-    strict = np.isin([row.label for row in rows], ["support", "not_support", "refute", "nei"])
-    against_not = measures.binary_measures(supported[strict], scores[strict], threshold)
+def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
+    """The measures of every system, as JSON takes them; None where one means nothing."""
+    labels = [row.label for row in predictions.rows]
     return {
-        **measures.binary_measures(supported, scores, threshold),
-        "auroc_interval": measures.auroc_interval(supported, scores),
-        "auroc_without_partial": against_not["auroc"],
+        "file": predictions.file,
+        "n": len(labels),
+        "labels": {label: labels.count(label) for label in LABELS},
         "threshold": threshold,
-        **_three_way(rows, outcomes, threshold),
-        "labels": {label: sum(row.label == label for row in rows) for label in LABELS},
+        "systems": [
+            {"system": name, "unavailable": scores.why}
+            if isinstance(scores, Unavailable)
+            else {"system": name, **_measured(labels, scores, threshold)}
+            for name, scores in predictions.systems.items()
+        ],
     }
 
 
-def _three_way(
-    rows: Sequence[Row], outcomes: Sequence[Evidence | None], threshold: float
-) -> dict[str, Any]:
-    """F1 by class where the labels are of the three; None for files that mix others in."""
-    labels = [row.label for row in rows]
-    if not set(labels) <= set(THREE_WAY.values()) or len(set(labels)) < 2:
-        return {"macro_f1": None, "weighted_f1": None, "accuracy": None, "f1": None}
-    predicted = [
-        THREE_WAY[aggregation.label_of(outcome, threshold)] if outcome else "nei"
-        for outcome in outcomes
+def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float]]]]:
+    """Precision and recall of finding citations that fail verification (SIDE, fig. 2c).
+
+    `{"partial holds": {system: points}, "partial left out": {…}}`: a partly supported claim counts
+    as not failing, or not at all. Files without such claims have the key "all" only.
+    """
+    labels = np.array([row.label for row in predictions.rows])
+    partial = labels == "partial"
+    every = np.ones(len(labels), dtype=bool)
+    parts = {"partial holds": every, "partial left out": ~partial} if partial.any() else {}
+    found: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for part, chosen in (parts or {"all": every}).items():
+        found[part] = {}
+        for name, scores in predictions.systems.items():
+            if isinstance(scores, Scores):
+                known = chosen & ~np.isnan(scores.values)
+                fails = np.isin(labels[known], FAILS)
+                points = measures.precision_recall(fails, _finite(scores.values[known]))
+                if points:
+                    found[part][name] = points
+    return found
+
+
+def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
+    """A verifier's probabilities and score for each row; None for evidence without words."""
+    scores = predictions.systems[system]
+    evidence = scores.evidence if isinstance(scores, Scores) else None
+    return [
+        {
+            "file": predictions.file,
+            "id": row.row_id,
+            "label": row.label,
+            "prob_supported": best.prob_supported if best else None,
+            "prob_refuted": best.prob_refuted if best else None,
+            "score": best.score if best else None,
+        }
+        for row, best in zip(predictions.rows, evidence or (), strict=True)
     ]
+
+
+def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+    known = ~np.isnan(scores.values)
+    of_known = np.array(labels)[known]
+    supported, values = of_known == "support", _finite(scores.values[known])
+    decided = _probabilities(scores)[known] >= threshold if scores.evidence else None
+    return {
+        "n": int(known.sum()),
+        **measures.binary_measures(supported, values, decided),
+        "auroc_interval": measures.auroc_interval(supported, values),
+        **_by_projection(of_known, values),
+        **_three_way(labels, scores, threshold),
+        **_calibration(np.array(labels) == "support", scores),
+        **_speed(scores),
+    }
+
+
+def _by_projection(labels: Any, values: Doubles) -> dict[str, Any]:
+    """The AUROC without partial; where there are partial rows, for unanimous and mixed apart."""
+    parts = {}
+    for name, kept in PROJECTION.items():
+        chosen = np.isin(labels, kept)
+        supported: Flags = labels[chosen] == "support"
+        parts[name] = {
+            "n": int(chosen.sum()),
+            "auroc": measures.binary_measures(supported, values[chosen])["auroc"],
+            "auroc_interval": measures.auroc_interval(supported, values[chosen]),
+        }
+    mixed = "partial" in labels
+    return {
+        "auroc_without_partial": parts["unanimous"]["auroc"],
+        "by_projection": parts if mixed else None,
+    }
+
+
+def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
+    """F1 by class where the labels are of the three and a verifier says which; None elsewhere."""
+    of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
+    if scores.evidence is None or not of_three:
+        return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
+    predicted = [_predicted(best, threshold) for best in scores.evidence]
     return measures.class_measures(labels, predicted)
 
 
-def _row(line: str, place: str) -> Row:
-    try:
-        value = json.loads(line)
-        row = Row(str(value["id"]), value["claim"], value["evidence"], value["label"])
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        fields = "id, evidence, claim, label"
-        raise InputError(f"{place}: expected a JSON object with {fields}; got {error!r}") from error
-    if not isinstance(row.claim, str) or not isinstance(row.evidence, str):
-        raise InputError(f"{place}: claim and evidence must be strings.")
-    if row.label not in LABELS:
-        raise InputError(f"{place}: label is {row.label!r}; expected one of {', '.join(LABELS)}.")
-    return row
+def _predicted(best: Evidence | None, threshold: float) -> str:
+    return THREE_WAY[aggregation.label_of(best, threshold)] if best else "nei"
+
+
+def _calibration(supported: Flags, scores: Scores) -> dict[str, Any]:
+    """Expected calibration error with its bins; None for a system without probabilities."""
+    if scores.evidence is None or supported.all() or not supported.any():
+        return {"ece": None, "reliability": None}
+    probabilities = _probabilities(scores)
+    return {
+        "ece": measures.calibration_error(supported, probabilities),
+        "reliability": measures.reliability(supported, probabilities),
+    }
+
+
+def _speed(scores: Scores) -> dict[str, Any]:
+    if not scores.n_pairs:
+        return {}
+    per_second = round(scores.n_pairs / scores.seconds, 1) if scores.seconds else None
+    return {"pairs": scores.n_pairs, "pairs_per_second": per_second}
+
+
+def _probabilities(scores: Scores) -> Doubles:
+    """Of support; 0 for evidence without words."""
+    return np.array([best.prob_supported if best else 0.0 for best in scores.evidence or ()])
+
+
+def _finite(values: Doubles) -> Doubles:
+    """−∞ as a number below all others: what sorts the same and can be computed with."""
+    numbers = values[np.isfinite(values)]
+    return np.where(np.isneginf(values), numbers.min() - 1 if len(numbers) else 0.0, values)

@@ -1,0 +1,114 @@
+"""Curves as PNG files. matplotlib is named in this file only, and drawn with no screen (Agg)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import InputError, MissingExtra
+
+_WIDTH, _HEIGHT, _DPI = 5.6, 4.8, 120  # inches a panel; dots an inch
+_GREY = "#777777"
+
+Points = Sequence[Mapping[str, float]]
+Curves = Mapping[str, Mapping[str, Points]]  # part → system → points
+
+
+def require() -> None:
+    """Raise MissingExtra where matplotlib is missing: before a long run, not after it."""
+    _figure_class()
+
+
+def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
+    """One row of panels a file, one panel a part: precision over recall, one curve a system.
+
+    The dashed line is the precision of calling everything.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    n_columns = max((len(parts) for parts in files.values()), default=1)
+    figure, panels = _panels(max(1, len(files)), n_columns)
+    colours = _colours(files)
+    for (file, parts), row in zip(files.items(), panels, strict=True):
+        for column, axes in enumerate(row):
+            if column >= len(parts):
+                axes.set_axis_off()
+                continue
+            part = list(parts)[column]
+            _curves(axes, parts[part], colours)
+            axes.set_title(file if part == "all" else f"{file}: {part}", fontsize=9)
+    _save(figure, path)
+
+
+def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """One panel a file: share supported over mean probability, with the number of rows in each bin.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    figure, panels = _panels(1, max(1, len(files)))
+    for (file, bins), axes in zip(files.items(), panels[0], strict=False):
+        axes.plot([0, 1], [0, 1], "--", color=_GREY, linewidth=1, label="calibrated")
+        means, shares = ([b[key] for b in bins] for key in ("mean_probability", "share_supported"))
+        axes.plot(means, shares, "o-", label="pincite")
+        for one, mean, share in zip(bins, means, shares, strict=True):
+            axes.annotate(
+                str(one["n"]), (mean, share), (0, 6), textcoords="offset points", fontsize=7
+            )
+        _label(axes, "mean probability of support", "share supported", file)
+    _save(figure, path)
+
+
+def _curves(axes: Any, systems: Mapping[str, Points], colours: Mapping[str, str]) -> None:
+    for name, points in systems.items():
+        recalls, precisions = ([p[key] for p in points] for key in ("recall", "precision"))
+        style: dict[str, Any] = {"color": colours[name], "linewidth": 1.3}
+        if colours[name] == "C0":  # the first system is the one that is measured: on top
+            style |= {"linewidth": 2.2, "zorder": 3}
+        # A point's precision holds for all recalls down to the point before it.
+        axes.step([0, *recalls], [precisions[0], *precisions], where="pre", label=name, **style)
+    # The last point calls every row, so its precision is the share that fails.
+    rates = {points[-1]["precision"] for points in systems.values()}
+    for rate in rates:
+        axes.axhline(rate, linestyle="--", color=_GREY, linewidth=1)
+    _label(axes, "recall of failing citations", "precision", "")
+
+
+def _label(axes: Any, x: str, y: str, title: str) -> None:
+    axes.set(xlabel=x, ylabel=y, xlim=(-0.02, 1.02), ylim=(-0.02, 1.04), title=title)
+    axes.title.set_fontsize(9)
+    axes.grid(alpha=0.25)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=8, loc="best")
+
+
+def _colours(files: Mapping[str, Curves]) -> dict[str, str]:
+    """A system has one colour in all panels."""
+    names = dict.fromkeys(n for parts in files.values() for one in parts.values() for n in one)
+    return {name: f"C{number}" for number, name in enumerate(names)}
+
+
+def _panels(n_rows: int, n_columns: int) -> tuple[Any, Any]:
+    size = (_WIDTH * n_columns, _HEIGHT * n_rows)
+    figure = _figure_class()(figsize=size, dpi=_DPI, layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+
+
+def _save(figure: Any, path: Path) -> None:
+    beside = path.with_name(path.name + ".part")
+    try:
+        with beside.open("wb") as target:
+            figure.savefig(target, format="png")
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _figure_class() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra(
+            "Plots need matplotlib. Install it with: pip install 'pincite[eval]'"
+        ) from error
+    return Figure

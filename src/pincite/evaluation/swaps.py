@@ -1,0 +1,158 @@
+"""How often does a claim that was changed in one place score lower than the true one?
+
+A verifier that goes by topic gives "opened in 1911" and "opened in 1913" the same score; AUROC over
+claims of different topics does not show that, pairs do. A tie counts as not lower.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pincite.core import aggregation, figures, wording
+from pincite.core.swaps import KINDS, Swap, swap_of
+from pincite.errors import InputError
+from pincite.evaluation import bootstrap
+from pincite.evaluation.scorers import BATCH_ROWS, CutRow, best_evidence
+from pincite.protocols import Verifier
+from pincite.types import Evidence, Label
+
+SEED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A supported row and its claim changed in one place."""
+
+    row: CutRow
+    swap: Swap
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A changed claim with the best evidence for the original and for what it became."""
+
+    changed: Changed
+    original: Evidence
+    after: Evidence
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether the changed claim scores lower."""
+        return self.after.score < self.original.score
+
+
+def swaps(rows: Sequence[CutRow], n: int) -> list[Changed]:
+    """At most `n` changes of supported rows, the kinds as equal in number as the rows allow.
+
+    Left out is a change whose new figure or name stands in the evidence: it may be true.
+
+    Raises:
+        InputError: no row is supported, or none offers a place to change.
+    """
+    supported = [row for row in rows if row.row.label == "support" and row.passages]
+    chance = random.Random(SEED)  # noqa: S311 - a sample, no secret
+    pool = sorted({name for row in supported for name in wording.names(row.row.claim)})
+    chance.shuffle(supported)
+    candidates = {kind: _of_kind(kind, supported, pool, chance) for kind in KINDS}
+    chosen: list[Changed] = []
+    for turn in range(len(supported)):
+        chosen += [found[turn] for found in candidates.values() if turn < len(found)]
+    if not chosen:
+        raise InputError(
+            f"None of {len(supported)} supported rows can be changed; expected claims with label "
+            "support that hold a number, a date, a name or a verb form such as is, was, has."
+        )
+    return chosen[:n]
+
+
+def judge(
+    changes: Sequence[Changed],
+    verifier: Verifier,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Judged]:
+    """Both claims of each change, each with the best of the row's passages."""
+    judged: list[Judged] = []
+    for start in range(0, len(changes), BATCH_ROWS):
+        batch = changes[start : start + BATCH_ROWS]
+        claims = [
+            (text, one.row.passages) for one in batch for text in (one.row.row.claim, one.swap.text)
+        ]
+        # Rows without passages were left out, so there is evidence for every claim.
+        found = [best for best in best_evidence(verifier, claims) if best]
+        pairs = zip(batch, found[::2], found[1::2], strict=True)
+        judged += [Judged(*pair) for pair in pairs]
+        if progress:
+            progress(len(judged), len(changes))
+    return judged
+
+
+def measured(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+    """Shares over all changes and by kind, with 95 % intervals (Wilson)."""
+    kinds = {kind: [one for one in judged if one.changed.swap.kind == kind] for kind in KINDS}
+    return {
+        "threshold": threshold,
+        "seed": SEED,
+        "all": _shares(judged, threshold),
+        "by_kind": {kind: _shares(ones, threshold) for kind, ones in kinds.items()},
+    }
+
+
+def failures(judged: Sequence[Judged], n: int) -> list[dict[str, Any]]:
+    """The changes that do not score lower, the worst first: what to read."""
+    failed = [one for one in judged if not one.is_lower]
+    failed.sort(key=lambda one: one.original.score - one.after.score)
+    return [
+        {
+            "id": one.changed.row.row.row_id,
+            "kind": one.changed.swap.kind,
+            "original": one.changed.row.row.claim,
+            "changed": one.changed.swap.text,
+            "score": round(one.original.score, 3),
+            "score_changed": round(one.after.score, 3),
+            "quote": one.after.quoted,
+        }
+        for one in failed[:n]
+    ]
+
+
+def _shares(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+    n_lower = sum(one.is_lower for one in judged)
+    called = [one for one in judged if _is_supported(one.original, threshold)]
+    n_lost = sum(not _is_supported(one.after, threshold) for one in called)
+    return {
+        "n": len(judged),
+        "lower": _share(n_lower, len(judged)),
+        "lower_interval": bootstrap.wilson(n_lower, len(judged)),
+        "original_supported": _share(len(called), len(judged)),
+        "label_changes": _share(n_lost, len(judged)),  # from supported to anything else
+        "label_changes_interval": bootstrap.wilson(n_lost, len(judged)),
+    }
+
+
+def _is_supported(evidence: Evidence, threshold: float) -> bool:
+    return aggregation.label_of(evidence, threshold) is Label.SUPPORTED
+
+
+def _share(n_hits: int, n: int) -> float | None:
+    return round(n_hits / n, 4) if n else None
+
+
+def _of_kind(
+    kind: str, rows: Sequence[CutRow], pool: Sequence[str], chance: random.Random
+) -> list[Changed]:
+    made = [(row, swap_of(kind, row.row.claim, pool, chance)) for row in rows]
+    return [Changed(row, swap) for row, swap in made if swap and not _may_be_true(row, swap)]
+
+
+def _may_be_true(row: CutRow, swap: Swap) -> bool:
+    """Whether what was put in stands in the evidence (or in the claim itself)."""
+    claim, evidence = row.row.claim, row.row.evidence
+    if swap.kind == "negation":
+        return False
+    if swap.kind == "name":
+        new = swap.text[swap.span.start : len(swap.text) - (len(claim) - swap.span.end)]
+        return wording.missing_words(new, evidence) < 1
+    known = {figure.key for figure in figures.figures(claim)}
+    put_in = [f for f in figures.missing(swap.text, evidence) if f.key not in known]
+    return not put_in

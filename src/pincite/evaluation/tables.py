@@ -1,0 +1,73 @@
+"""Results as tables for a terminal: one line a system, "n/a" where a measure means nothing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_CLAIMS = {
+    "w/o partial": "auroc_without_partial",
+    "mixed": "auroc_mixed",
+    "avg. prec.": "average_precision",
+    "bal. acc.": "balanced_accuracy",
+    "macro-F1": "macro_f1",
+    "weighted F1": "weighted_f1",
+    "accuracy": "accuracy",
+    "ECE": "ece",
+}
+_NOTE = (
+    "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
+    "supported\nagainst partial rows, whose label is projected from sub-claims that disagree."
+)
+
+
+def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
+    """One table a file: systems by measures."""
+    head = f"{'n':>5} {'AUROC':>22}" + "".join(f"{name:>12}" for name in _CLAIMS)
+    lines = []
+    for result in results:
+        lines += [f"{result['file']} ({_counted(result['labels'])})", f"  {'':24}{head}"]
+        lines += [f"  {one['system'][:23]:24}{_values(one)}" for one in result["systems"]]
+        lines.append("")
+    return "\n".join([*lines, _NOTE])
+
+
+def swaps_table(result: Mapping[str, Any]) -> str:
+    """Changed claims that score lower, overall and by kind; then failures to read."""
+    lines = [f"{'kind':10}{'n':>5}{'scores lower':>25}{'label changes':>25}{'was supported':>15}"]
+    for kind, shares in {"all": result["all"], **result["by_kind"]}.items():
+        lines.append(
+            f"{kind:10}{shares['n']:5}{_with_interval(shares, 'lower'):>25}"
+            f"{_with_interval(shares, 'label_changes'):>25}"
+            f"{_number(shares['original_supported']):>15}"
+        )
+    for failure in result.get("failures", ()):
+        lines += [
+            "",
+            f"{failure['kind']}  {failure['score']} → {failure['score_changed']}  {failure['id']}",
+            f"  {failure['original']}",
+            f"  {failure['changed']}",
+        ]
+    return "\n".join(lines)
+
+
+def _values(system: Mapping[str, Any]) -> str:
+    if "unavailable" in system:
+        return f" {system['unavailable']}"
+    projection = system["by_projection"]
+    values = {**system, "auroc_mixed": projection["mixed"]["auroc"] if projection else None}
+    rest = "".join(f"{_number(values[key]):>12}" for key in _CLAIMS.values())
+    return f"{system['n']:5} {_with_interval(system, 'auroc'):>22}{rest}"
+
+
+def _counted(labels: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {label}" for label, n in labels.items() if n)
+
+
+def _with_interval(values: Mapping[str, Any], key: str) -> str:
+    interval = values[f"{key}_interval"]
+    if values[key] is None or interval is None:
+        return _number(values[key])
+    return f"{values[key]:.3f} [{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def _number(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.3f}"
