@@ -25,7 +25,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
-def tiny_weights(seed: int = 0, head: bool = False) -> dict[str, np.ndarray]:
+def tiny_weights(seed: int = 0, labels: int = 0) -> dict[str, np.ndarray]:
     """A BERT body with random weights under Hugging Face's names."""
     rng = np.random.default_rng(seed)
 
@@ -50,20 +50,22 @@ def tiny_weights(seed: int = 0, head: bool = False) -> dict[str, np.ndarray]:
     for name in names:
         weights[f"{name}.weight"] = np.ones(WIDTH, dtype=np.float32)
         weights[f"{name}.bias"] = np.zeros(WIDTH, dtype=np.float32)
-    if head:
+    if labels:
         weights |= {"pooler.dense.weight": normal(WIDTH, WIDTH), "pooler.dense.bias": normal(WIDTH)}
-        weights |= {"classifier.weight": normal(1, WIDTH), "classifier.bias": normal(1)}
+        weights |= {"classifier.weight": normal(labels, WIDTH)}
+        weights |= {"classifier.bias": normal(labels)}
     return weights
 
 
-def write_model(folder: Path, *, head: bool) -> Path:
+def write_model(folder: Path, *, labels: int) -> Path:
     """A model folder as `pincite.models` loads it: float network and word-level tokenizer."""
     import onnx
-    from pincite.training.bert_onnx import build
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+    from pincite.training.bert_onnx import build
+
     folder.mkdir(parents=True)
-    onnx.save(build(tiny_weights(head=head), HEADS, head), folder / "model.onnx")
+    onnx.save(build(tiny_weights(labels=labels), HEADS, head=labels > 0), folder / "model.onnx")
     vocabulary = {word: number for number, word in enumerate(WORDS)}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -79,9 +81,14 @@ def write_model(folder: Path, *, head: bool) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("models") / "tiny-encoder", head=False)
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-encoder", labels=0)
 
 
 @pytest.fixture(scope="session")
 def tiny_verifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("models") / "tiny-verifier", head=True)
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-verifier", labels=3)
+
+
+@pytest.fixture(scope="session")
+def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-reranker", labels=1)

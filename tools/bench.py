@@ -63,7 +63,7 @@ def verifier() -> dict[str, Any]:
     from sentence_transformers import CrossEncoder
 
     rows = pairs()
-    folder = weights.locate(weights.VERIFIER)
+    folder = weights.locate(weights.RERANKER)
     ours = CrossEncoderVerifier(folder)
     with tempfile.TemporaryDirectory() as scratch:
         as_torch(folder, Path(scratch))
@@ -95,8 +95,9 @@ def verifier() -> dict[str, Any]:
 def as_torch(folder: Path, target: Path) -> None:
     """The very weights of the int8 file as a Hugging Face folder."""
     import torch
-    from pincite.training.recover import state_dict
     from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    from pincite.training.recover import state_dict
 
     state = {name: torch.from_numpy(v) for name, v in state_dict(folder / "model.onnx").items()}
     width = state["bert.embeddings.LayerNorm.weight"].shape[0]

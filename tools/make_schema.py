@@ -5,10 +5,10 @@ is current, and that reports are valid by it.
 """
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 from pincite.report import data
-from pincite.types import Label, Reason
+from pincite.types import Label, PartKind, Reason
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
@@ -56,6 +56,18 @@ EVIDENCE = obj(
     score=NUMBER | {"description": "log-odds of support; ranks evidence"},
     reasons=TEXTS,
 )
+PART = obj(
+    kind={"enum": list(get_args(PartKind))},
+    span=SPAN | {"description": "in the claim's text"},
+    words=TEXT | {"description": "what the span covers"},
+    text=TEXT | {"description": "what was judged: of a clause, with its subject"},
+    supported={"type": "boolean"},
+    prob_supported=maybe(PROBABILITY),
+    prob_refuted=maybe(PROBABILITY),
+    url=maybe(TEXT),
+    quote=maybe(TEXT),
+)
+PARTS = listed({"$ref": "#/$defs/part"})
 CITATION = obj(
     citation_id=TEXT,
     span=SPAN | {"description": "of this use in the article's source"},
@@ -64,6 +76,8 @@ CITATION = obj(
     url=maybe(TEXT),
     tags=TEXTS,
     label=LABEL,
+    clauses=PARTS | {"description": "all that were judged; none if the claim is one clause"},
+    missing=PARTS | {"description": "of a claim supported wholly or in part"},
     unchecked=maybe(obj(reason=REASON, detail=TEXT)),
     evidence=maybe({"$ref": "#/$defs/evidence"}),
 )
@@ -83,8 +97,9 @@ FINDING = obj(
     span=maybe(SPAN | {"description": "of the claim in the article's source"}),
     tags=TEXTS,
     label=LABEL,
-    score=maybe(NUMBER),
-    prob_supported=maybe(PROBABILITY),
+    score=maybe(NUMBER | {"description": "log-odds; ranks the findings of one verdict"}),
+    prob_supported=maybe(PROBABILITY | {"description": "of the whole claim"}),
+    missing=PARTS | {"description": "parts that no source of the group bears out"},
     citations=listed(CITATION),
     together=maybe({"$ref": "#/$defs/evidence"}),
     suggestions=listed(SUGGESTION),
@@ -108,6 +123,9 @@ REPORT = obj(
     article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT)),
     complete={"type": "boolean"},
     counts=COUNTS,
+    flag_precision=listed(obj(base_rate=PROBABILITY, precision=PROBABILITY))
+    | {"description": "share of flags that were right in tests, by share of citations that fail"},
+    advice=maybe(TEXT),
     findings=listed(FINDING),
     warnings=TEXTS,
     settings={"type": "object", **SCALARS},
@@ -123,7 +141,10 @@ def schema() -> str:
         "title": "Pincite report",
         "description": "What `pincite verify --json` writes.",
     }
-    return json.dumps({**head, **REPORT, "$defs": {"evidence": EVIDENCE}}, indent=1) + "\n"
+    return (
+        json.dumps({**head, **REPORT, "$defs": {"evidence": EVIDENCE, "part": PART}}, indent=1)
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
+import json
 import math
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import write_model
 
-from pincite.errors import PinciteError
+from pincite.errors import MissingModel, PinciteError
+from pincite.models.calibration import FEATURES
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
 from pincite.protocols import Floats
@@ -38,6 +43,61 @@ def test_probabilities_sum_to_one_and_follow_the_score(verifier: CrossEncoderVer
         total = evidence.prob_supported + evidence.prob_refuted + evidence.prob_neutral
         assert total == pytest.approx(1)
         assert evidence.prob_supported == pytest.approx(1 / (1 + math.exp(-evidence.score)))
+
+
+def test_three_logits_and_one_become_log_odds(
+    verifier: CrossEncoderVerifier, tiny_reranker: Path
+) -> None:
+    rows = [(claim.text, passage.text) for claim, passage in PAIRS]
+    shares = np.exp(verifier._run(rows))
+    shares /= shares.sum(axis=1, keepdims=True)
+    support, refuted = verifier.log_odds(PAIRS).T
+    assert support == pytest.approx(np.log(shares[:, 0] / (1 - shares[:, 0])), abs=1e-4)
+    assert refuted == pytest.approx(np.log(shares[:, 1] / shares[:, 2]), abs=1e-4)
+    reranker = CrossEncoderVerifier(tiny_reranker)
+    assert reranker.log_odds(PAIRS)[:, 0] == pytest.approx(reranker._run(rows)[:, 0])
+    assert all(e.prob_refuted < 1e-6 for e in reranker.verify(PAIRS))
+
+
+def test_a_network_with_two_outputs_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "two", labels=2)
+    with pytest.raises(MissingModel, match="has 2 outputs"):
+        CrossEncoderVerifier(folder)
+
+
+def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
+    folder = tmp_path / "calibrated"
+    shutil.copytree(tiny_verifier, folder)
+    content = {
+        "features": [*FEATURES, "intercept"],
+        "support": [1, 0, -2, 0, 0, 0, 0.5],
+        "refute": [0, 1, 0, 0, 0, 0, 0],
+        "name": "by hand",
+        "flags": [[0.2, 0.5, 0.1], [0.5, 0.8, 0.3]],
+    }
+    (folder / "calibration.json").write_text(json.dumps(content | changes))
+    return folder
+
+
+def test_a_missing_figure_lowers_the_score_by_the_calibrated_amount(
+    verifier: CrossEncoderVerifier, tiny_verifier: Path, tmp_path: Path
+) -> None:
+    scored = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path))
+    before = [e.score for e in verifier.verify(PAIRS)]
+    after = [e.score for e in scored.verify(PAIRS)]
+    assert after == pytest.approx([before[0] + 0.5, before[1] - 1.5, before[2] - 1.5], abs=1e-4)
+    assert scored.fingerprint.endswith("+by hand")
+    assert scored.calibration.rates_at(0.1) is None
+    assert scored.calibration.rates_at(0.2) == (0.5, 0.1)
+    assert scored.calibration.rates_at(0.9) == (0.8, 0.3)
+
+
+@pytest.mark.parametrize("changes", [{"features": ["logit"]}, {"support": "x"}, {"flags": [1]}])
+def test_a_calibration_that_does_not_fit_says_so(
+    tiny_verifier: Path, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    with pytest.raises(MissingModel, match="no calibration that this version reads"):
+        CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, **changes))
 
 
 def test_reasons_name_what_the_passage_lacks() -> None:

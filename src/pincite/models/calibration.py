@@ -1,32 +1,42 @@
-"""From a relevance logit and what rules can see to three probabilities.
+"""From what the network says and what rules can see to three probabilities.
 
-Two logistic regressions, fitted by `tools/calibrate.py` on training collections only:
+Two linear models, fitted by `tools/calibrate.py` and kept beside the weights they belong to:
 
     score            = log-odds of support = w·x + b
     prob_supported   = σ(score)
     prob_refuted     = (1 − prob_supported) · σ(v·x + c)
 
-with x as `FEATURES` names them. The ms-marco cross-encoder ranks passages by relevance and cannot
-tell "opened in 1911" from "opened in 1913"; the features beside its logit can.
+with x as `FEATURES` names them. Even a network that was shown changed figures misses some ("opened
+in 1911", "opened in 1913"); a rule does not, and each missing figure lowers the score by an amount
+that was fitted. The scale of the score is fitted on dev rows (Platt 1999), so that σ(score) is the
+share of such pairs that people called supported.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from pincite.core import figures, wording
+from pincite.errors import MissingModel
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage
 
-FEATURES = ("logit", "figures_missing", "names_missing", "negation_differs", "figure_differs")
+FEATURES = (
+    "support",  # the network's log-odds of support; a relevance logit where it has but one
+    "refuted",  # its log-odds of refuted against neutral; 0 where it has but one logit
+    "figures_missing",
+    "names_missing",
+    "negation_differs",
+    "figure_differs",
+)
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
 # a further missing figure says nothing new.
 MOST_MISSING = 3
-FITTED = Path(__file__).parent / "calibrations.json"
+FILE = "calibration.json"  # beside model.onnx
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,8 @@ class Calibration:
     support: tuple[float, ...]
     refute: tuple[float, ...]
     name: str = "uncalibrated"
+    # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
+    flags: tuple[tuple[float, float, float], ...] = ()
 
     def scores(self, features: Floats) -> tuple[Floats, Floats]:
         """Log-odds of support, and of refutation among what is not supported: (n_pairs,) each."""
@@ -44,28 +56,56 @@ class Calibration:
         refute = with_intercept @ np.array(self.refute, dtype=np.float32)
         return support, refute
 
+    def rates_at(self, threshold: float) -> tuple[float, float] | None:
+        """What was measured on dev rows: (failing ones flagged, sound ones flagged), shares.
 
-# A network nobody calibrated: its logit is the score, and it never says "refuted".
-UNCALIBRATED = Calibration(
-    support=(1.0, *[0.0] * len(FEATURES)), refute=(*[0.0] * len(FEATURES), -20.0)
-)
-
-
-@cache
-def calibration_for(fingerprint: str) -> Calibration:
-    """The calibration fitted for these very weights, or UNCALIBRATED."""
-    fitted = json.loads(FITTED.read_text(encoding="utf-8")) if FITTED.exists() else {}
-    found = fitted.get(fingerprint)
-    if found is None:
-        return UNCALIBRATED
-    return Calibration(tuple(found["support"]), tuple(found["refute"]), found["name"])
+        None where nothing was measured, or only at higher thresholds.
+        """
+        at = bisect_right([flag[0] for flag in self.flags], threshold + 1e-9)
+        return self.flags[at - 1][1:] if at else None
 
 
-def features(pairs: Sequence[tuple[Claim, Passage]], logits: Floats) -> Floats:
-    """(n_pairs, len(FEATURES)) float32, row by row as FEATURES names the columns."""
+_NO_RULES = (0.0,) * 4
+# Networks nobody calibrated: what they say is taken as it is. One with a single logit never says
+# "refuted".
+THREE_WAY = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0))
+ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.0))
+
+
+def calibration_for(folder: Path, n_labels: int) -> Calibration:
+    """The calibration beside a model's weights, or that of a network nobody calibrated.
+
+    Raises:
+        MissingModel: the file is there and cannot be read as a calibration with these FEATURES.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return THREE_WAY if n_labels == 3 else ONE_LOGIT
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["features"] != [*FEATURES, "intercept"]:
+            raise ValueError(f"its features are {found['features']}")
+        return Calibration(
+            tuple(map(float, found["support"])),
+            tuple(map(float, found["refute"])),
+            str(found["name"]),
+            tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise MissingModel(
+            f"{path} is no calibration that this version reads ({error}); expected one made by "
+            "tools/calibrate.py. Make it anew, or delete it to use the network uncalibrated."
+        ) from error
+
+
+def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats:
+    """(n_pairs, len(FEATURES)) float32, row by row as FEATURES names the columns.
+
+    `log_odds` is (n_pairs, 2): the first two features.
+    """
     rows = [
-        (float(logit), *_by_rule(claim.text, passage))
-        for (claim, passage), logit in zip(pairs, logits, strict=True)
+        (float(row[0]), float(row[1]), *_by_rule(claim.text, passage))
+        for (claim, passage), row in zip(pairs, log_odds, strict=True)
     ]
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 

@@ -17,6 +17,7 @@ from pincite.errors import PinciteError
 from pincite.protocols import Floats
 
 COMMIT_EVERY = 64  # rows: about a second of work on two cores
+_STORED = "<f4"  # the same file serves machines of either byte order
 _LOOKUP = 500  # keys in one SELECT; SQLite's limit on variables is higher everywhere
 T = TypeVar("T")
 
@@ -34,7 +35,8 @@ class JudgedPairs:
             self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute(
-                "CREATE TABLE IF NOT EXISTS logits (key BLOB PRIMARY KEY, logit REAL) WITHOUT ROWID"
+                "CREATE TABLE IF NOT EXISTS outputs (key BLOB PRIMARY KEY, logits BLOB)"
+                " WITHOUT ROWID"
             )
         except (OSError, sqlite3.Error) as error:
             raise PinciteError(
@@ -43,18 +45,22 @@ class JudgedPairs:
             ) from error
 
     def logits(self, pairs: TextPairs, compute: Callable[[TextPairs], Floats]) -> Floats:
-        """(n_pairs,) float32; `compute` is asked only for pairs that are not known, in chunks."""
+        """(n_pairs, n_labels) float32; `compute` is asked in chunks, for unknown pairs only."""
         keys = [self._key(pair) for pair in pairs]
         known = self._known(keys)
         todo = list({key: i for i, key in enumerate(keys) if key not in known}.values())
         todo.sort(key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))  # chunks of like lengths
         for chunk in _chunks(todo, COMMIT_EVERY):
             fresh = compute([pairs[i] for i in chunk])
-            rows = [(keys[i], float(logit)) for i, logit in zip(chunk, fresh, strict=True)]
+            rows = [
+                (keys[i], row.astype(_STORED).tobytes())
+                for i, row in zip(chunk, fresh, strict=True)
+            ]
             with self._db:
-                self._db.executemany("INSERT OR REPLACE INTO logits VALUES (?, ?)", rows)
+                self._db.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?)", rows)
             known.update(rows)
-        return np.array([known[key] for key in keys], dtype=np.float32)
+        stored = np.frombuffer(b"".join(known[key] for key in keys), dtype=_STORED)
+        return stored.reshape(len(keys), -1 if keys else 1).astype(np.float32)
 
     def close(self) -> None:
         """Close the file; the object is of no use afterwards."""
@@ -64,11 +70,11 @@ class JudgedPairs:
         content = "\0".join((self._network, *pair))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).digest()[:16]
 
-    def _known(self, keys: list[bytes]) -> dict[bytes, float]:
-        found: dict[bytes, float] = {}
+    def _known(self, keys: list[bytes]) -> dict[bytes, bytes]:
+        found: dict[bytes, bytes] = {}
         for chunk in _chunks(keys, _LOOKUP):
             marks = ",".join("?" * len(chunk))
-            query = f"SELECT key, logit FROM logits WHERE key IN ({marks})"  # noqa: S608 - marks
+            query = f"SELECT key, logits FROM outputs WHERE key IN ({marks})"  # noqa: S608 - marks
             found.update(self._db.execute(query, chunk).fetchall())
         return found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pincite.core import figures, wording
+from pincite.errors import MissingModel
 from pincite.models import calibration, weights
 from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
@@ -17,7 +18,11 @@ MAX_NAMED = 4  # figures or names listed in a reason
 
 
 class CrossEncoderVerifier:
-    """A one-logit cross-encoder, calibrated together with features that rules compute."""
+    """A cross-encoder, calibrated together with features that rules compute.
+
+    Its network has three logits (supported, refuted, neutral), or one that says "relevant", as
+    the rerankers on the hub have.
+    """
 
     def __init__(self, folder: Path, *, threads: int = 0, judged: Path | None = None) -> None:
         """Load the model.
@@ -34,8 +39,13 @@ class CrossEncoderVerifier:
         self._session = Session(
             folder, max_tokens=card.get("max_tokens", MAX_TOKENS), threads=threads
         )
+        if self._session.width not in (1, 3):
+            raise MissingModel(
+                f"{folder} has {self._session.width} outputs; a verifier has three (supported, "
+                "refuted, neutral) or one (relevance)."
+            )
         network = weights.fingerprint(folder)
-        self.calibration = calibration.calibration_for(network)
+        self.calibration = calibration.calibration_for(folder, self._session.width)
         self.fingerprint = f"{network}+{self.calibration.name}"
         self._judged = JudgedPairs(judged, network) if judged else None
 
@@ -46,7 +56,7 @@ class CrossEncoderVerifier:
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         """Evidence for each pair, in order."""
-        features = calibration.features(pairs, self.logits(pairs))
+        features = calibration.features(pairs, self.log_odds(pairs))
         support, refute = self.calibration.scores(features)
         supported = _sigmoid(support)
         refuted = (1 - supported) * _sigmoid(refute)
@@ -55,19 +65,24 @@ class CrossEncoderVerifier:
             for i, (claim, passage) in enumerate(pairs)
         ]
 
-    def logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        """The network's raw output, (n_pairs,). Claim first and bare: a title before it did harm.
+    def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+        """What the network says, (n_pairs, 2): of support, and of refuted against neutral.
 
-        On the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88 with
-        the bare claim, the same with the article's title, 0.65 with the sentence before.
+        Of a network with one logit this is (logit, 0). Claim first and bare: a title before it did
+        harm. On the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88
+        with the bare claim, the same with the article's title, 0.65 with the sentence before.
         """
         rows = [(claim.text, passage.text) for claim, passage in pairs]
-        return self._judged.logits(rows, self._run) if self._judged else self._run(rows)
+        logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
+        if logits.shape[1] == 1:
+            return np.hstack([logits, np.zeros_like(logits)])
+        supported, refuted, neutral = logits.T
+        return np.stack([supported - np.logaddexp(refuted, neutral), refuted - neutral], axis=1)
 
     def _run(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        logits = np.zeros(len(rows), dtype=np.float32)
+        logits = np.zeros((len(rows), self._session.width), dtype=np.float32)
         for batch in self._session.run(rows):
-            logits[batch.rows] = batch.output[:, 0]
+            logits[batch.rows] = batch.output
         return logits
 
 
