@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo test test-all fmt format lint types layers spelling check models bench calibrate schema clean
+.PHONY: help demo test test-all fmt format lint types layers spelling check models bench calibrate verifier schema clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -17,16 +18,22 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
 	@touch $@
 
+# torch first and pinned: training is tested with it, while the demo never installs it.
+$(TRAIN): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	@touch $@
+
 models: $(STAMP) ## fetch and convert the default models into the user's cache
 	@$(BIN)/python tools/fetch_models.py
 
 demo: models ## set up and run the demo
 	@$(BIN)/pincite demo
 
-test: models ## all tests but the slow ones
+test: models $(TRAIN) ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
-test-all: models ## the slow ones too
+test-all: models $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
 
 fmt: $(STAMP) ## format the code
@@ -54,6 +61,13 @@ schema: $(STAMP) ## write the report's JSON Schema anew
 	$(BIN)/python tools/make_schema.py
 
 calibrate: models ## fit the verifier's calibration: make calibrate CLAIMS=folder
+	$(BIN)/python tools/calibrate.py $(CLAIMS)
+
+verifier: models $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
+	$(BIN)/python tools/fetch_models.py --reranker
+	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier
+	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
+		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
 
 $(BENCH)/.installed: $(STAMP)

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.core import figures, swaps, wording
+from pincite.core import cascade, figures, swaps, wording
 from pincite.core.passages import cited_passages
 from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
@@ -46,8 +46,8 @@ SETS = (
 ).split()
 DEV = ("wice_claim_dev", "scifact_dev")  # real pages behind Wikipedia's sentences, and abstracts
 FLAGGED = "wice_claim_dev"
-ROWS_PER_SET = 300
-ADDED_PER_SET = 80  # of each kind of made negative
+ROWS_PER_SET = 250
+ADDED_PER_SET = 50  # of each kind of made negative
 SEED = 13
 EM_ROUNDS = 3  # the chosen passages hardly change after the second
 FOLDS = 5
@@ -134,7 +134,8 @@ def all_features(rows: list[LabelledClaim], verifier: CrossEncoderVerifier) -> t
     owner: list[int] = []
     for number, row in enumerate(rows):
         claim = Claim(row.row_id, row.claim)
-        for passage in cited_passages(Document(row.row_id, "", row.evidence)):
+        found = cited_passages(Document(row.row_id, "", row.evidence))
+        for passage in cascade.worth_reading(row.claim, found):
             pairs.append((claim, passage))
             owner.append(number)
     print(f"{len(rows)} rows, {len(pairs)} pairs", flush=True)

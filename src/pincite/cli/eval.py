@@ -15,6 +15,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 
 
+keep_option = click.option(
+    "--keep", is_flag=True, help="Keep judged pairs: a stopped run goes on, pairs/s says nothing."
+)
+
+
 @click.group("eval", short_help="measure retrieval and verification on a collection")
 def command() -> None:
     """Measures with bootstrap intervals; needs the extra: pip install 'pincite[eval]'."""
@@ -69,6 +74,7 @@ def wafer(
 @click.option("--plot", type=options.FilePath, help="PNG of precision over recall, and its data.")
 @click.option("--reliability", type=options.FilePath, help="PNG of calibration, and its data.")
 @click.option("--scores", type=options.FilePath, help="Pincite's scores of each row, JSON lines.")
+@keep_option
 @json_option
 @quiet_option
 @options.settings_options
@@ -78,6 +84,7 @@ def claims(
     plot: Path | None,
     reliability: Path | None,
     scores: Path | None,
+    keep: bool,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -96,8 +103,8 @@ def claims(
     settings = options.settings_of(given)
     if plot or reliability:
         plots.require()
-    # Judgements are not kept here: pairs/s would measure the file, not the model.
-    with build.verifying(settings, None, None, keep=False) as run, options.progress(quiet) as shown:
+    # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
+    with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
         tell, verifier = _teller(shown), run.pipeline.verifier
         systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
         if baselines:
@@ -132,11 +139,18 @@ def claims(
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--n", type=click.IntRange(min=1), default=500, show_default=True)
 @click.option("--show", type=click.IntRange(min=0), default=0, help="Print so many failures.")
+@keep_option
 @json_option
 @quiet_option
 @options.settings_options
 def swaps(
-    files: tuple[Path, ...], n: int, show: int, as_json: bool, quiet: bool, **given: Any
+    files: tuple[Path, ...],
+    n: int,
+    show: int,
+    keep: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """How often a claim changed in one place scores lower than the true one.
 
@@ -150,7 +164,7 @@ def swaps(
 
     settings = options.settings_of(given)
     changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
-    with build.verifying(settings, None, None, keep=False) as run, options.progress(quiet) as shown:
+    with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
         tell = _teller(shown)
         judged = swaps_.judge(
             changes, run.pipeline.verifier, lambda done, total: tell("swaps", done, total)

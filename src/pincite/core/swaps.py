@@ -63,7 +63,9 @@ def negated(claim: str) -> Swap | None:
     """
     denied = _NOT.search(claim)
     if denied:
-        return Swap(claim[: denied.start()] + claim[denied.end() :], "negation", Span(*denied.span()))
+        return Swap(
+            claim[: denied.start()] + claim[denied.end() :], "negation", Span(*denied.span())
+        )
     found = _AUXILIARY.search(claim)
     if not found:
         return None

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pincite.core import aggregation
+from pincite.core import aggregation, cascade
 from pincite.core.passages import cited_passages, passages
 from pincite.documents.labelled import LabelledClaim
 from pincite.evaluation.bootstrap import Doubles
@@ -65,7 +65,8 @@ class Unavailable:
 
 def cut(row: LabelledClaim) -> CutRow:
     """The row with the passages that `verify` would read."""
-    return CutRow(row, tuple(cited_passages(Document(row.row_id, "", row.evidence))))
+    found = cited_passages(Document(row.row_id, "", row.evidence))
+    return CutRow(row, tuple(cascade.worth_reading(row.claim, found)))
 
 
 def first_passages(row: CutRow) -> Sequence[Passage]:

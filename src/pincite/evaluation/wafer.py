@@ -55,16 +55,17 @@ def evaluate(
     corpus: EmbeddedCorpus,
     verifier: Verifier,
     depth: int = 100,
+    judged: int = fusion.JUDGED,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    Sparse and dense give `depth` passages each, union is both merged, verified is the union in the
-    verifier's order.
+    Sparse and dense give `depth` passages each, union is both merged, verified is the union with
+    its first `judged` passages in the order of the verifier's score and their rank.
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, depth, tell)
-    runs["verified"] = _verified(collection.claims, runs["union"], verifier, tell)
+    runs["verified"] = _verified(collection.claims, runs["union"], verifier, judged, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
@@ -123,15 +124,25 @@ def _retrieved(
 
 
 def _verified(
-    claims: Sequence[Claim], union: list[list[Hit]], verifier: Verifier, tell: Progress
+    claims: Sequence[Claim],
+    union: list[list[Hit]],
+    verifier: Verifier,
+    judged: int,
+    tell: Progress,
 ) -> list[list[Hit]]:
-    """The union in the order of the verifier's score; ties keep the order of the union."""
+    """The first `judged` of the union in the order that `verify` gives them; the rest follow."""
     ranked = []
     for claim, hits in zip(claims, union, strict=True):
-        evidence = verifier.verify([(claim, hit.passage) for hit in hits])
-        order = sorted(range(len(hits)), key=lambda i: (-evidence[i].score, i))
+        read = hits[:judged]
+        evidence = verifier.verify([(claim, hit.passage) for hit in read])
+        scored = [
+            (fusion.with_rank(found.score, hit.rank), hit)
+            for found, hit in zip(evidence, read, strict=True)
+        ]
+        scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
+        rest = [(float("-inf"), hit) for hit in hits[judged:]]
         ranked.append(
-            [Hit(hits[i].passage, evidence[i].score, rank) for rank, i in enumerate(order, 1)]
+            [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(scored + rest, 1)]
         )
         tell("verified", len(ranked), len(claims))
     return ranked

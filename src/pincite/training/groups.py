@@ -1,12 +1,14 @@
 """Rows of claims files as training groups: a claim, the passages of its evidence, and negatives.
 
 Which passage of a long evidence bears the label is latent; EM in the loop finds it. Negatives come
-in two kinds: passages of other documents that were retrieved for the claim, and the claim changed
-in one place (a figure, a date, a name, a negation) or a wrong claim before the right page.
+in three kinds: passages of other documents that were retrieved for the claim; passages of the right
+page that lack the evidence, where annotators marked what speaks; and the claim changed in one place
+(a figure, a date, a name, a negation) or a wrong claim before the right page.
 """
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,11 +18,12 @@ from pincite.core.passages import cited_passages
 from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.training.recipe import Recipe, SetRecipe
-from pincite.types import Document
+from pincite.types import Document, Passage, Span
 
-# A row that says "supported" although the claim was changed would teach the wrong thing: a made
-# claim counts as not supported, and as refuted only where the evidence states the original figure.
+# Evidence that states the original need not refute what was made of it ("20 died", "17 died"): a
+# made claim counts as not supported, and as refuted only where a plain statement was negated.
 MADE_LABEL = "not_support"
+_POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,10 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, max_bad: int) -> Readin
     """The chosen rows of one set, in an order that the seed decides.
 
     Raises:
-        InputError: the file cannot be read, or more than `max_bad` of its rows are bad.
+        InputError: the file cannot be read, has no rows, or more than `max_bad` bad ones.
     """
     path = next(
-        (p for p in (folder / f"{wanted.name}.jsonl.gz", folder / f"{wanted.name}.jsonl") if p.exists()),
-        None,
+        (p for end in (".jsonl.gz", ".jsonl") if (p := folder / (wanted.name + end)).exists()), None
     )
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
@@ -68,23 +70,57 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, max_bad: int) -> Readin
             ) from error
 
     rows = list(read_labelled(path, note))
+    if not rows:
+        raise InputError(f"{path} has no rows that can be used; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
     return Reading(rows[: wanted.rows] if wanted.rows else rows, bad)
 
 
-def cut(row: LabelledClaim, most: int) -> tuple[str, ...]:
-    """The row's evidence in passages as `verify` cuts a cited source, best `most` first in order.
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A row's evidence in passages: those that may bear the label, and those known to lack it."""
 
-    The best share most words with the claim: a cheap choice before EM makes the costly one.
+    latent: tuple[str, ...]
+    lacking: tuple[str, ...] = ()
+
+
+def cut(row: LabelledClaim, most: int) -> Cut:
+    """The row's evidence in passages as `verify` cuts a cited source, at most `most` of a kind.
+
+    The best share most words with the claim: a cheap choice before EM makes the costly one. Where
+    `meta.supporting` marks the lines that speak (sets of line numbers, as WiCE has them), passages
+    without any of these are passages of the right page that lack the evidence.
     """
     found = cited_passages(Document(row.row_id, "", row.evidence))
-    texts = [passage.text for passage in found] or [row.evidence]
-    if len(texts) <= most:
-        return tuple(texts)
     wanted = set(wording.content_words(row.claim))
-    shared = [len(wanted & set(wording.content_words(text))) for text in texts]
-    chosen = sorted(range(len(texts)), key=lambda i: (-shared[i], i))[:most]
-    return tuple(texts[i] for i in sorted(chosen))
+    marked = _marked(row)
+
+    def best(passages: Sequence[Passage]) -> tuple[str, ...]:
+        shared = [len(wanted & set(wording.content_words(p.text))) for p in passages]
+        chosen = sorted(range(len(passages)), key=lambda i: (-shared[i], i))[:most]
+        return tuple(passages[i].text for i in sorted(chosen))
+
+    speaking = [p for p in found if any(_overlap(p.span, line) for line in marked)]
+    if not speaking:
+        return Cut(best(found) or (row.evidence,))
+    return Cut(best(speaking), best([p for p in found if p not in speaking]))
+
+
+def _marked(row: LabelledClaim) -> list[Span]:
+    """The lines of the evidence that its annotators marked; none where the set has no marks."""
+    marks = row.meta.get("supporting")  # other sets may use the word for something else
+    lists = [group for group in marks if isinstance(group, list)] if isinstance(marks, list) else []
+    wanted = {line for group in lists for line in group if isinstance(line, int)}
+    spans, start = [], 0
+    for number, line in enumerate(row.evidence.split("\n")):
+        if number in wanted:
+            spans.append(Span(start, start + len(line)))
+        start += len(line) + 1
+    return spans
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def made_claims(
@@ -96,7 +132,8 @@ def made_claims(
     for kind in kinds:
         swap = swaps.swap_of(kind, row.claim, names, chance)
         if swap and (kind == "negation" or swap.text not in row.evidence):
-            label = "refute" if kind == "negation" else MADE_LABEL
+            certain = kind == "negation" and not _POSSIBLE.search(row.claim)
+            label = "refute" if certain else MADE_LABEL
             made = [(swap.text, label)]
             break
     else:
@@ -118,19 +155,23 @@ def groups_of(
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
     names = [name for row in rows for name in wording.names(row.claim)]
-    claims = [row.claim for row in rows]
     for row in rows:
-        passages = cut(row, recipe.max_passages)
+        evidence = cut(row, recipe.max_passages)
         for _ in range(wanted.visits):
-            rivals = negatives = ()  # type: tuple[tuple[str, str], ...], tuple[str, ...]
+            rivals: tuple[tuple[str, str], ...] = ()
+            negatives: tuple[str, ...] = ()
             if row.label == "support" and chance.random() < recipe.swaps:
-                others = [c for c in chance.sample(claims, min(3, len(claims))) if c != row.claim]
+                drawn = chance.sample(rows, min(3, len(rows)))
+                # Claims cut from one sentence share their evidence, which may support them all.
+                others = [other.claim for other in drawn if other.evidence != row.evidence]
                 rivals = made_claims(row, names, others, chance)
             if wanted.retrieve and chance.random() < recipe.negatives:
                 found = [text for text in retrieved(row) if text not in row.evidence]
                 negatives = (chance.choice(found),) if found else ()
+            if evidence.lacking:
+                negatives = (*negatives, chance.choice(evidence.lacking))
             yield Group(
-                wanted.name, row.row_id, row.claim, row.label, passages,
+                wanted.name, row.row_id, row.claim, row.label, evidence.latent,
                 negatives, rivals, wanted.weight,
             )  # fmt: skip
 

@@ -7,13 +7,16 @@ weights as one that was not.
 
 import json
 import random
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from pincite.errors import InputError
@@ -41,40 +44,71 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     progress: Progress | None = None,
     save_every: float = SAVE_EVERY,
 ) -> None:
-    """Train `model` in place; `folder` keeps the state, and a state found there is gone on with."""
+    """Train `model` in place; `folder` keeps the state, and a state found there is gone on with.
+
+    Ctrl-C saves the state and comes out as KeyboardInterrupt; any other end of the process costs
+    what was learnt since the last save.
+
+    Raises:
+        InputError: the state in `folder` belongs to another run, or the loss is not finite.
+    """
     network.freeze(model, recipe.frozen_layers)
     pairs = network.Pairs(model, tokenizer, recipe.max_tokens)
     taught = network.Pairs(*teacher, recipe.max_tokens) if teacher else None
     objective = Objective(recipe, pairs, taught)
-    batches = plan(groups, pairs, recipe)
+    batches = plan(groups, pairs, recipe)[: recipe.steps or None]
     weights = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimizer = torch.optim.AdamW(weights.values(), weight_decay=recipe.weight_decay)
-    done = restore(folder / STATE, weights, optimizer)
-    generator, late, saved = torch.Generator(), 0.0, time.monotonic()
+    done = first = restore(folder / STATE, weights, optimizer, len(groups))
+    generator, late, mean, saved = torch.Generator(), 0.0, 0.0, time.monotonic()
     model.train()
     try:
-        for step in range(done, len(batches)):
+        for step in range(first, len(batches)):
             torch.manual_seed(recipe.seed * 1_000_003 + step)
             generator.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
             loss = objective.loss([groups[i] for i in batches[step]], step, generator)
             if not torch.isfinite(loss):
-                raise InputError(f"the loss is {loss.item()} at step {step}: lower learning_rate.")
+                raise InputError(
+                    f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "
+                    "and start a run in another folder."
+                )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(weights.values(), MAX_NORM)
-            optimizer.step()
+            with _no_interrupt():  # half an update must never be saved, nor counted twice
+                optimizer.step()
+                done = step + 1
             optimizer.zero_grad(set_to_none=True)
-            done, late = step + 1, 0.98 * late + 0.02 * loss.item()
-            mean = late / (1 - 0.98 ** (done if done < 500 else 500))
+            late = 0.98 * late + 0.02 * loss.item()
+            mean = late / (1 - 0.98 ** (done - first))  # what a mean of few lacks (as in Adam)
             if progress:
                 progress(done, len(batches), mean)
             if time.monotonic() - saved > save_every:
-                save(folder, done, mean, weights, optimizer)
+                save(folder, (done, len(groups)), mean, weights, optimizer)
                 saved = time.monotonic()
-    finally:  # Ctrl-C too: what was learnt stays
-        save(folder, done, late, weights, optimizer)
+    except KeyboardInterrupt:
+        save(folder, (done, len(groups)), mean, weights, optimizer)
+        raise
+    if done > first:
+        save(folder, (done, len(groups)), mean, weights, optimizer)
     model.eval()
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Ctrl-C is heard at the end of the block. Other threads than the main one never hear it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def rate_at(step: int, n_steps: int, warmup: float) -> float:
@@ -86,7 +120,9 @@ def rate_at(step: int, n_steps: int, warmup: float) -> float:
 def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[list[int]]:
     """Batches of group numbers: shuffled, but like lengths together so that little is padded."""
     lengths = pairs.lengths([(g.claim, max(g.passages, key=len)) for g in groups])
-    costs = [n * (1 + len(g.negatives) + len(g.rivals)) for n, g in zip(lengths, groups, strict=True)]
+    costs = [
+        n * (1 + len(g.negatives) + len(g.rivals)) for n, g in zip(lengths, groups, strict=True)
+    ]
     chance = random.Random(recipe.seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(groups)))
     chance.shuffle(order)
@@ -105,30 +141,69 @@ def plan(groups: Sequence[Group], pairs: network.Pairs, recipe: Recipe) -> list[
     return batches
 
 
-def save(folder: Path, done: int, loss: float, weights: dict[str, Any], optimizer: Any) -> None:
-    """Write the state beside and rename it, and a line into the log."""
+def save(
+    folder: Path, counts: tuple[int, int], loss: float, weights: dict[str, Any], optimizer: Any
+) -> None:
+    """Write the state beside and rename it, and a line of log; `counts`: steps done, groups."""
     tensors = {f"weight {name}": p.detach() for name, p in weights.items()}
     for name, parameter in weights.items():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"{key} {name}"] = value
     beside = folder / (STATE + ".part")
-    save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, beside, {"step": str(done)})
+    about = {"step": str(counts[0]), "groups": str(counts[1])}
+    save_file({k: t.contiguous().cpu() for k, t in tensors.items()}, beside, about)
     beside.replace(folder / STATE)
     with (folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(json.dumps({"step": done, "loss": round(loss, 4)}) + "\n")
+        log.write(json.dumps({"step": counts[0], "loss": round(loss, 4)}) + "\n")
 
 
-def restore(path: Path, weights: dict[str, Any], optimizer: Any) -> int:
-    """Load what `save` wrote, where there is something; the number of steps done."""
+def restore(path: Path, weights: dict[str, Any], optimizer: Any, n_groups: int) -> int:
+    """Load what `save` wrote, where there is something; the number of steps done.
+
+    Raises:
+        InputError: it cannot be read, or belongs to another network or to other groups.
+    """
     if not path.exists():
         return 0
-    with safe_open(path, "pt") as state:
-        for key in state.keys():  # noqa: SIM118 - no mapping
-            kind, name = key.split(" ", 1)
-            value = state.get_tensor(key)
-            if kind == "weight":
-                weights[name].data.copy_(value)
-            else:
-                on = "cpu" if kind == "step" else weights[name].device
-                optimizer.state.setdefault(weights[name], {})[kind] = value.to(on)
-        return int(state.metadata()["step"])
+    try:
+        with safe_open(path, "pt") as state:
+            about = state.metadata() or {}
+            tensors = {key: state.get_tensor(key) for key in state.keys()}  # noqa: SIM118
+        done, n_known = int(about["step"]), int(about.get("groups", n_groups))
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read as the state of a run ({error}). Delete it to train anew."
+        ) from error
+    _require_fit(path, tensors, weights)
+    if n_known != n_groups:
+        raise InputError(
+            f"{path} is of a run over {n_known} groups, these are {n_groups}. Train in another "
+            "folder."
+        )
+    for key, value in tensors.items():
+        kind, name = key.split(" ", 1)
+        if kind == "weight":
+            weights[name].data.copy_(value)
+        else:
+            on = "cpu" if kind == "step" else weights[name].device
+            optimizer.state.setdefault(weights[name], {})[kind] = value.to(on)
+    return done
+
+
+def _require_fit(path: Path, tensors: dict[str, Any], weights: dict[str, Any]) -> None:
+    """Every weight is there in its shape, and what is known of it too (`step` has no shape)."""
+    expected = {name: tuple(p.shape) for name, p in weights.items()}
+    for key, value in tensors.items():
+        kind, _, name = key.partition(" ")
+        shape = () if kind == "step" else expected.get(name)
+        if name not in expected or tuple(value.shape) != shape:
+            raise InputError(
+                f"{path} holds {key!r} of shape {tuple(value.shape)}, this network's has "
+                f"{expected.get(name, 'no such weight')}: it is of another base, or other layers "
+                "were frozen. Train in another folder."
+            )
+    if absent := [name for name in expected if f"weight {name}" not in tensors]:
+        raise InputError(
+            f"{path} lacks {absent[0]!r}: it is of another base, or other layers were frozen. "
+            "Train in another folder."
+        )

@@ -17,7 +17,7 @@ NEVER = float("-inf")
 
 
 def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
-    """log P(which) − log P(not which): (…, 3) → (…)."""
+    """The log-odds log P(which) − log P(not which): (…, 3) → (…)."""
     others = [c for c in range(3) if c != which]
     return logits[..., which] - torch.logsumexp(logits[..., others], dim=-1)
 
@@ -72,8 +72,10 @@ def ranking_loss(
     masked passage kept e⁰ in the denominator and, scores being negative, most of the mass.
 
     Args:
-        positives: (G, L) scores; weights: (G, L), zero for padding.
-        negatives: (G, N) scores; is_negative: (G, N) bool, False for padding.
+        positives: (G, L) scores.
+        weights: (G, L), zero for padding.
+        negatives: (G, N) scores.
+        is_negative: (G, N) bool, False for padding.
     """
     rest = torch.logsumexp(negatives.masked_fill(~is_negative, NEVER), dim=-1, keepdim=True)
     loss = torch.logaddexp(positives, rest.expand_as(positives)) - positives

@@ -5,6 +5,7 @@ its int8 ONNX file (`recover`), since no float copy lies on PyPI. Its one logit 
 the head for three classes starts from that direction, so that the first step ranks well already.
 """
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pincite.errors import MissingModel
+from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 from pincite.training import recover
+from pincite.training.losses import CLASSES
 
 # What the one logit says of supported, refuted and neutral: relevance tells the first two from the
 # third. Scaled down, since the cross-encoder's logits reach from −11 to +11.
@@ -22,40 +24,100 @@ _START = (0.3, 0.1, -0.3)
 # Tokens run at once, on a CPU and on a GPU: a step took half the time of one padded batch on two
 # cores, since retrieved passages are longer than the short evidence beside them.
 CHUNK_TOKENS = (1024, 65536)
+# A network for sentence inference brings a head of its own, often in another order.
+_SAME = {"entailment": "supported", "contradiction": "refuted"}
 
 
 def load(base: str) -> tuple[Any, Any]:
-    """The model (three labels, no dropout in attention) and the tokenizer (of `tokenizers`).
+    """The model (CLASSES, float32, no dropout in attention) and the tokenizer (of `tokenizers`).
 
     Args:
-        base: the name of one of Pincite's verifiers, or a folder or id of Hugging Face.
+        base: `weights.RERANKER`, or a folder or id of Hugging Face. Where it has no head for three
+            labels, the new one is drawn from torch's chance: seed it first.
 
     Raises:
-        MissingModel: there is no such network, or the extra is not installed.
+        MissingModel: there is no such network, or it has no fast tokenizer.
+    """
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()  # that a head is new is known
+    logging.disable_progress_bar()
+    model, tokenizer = (
+        _from_onnx(weights.locate(base)) if base == weights.RERANKER else _from_hub(base)
+    )
+    model.config.id2label = dict(enumerate(CLASSES))
+    model.config.label2id = {label: number for number, label in enumerate(CLASSES)}
+    return model.float(), tokenizer
+
+
+def load_trained(folder: Path) -> tuple[Any, Any]:
+    """A verifier that an earlier run wrote, as `load` gives it, ready to answer.
+
+    Raises:
+        ConfigError: its labels are not CLASSES: it would be taken for what it is not.
     """
     try:
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-    except ImportError as error:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        labels = list(config["id2label"].values())
+    except (OSError, ValueError, KeyError, AttributeError) as error:
         raise MissingModel(
-            "Training needs torch and transformers: pip install 'pincite[train]'"
+            f"{folder} holds no trained verifier ({error!r}); expected the folder `model` of a run "
+            "of pincite train verifier."
         ) from error
-    if base == weights.VERIFIER:
-        return _from_onnx(weights.locate(base))
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(base).backend_tokenizer
-        model = AutoModelForSequenceClassification.from_pretrained(
-            base, num_labels=3, ignore_mismatched_sizes=True, attention_probs_dropout_prob=0.0
+    if labels != list(CLASSES):
+        raise ConfigError(
+            f"{folder} has the labels {', '.join(map(str, labels))}; expected "
+            f"{', '.join(CLASSES)}, as pincite train verifier writes them."
         )
-    except (OSError, ValueError) as error:
+    model, tokenizer = load(str(folder))
+    return model.eval(), tokenizer
+
+
+def _from_hub(base: str) -> tuple[Any, Any]:
+    from tokenizers import Tokenizer
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+    try:
+        config = AutoConfig.from_pretrained(base)
+        names = [str(config.id2label[i]).lower() for i in range(config.num_labels)]
+        config.num_labels = len(CLASSES)
+        for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
+            if hasattr(config, dropout):
+                setattr(config, dropout, 0.0)  # with it attention takes the slow path on a CPU
+        model = AutoModelForSequenceClassification.from_pretrained(
+            base, config=config, ignore_mismatched_sizes=True
+        )
+        own = Path(base) / "tokenizer.json"
+        tokenizer = (
+            Tokenizer.from_file(str(own))
+            if own.is_file()
+            else AutoTokenizer.from_pretrained(base).backend_tokenizer
+        )
+    except Exception as error:  # transformers raises what its parts raise
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
+    _reorder_head(model, [_SAME.get(name, name) for name in names])
     return model, tokenizer
+
+
+def _reorder_head(model: Any, names: list[str]) -> None:
+    """Put the rows of a head that names CLASSES in another order into ours."""
+    if sorted(names) != sorted(CLASSES):
+        return
+    order = [names.index(label) for label in CLASSES]
+    layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+    head = next(layer for layer in reversed(layers) if layer.out_features == len(CLASSES))
+    head.weight.data = head.weight.data[order]
+    if head.bias is not None:
+        head.bias.data = head.bias.data[order]
 
 
 def _from_onnx(folder: Path) -> tuple[Any, Any]:
     from tokenizers import Tokenizer
     from transformers import BertConfig, BertForSequenceClassification
 
-    state = {name: torch.from_numpy(v) for name, v in recover.state_dict(folder / "model.onnx").items()}
+    state = {
+        name: torch.from_numpy(v) for name, v in recover.state_dict(folder / "model.onnx").items()
+    }
     layers = 1 + max(int(name.split(".")[3]) for name in state if ".layer." in name)
     vocabulary, width = state["bert.embeddings.word_embeddings.weight"].shape
     config = BertConfig(
@@ -79,17 +141,39 @@ def freeze(model: Any, n_layers: int) -> None:
     """Keep the embeddings and the lowest `n_layers` layers as they are; 0 freezes nothing."""
     if n_layers <= 0:
         return
-    body = model.base_model
-    frozen = [body.embeddings, *body.encoder.layer[:n_layers]]
-    for part in frozen:
+    body, depth = model.base_model, model.config.num_hidden_layers
+    stacks = [m for m in body.modules() if isinstance(m, torch.nn.ModuleList) and len(m) == depth]
+    if not stacks or n_layers > depth:
+        raise ConfigError(
+            f"frozen_layers is {n_layers}; this network ({model.config.model_type}) has "
+            f"{depth if stacks else 'no'} layers that can be frozen one by one."
+        )
+    for part in [body.embeddings, *stacks[0][:n_layers]]:
         for parameter in part.parameters():
             parameter.requires_grad_(False)
+
+
+def most_tokens(model: Any) -> int | None:
+    """The longest row that the network has places for; None where it has no table of places."""
+    places = getattr(model.config, "max_position_embeddings", None)
+    table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
+    before = getattr(table, "padding_idx", None)  # RoBERTa counts places from behind padding's
+    return places if places is None or before is None else int(places) - before - 1
+
+
+def types_field(model: Any) -> list[str]:
+    """The input that tells a row's first text from its second, if the network has one."""
+    n_types = getattr(model.config, "type_vocab_size", None) or 0
+    return ["token_type_ids"] if n_types > 1 else []
 
 
 class Pairs:
     """Text pairs as padded tensors, and the network's logits for them."""
 
     def __init__(self, model: Any, tokenizer: Any, max_tokens: int) -> None:
+        places = most_tokens(model)
+        if places and max_tokens > places:
+            raise ConfigError(f"max_tokens is {max_tokens}; this network has places for {places}.")
         tokenizer.no_padding()
         tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         self._model, self._tokenizer = model, tokenizer
@@ -99,6 +183,15 @@ class Pairs:
         """Tokens of each pair after truncation."""
         return [len(encoding.ids) for encoding in self._tokenizer.encode_batch(list(pairs))]
 
+    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
+        """The logits without gradient or dropout: which passage speaks is no lottery."""
+        before = self._model.training
+        self._model.eval()
+        with torch.no_grad():
+            logits = self.logits(pairs)
+        self._model.train(before)
+        return logits
+
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """(n_pairs, 3) float32, in order; long and short ones run in batches of their own."""
         chunk_tokens = CHUNK_TOKENS[self._device.type == "cuda"]
@@ -107,7 +200,9 @@ class Pairs:
         parts, start = [], 0
         while start < len(order):
             end = start + 1
-            while end < len(order) and (end + 1 - start) * len(encodings[order[end]].ids) <= chunk_tokens:
+            while end < len(order):
+                if (end + 1 - start) * len(encodings[order[end]].ids) > chunk_tokens:
+                    break
                 end += 1
             parts.append(self._run([encodings[i] for i in order[start:end]]))
             start = end
@@ -122,7 +217,7 @@ class Pairs:
             return torch.tensor(rows, device=self._device)
 
         inputs = {"input_ids": padded("ids"), "attention_mask": padded("attention_mask")}
-        if getattr(self._model.config, "type_vocab_size", 0) > 1:
+        if types_field(self._model):
             inputs["token_type_ids"] = padded("type_ids")
         logits: Tensor = self._model(**inputs).logits.float()
         return logits

@@ -27,7 +27,7 @@ class _Asked:
 
 
 class Objective:
-    """Loss of a batch of groups under a recipe; with a teacher, its distribution is a target too."""
+    """Loss of a batch of groups under a recipe; a teacher's distribution is a target too."""
 
     def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
@@ -39,8 +39,7 @@ class Objective:
         weights = torch.tensor(asked.weights, device=logits.device)
         per_pair = losses.label_loss(logits, asked.labels, self._recipe.partial_support)
         if self._teacher:
-            with torch.no_grad():
-                target = torch.softmax(self._teacher.logits(asked.pairs), dim=-1)
+            target = torch.softmax(self._teacher.judged(asked.pairs), dim=-1)
             taught = -(target * torch.log_softmax(logits, dim=-1)).sum(dim=-1)
             share = self._recipe.distillation
             per_pair = (1 - share) * per_pair + share * taught
@@ -59,8 +58,7 @@ class Objective:
             return [[1.0] for _ in groups]
         pairs = [(g.claim, passage) for g in latent for passage in g.passages]
         needs_scores = recipe.strategy in ("hard_em", "soft_em")
-        with torch.no_grad():
-            logits = self._student.logits(pairs) if needs_scores else torch.zeros(len(pairs), 3)
+        logits = self._student.judged(pairs) if needs_scores else torch.zeros(len(pairs), 3)
         width = max(len(g.passages) for g in latent)
         scores, positive = torch.zeros(len(latent), width), torch.zeros(len(latent), width) > 0
         start = 0

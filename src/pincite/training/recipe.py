@@ -5,6 +5,7 @@ a run can be read, changed and repeated without touching code.
 """
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +26,6 @@ class SetRecipe:
     visits: int = 1  # how often each row is seen
     weight: float = 1.0  # of its losses
     retrieve: bool = False  # its evidence is searched for negatives
-    marked: bool = False  # `meta.non_supported` marks the words without evidence (partial rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Recipe:
     max_tokens: int = 320
     max_passages: int = 4  # of one evidence; those that share most words with the claim
     batch_tokens: int = 4096  # claims and passages with padding, in one step
+    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
     learning_rate: float = 4e-5
     warmup: float = 0.06  # share of the steps over which the rate rises
     weight_decay: float = 0.01
@@ -50,7 +51,6 @@ class Recipe:
     negatives: float = 0.5  # share of the rows of searched sets that get a retrieved passage
     partial_support: float = 0.35  # the share of "supported" in the target of a partial row
     distillation: float = 0.5  # weight of the teacher's distribution, where there is a teacher
-
 
 
 def read_recipe(path: Path = SHIPPED) -> Recipe:
@@ -66,9 +66,12 @@ def read_recipe(path: Path = SHIPPED) -> Recipe:
     sets = given.pop("sets", [])
     if not isinstance(sets, list) or not sets:
         raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
-    if "temperature" in given:
+    if isinstance(given.get("temperature"), list):
         given["temperature"] = tuple(given["temperature"])
     made = _made(Recipe, given | {"sets": tuple(_made(SetRecipe, s, path) for s in sets)}, path)
+    names = [each.name for each in made.sets]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigError(f"{path} names the set {twice[0]!r} twice; give it once, with `visits`.")
     if made.strategy not in STRATEGIES:
         raise ConfigError(
             f"{path}: strategy is {made.strategy!r}; expected one of {', '.join(STRATEGIES)}."
@@ -76,7 +79,9 @@ def read_recipe(path: Path = SHIPPED) -> Recipe:
     return made
 
 
-def _made(kind: type[T], given: dict[str, Any], path: Path) -> T:
+def _made(kind: type[T], given: Any, path: Path) -> T:
+    if not isinstance(given, dict):
+        raise ConfigError(f"{path}: [[sets]] holds {given!r}; expected tables with a name.")
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = sorted(set(given) - set(known))
     if unknown:
@@ -84,6 +89,29 @@ def _made(kind: type[T], given: dict[str, Any], path: Path) -> T:
             f"{path}: unknown key {unknown[0]!r}; {kind.__name__} knows {', '.join(known)}."
         )
     try:
-        return kind(**given)
+        made = kind(**given)
     except TypeError as error:
         raise ConfigError(f"{path}: {error}") from error
+    for field in fields(kind):  # type: ignore[arg-type]
+        value, (words, fits) = getattr(made, field.name), _FITS[field.type]
+        if not fits(value):
+            raise ConfigError(f"{path}: {field.name} is {value!r}; expected {words}.")
+    return made
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+# A field's type → how it is called, and what it allows.
+_FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    str: ("a string", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: isinstance(value, bool)),
+    int: ("a whole number from 0", lambda value: _is_number(value) and isinstance(value, int)),
+    float: ("a number from 0", _is_number),
+    tuple[float, float]: (
+        "a list of two numbers",
+        lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)),
+    ),
+    tuple[SetRecipe, ...]: ("tables", lambda value: isinstance(value, tuple)),
+}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pincite.documents.labelled import LabelledClaim
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.index.corpus import EmbeddedCorpus, is_corpus
 from pincite.protocols import Encoder
 from pincite.types import Document
 
@@ -26,10 +26,9 @@ def indexed(
     folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell
 ) -> EmbeddedCorpus:
     """A corpus of the distinct evidences, new or gone on with; its documents' urls are numbers."""
-    made = (folder / "current").exists() or (folder.exists() and any(folder.iterdir()))
     corpus = (
         EmbeddedCorpus.open(folder, encoder, write=True)
-        if made
+        if is_corpus(folder)
         else EmbeddedCorpus.create(folder, encoder)
     )
     distinct = list(dict.fromkeys(evidences))
@@ -47,7 +46,7 @@ def indexed(
 def negatives(
     corpus: EmbeddedCorpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
 ) -> dict[str, list[str]]:
-    """claim → passages from the depth of both rankings, those of its own evidences left out."""
+    """Claim → passages from the depth of both rankings, those of its own evidences left out."""
     own: dict[str, list[str]] = {}
     for row in rows:
         own.setdefault(row.claim, []).append(row.evidence)

@@ -1,0 +1,112 @@
+"""A trained verifier as Pincite runs it: model.onnx, tokenizer.json and its card in one folder.
+
+A plain BERT goes through `bert_onnx`, whose graph is small and known; any other encoder through
+torch's exporter.
+"""
+
+import json
+import logging
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import onnx
+import torch
+
+from pincite.training import bert_onnx, network
+from pincite.training.losses import CLASSES
+
+MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
+LANGUAGES = ("en",)
+_STEP = 8  # rows are padded to multiples of it when they run
+
+
+def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool = False) -> None:
+    """Write the Hugging Face folder `trained` into `out` as `weights.locate` accepts it.
+
+    Args:
+        trained: what `run.write_model` wrote.
+        out: made if it is not there; other files in it stay.
+        source: for the card: which network and data it comes from.
+        licence: for the card.
+        floats: keep float32, four times as large and about half as fast as int8.
+
+    Raises:
+        MissingModel: `trained` cannot be loaded.
+        ConfigError: its labels are not CLASSES in their order.
+    """
+    model, tokenizer = network.load_trained(trained)
+    tokenizer.no_truncation()
+    out.mkdir(parents=True, exist_ok=True)
+    places = network.most_tokens(model) or MAX_TOKENS
+    card = {
+        "kind": "verifier",
+        "source": source,
+        "licence": licence,
+        "labels": list(CLASSES),
+        "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
+        "languages": list(LANGUAGES),
+    }
+    beside = out / "model.onnx.part"
+    graph = _plain_bert(model) if _is_plain_bert(model.config) else _traced(model)
+    if floats:
+        onnx.save(graph, beside)
+    else:
+        logging.disable(logging.WARNING)  # ONNX Runtime's advice to pre-process: nothing to gain
+        bert_onnx.quantise(graph, beside)
+        logging.disable(logging.NOTSET)
+    tokenizer.save(str(out / "tokenizer.json"))
+    (out / "pincite.json").write_text(json.dumps(card, indent=1) + "\n", "utf-8")
+    beside.replace(out / "model.onnx")  # the network last: `locate` looks for it
+
+
+def _is_plain_bert(config: Any) -> bool:
+    return (
+        config.model_type == "bert"
+        and config.hidden_act == "gelu"
+        and config.layer_norm_eps == bert_onnx.EPSILON
+        and getattr(config, "position_embedding_type", "absolute") == "absolute"
+    )
+
+
+def _plain_bert(model: Any) -> onnx.ModelProto:
+    state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
+    return bert_onnx.build(state, model.config.num_attention_heads, head=True)
+
+
+class _Logits(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
+    """The network with its inputs by position and one tensor out, as the exporter wants it."""
+
+    def __init__(self, model: Any, fields: list[str]) -> None:
+        super().__init__()
+        self.model, self.fields = model, fields
+
+    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+        """(batch, 3)."""
+        return self.model(**dict(zip(self.fields, inputs, strict=True))).logits
+
+
+def _traced(model: Any) -> onnx.ModelProto:
+    """The graph of any encoder, by torch's exporter that traces."""
+    fields = ["input_ids", "attention_mask", *network.types_field(model)]
+    # Two rows of unlike length: what is traced with one, or unpadded, may drop the mask.
+    row = torch.ones(2, _STEP, dtype=torch.int64)
+    row[1, _STEP // 2 :] = 0
+    given = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
+
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the tracer: constants, the exporter's age
+        path = Path(folder) / "model.onnx"
+        torch.onnx.export(
+            _Logits(model, fields).eval(),
+            tuple(given[field] for field in fields),
+            path,
+            input_names=fields,
+            output_names=["logits"],
+            dynamic_axes={name: {0: "batch", 1: "tokens"} for name in fields}
+            | {"logits": {0: "batch"}},
+            opset_version=bert_onnx.OPSET,
+            dynamo=False,
+        )
+        return onnx.load(path)

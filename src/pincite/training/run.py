@@ -1,0 +1,156 @@
+"""A training run in a folder: what it was started with, its parts put together, its result.
+
+The folder holds run.json (what decides the run), groups.jsonl, the state, the log and, at the end,
+`model`. The same call goes on where it stopped; a call that means another run is refused.
+"""
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pincite.errors import ConfigError
+from pincite.models import weights
+from pincite.models.encoder import OnnxEncoder
+from pincite.training import loop, network, prepare
+from pincite.training.recipe import Recipe
+
+RECORD = "run.json"
+MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run is made of. `teacher`: a Hugging Face folder with CLASSES as its labels."""
+
+    data: Path
+    folder: Path
+    recipe: Recipe
+    base: str
+    teacher: Path | None = None
+    dense: bool = True  # negatives by meaning too, not by words alone
+    device: str = "auto"  # or cpu, cuda
+    threads: int = 0  # 0: all cores
+    max_bad: int = prepare.MAX_BAD
+
+
+def train_verifier(
+    run: Run, tell: prepare.Tell, warn: prepare.Warn, progress: loop.Progress
+) -> Path:
+    """Prepare, train and write the model, or what of it is still to do; the model's folder.
+
+    Raises:
+        ConfigError: the folder holds another run, or there is no such device.
+        InputError: the data cannot be used, or the state does not fit.
+        MissingModel: base, teacher or encoder is nowhere.
+    """
+    device = _device(run.device)
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    record(run)
+    torch.manual_seed(run.recipe.seed)  # of a new head
+    model, tokenizer = network.load(run.base)
+    taught = network.load_trained(run.teacher) if run.teacher else None
+    if taught:
+        taught[0].to(device)
+    encoder = None
+    if run.dense and not (run.folder / prepare.GROUPS).exists():
+        encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
+    groups = prepare.prepared(run.data, run.recipe, encoder, run.folder, tell, warn, run.max_bad)
+    loop.train(groups, run.recipe, model.to(device), tokenizer, run.folder, taught, progress)
+    write_model(model, tokenizer, run.folder / MODEL)
+    return run.folder / MODEL
+
+
+def record(run: Run) -> None:
+    """Write what decides the run when it starts; afterwards refuse what would make it another.
+
+    Raises:
+        ConfigError: names what differs, with both values.
+    """
+    path = run.folder / RECORD
+    # Through JSON, so that it compares with what is read back.
+    decides: dict[str, Any] = json.loads(json.dumps(_decides(run)))
+    if path.exists():
+        _require_same(path, decides)
+        return
+    for name in (prepare.GROUPS, loop.STATE):
+        if (run.folder / name).exists():
+            raise ConfigError(
+                f"{run.folder} holds {name} but no {RECORD} that says what it was made from. "
+                "Choose another folder with --run."
+            )
+    run.folder.mkdir(parents=True, exist_ok=True)
+    libraries = {name: version(name) for name in ("pincite", "torch", "transformers")}
+    beside = path.with_suffix(".part")
+    beside.write_text(json.dumps(decides | {"versions": libraries}, indent=1) + "\n", "utf-8")
+    beside.replace(path)
+
+
+def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
+    """A Hugging Face folder (config, safetensors, tokenizer.json), whole or not at all."""
+    from transformers import PreTrainedTokenizerFast
+
+    beside = folder.with_name(folder.name + ".part")
+    shutil.rmtree(beside, ignore_errors=True)
+    model.cpu().save_pretrained(beside)
+    tokenizer.no_truncation()
+    padding = tokenizer.id_to_token(model.config.pad_token_id or 0)
+    places = network.most_tokens(model)
+    fields = ["input_ids", "attention_mask", *network.types_field(model)]
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=padding,
+        model_max_length=places,
+        model_input_names=fields,  # without the third a BERT would read two texts as one
+    ).save_pretrained(beside)
+    shutil.rmtree(folder, ignore_errors=True)
+    beside.replace(folder)
+
+
+def _decides(run: Run) -> dict[str, Any]:
+    """All on which the weights depend; a device is left out, a run may change it."""
+    return {
+        "data": str(run.data.resolve()),
+        "base": _place(run.base),
+        "teacher": str(run.teacher.resolve()) if run.teacher else None,
+        "dense": run.dense,
+        "recipe": asdict(run.recipe),
+    }
+
+
+def _place(base: str) -> str:
+    return str(Path(base).resolve()) if Path(base).is_dir() else base
+
+
+def _require_same(path: Path, decides: dict[str, Any]) -> None:
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        old, new = _flat(before), _flat(decides)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}). Choose another --run.") from error
+    different = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if different:
+        shown = "; ".join(f"{key} was {old.get(key)!r}, is {new.get(key)!r}" for key in different)
+        raise ConfigError(
+            f"{path.parent} holds another run: {shown}. Give what it was started with to go on "
+            "with it, or choose another folder with --run."
+        )
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    """`recipe` spread into `recipe.seed` and so on; versions are for people only."""
+    recipe = {f"recipe.{key}": value for key, value in values["recipe"].items()}
+    rest = {key: value for key, value in values.items() if key not in ("recipe", "versions")}
+    return rest | recipe
+
+
+def _device(wanted: str) -> str:
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise ConfigError("--device cuda: torch finds no GPU here. Use --device cpu.")
+    return ("cuda" if there else "cpu") if wanted == "auto" else wanted

@@ -1,0 +1,124 @@
+"""Tiny networks of random weights, a tokenizer, and invented claims with evidence."""
+
+import gzip
+import json
+import random
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOWNS = "Varde Holm Skov Lund Aaby Brenn Tofte Nesby Gram Olst".split()
+THINGS = "bridge mill tower school harbour church".split()
+WORDS = (
+    "[PAD] [UNK] [CLS] [SEP] the of in was is not built opened closed town river old it and by a "
+    "people remember market fair summer every one . , 0 1 2 3 4 5 6 7 8 9 ##0 ##1 ##2 ##3 ##4 ##5 "
+    "##6 ##7 ##8 ##9"
+).split()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    """Two threads on networks this small wait for each other longer than they work."""
+    if find_spec("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def write_network(folder: Path, kind: str, **given: Any) -> Path:
+    """A Hugging Face folder with random weights, three labels, and a WordPiece tokenizer."""
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import (
+        BertConfig,
+        BertForSequenceClassification,
+        RobertaConfig,
+        RobertaForSequenceClassification,
+    )
+
+    vocabulary = {w: i for i, w in enumerate([*WORDS, *map(str.lower, TOWNS), *THINGS])}
+    sizes = {"vocab_size": len(vocabulary), "hidden_size": 32, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "intermediate_size": 48, "num_labels": 3} | given
+    torch.manual_seed(1)
+    # Embeddings of 0.02 would leave two layers of random weights nothing to tell words apart by.
+    model = (
+        BertForSequenceClassification(
+            BertConfig(max_position_embeddings=96, initializer_range=0.2, **sizes)
+        )
+        if kind == "bert"
+        else RobertaForSequenceClassification(
+            RobertaConfig(
+                max_position_embeddings=98,
+                initializer_range=0.2,
+                type_vocab_size=1,
+                pad_token_id=1,
+                **sizes,
+            )
+        )
+    )
+    model.save_pretrained(folder)
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_network(tmp_path_factory.mktemp("base") / "bert", "bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_network(tmp_path_factory.mktemp("base") / "roberta", "roberta")
+
+
+def invented(n: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Rows of a claims file: true, denied, and such as the evidence says nothing of."""
+    chance = random.Random(seed)
+    rows: list[dict[str, Any]] = []
+    for number in range(n):
+        town, thing = chance.choice(TOWNS), chance.choice(THINGS)
+        year = chance.randint(1810, 1990)
+        label = ("support", "refute", "nei")[number % 3]
+        told = {
+            "support": f"The {thing} of {town} was opened in {year}.",
+            "refute": f"The {thing} of {town} was not opened in {year}.",
+            "nei": f"The people of {town} remember the old {thing}.",
+        }[label]
+        rows.append(
+            {
+                "id": f"row-{seed}-{number}",
+                "claim": f"The {thing} of {town} was opened in {year}.",
+                "evidence": f"{told} The market of {town} is a fair by the river.",
+                "label": label,
+            }
+        )
+    return rows
+
+
+def write_rows(path: Path, rows: list[Any]) -> Path:
+    """JSON lines, gzipped if the name says so; a str is written as the line it is."""
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    content = "".join(line + "\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.fixture
+def rows_of() -> Callable[..., list[dict[str, Any]]]:
+    return invented
+
+
+@pytest.fixture
+def write() -> Callable[[Path, list[Any]], Path]:
+    return write_rows

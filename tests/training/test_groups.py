@@ -1,0 +1,171 @@
+"""Rows of claims files as groups: what is cut, made, drawn, kept and refused."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.core import wording
+from pincite.documents.labelled import LabelledClaim
+from pincite.errors import InputError
+from pincite.training import groups as g
+from pincite.training.recipe import Recipe, SetRecipe
+
+Rows = Callable[..., list[dict[str, Any]]]
+Write = Callable[[Path, list[Any]], Path]
+SET = SetRecipe("towns", visits=3, retrieve=True, weight=1.5)
+RECIPE = Recipe(sets=(SET,), swaps=1.0, negatives=1.0)
+
+
+def labelled(rows: list[dict[str, Any]]) -> list[LabelledClaim]:
+    return [LabelledClaim(r["id"], r["claim"], r["evidence"], r["label"]) for r in rows]
+
+
+def long_row() -> LabelledClaim:
+    filler = [f"Filler number {n} says nothing much about any of it at all." for n in range(60)]
+    filler[40] = "The lighthouse of Nesby was painted green by its keeper."
+    return LabelledClaim("long", "The lighthouse of Nesby is green.", " ".join(filler), "support")
+
+
+def test_short_evidence_is_one_passage() -> None:
+    row = LabelledClaim("1", "A claim.", "One sentence of evidence.", "support")
+    assert g.cut(row, 3) == g.Cut(("One sentence of evidence.",))
+
+
+def test_evidence_without_words_stays_as_it_is() -> None:
+    assert g.cut(LabelledClaim("1", "A claim.", "", "nei"), 3) == g.Cut(("",))
+
+
+def test_of_long_evidence_the_passages_that_share_words_are_kept_in_order() -> None:
+    row = long_row()
+    kept = g.cut(row, 2).latent
+    assert len(kept) == 2
+    assert all("lighthouse of Nesby" in text for text in kept)
+    starts = [row.evidence.index(text) for text in kept]
+    assert starts == sorted(starts)
+    assert len(g.cut(row, 4).latent) == 4
+
+
+def test_where_lines_are_marked_the_rest_of_the_page_lacks_the_evidence() -> None:
+    row = long_row()
+    lines = row.evidence.replace(". ", ".\n")
+    marked = LabelledClaim("1", row.claim, lines, "support", {"supporting": [[40], [41]]})
+    kept = g.cut(marked, 3)
+    assert kept.latent
+    assert all("Nesby" in text or "number 41 " in text for text in kept.latent)
+    assert len(kept.lacking) == 3
+    assert not [text for text in kept.lacking if "Nesby" in text or "number 41 " in text]
+    groups = list(g.groups_of([marked], SET, RECIPE, lambda _: []))
+    assert {len(x.negatives) for x in groups} == {1}
+    assert {x.negatives[0] for x in groups} <= set(kept.lacking)
+
+
+@pytest.mark.parametrize("marks", [None, [], [1, 2], "no", [["x", None]], {"a": 1}, [[999]]])
+def test_marks_that_mean_nothing_are_no_marks(marks: object) -> None:
+    row = LabelledClaim("1", "A claim.", "Some evidence.", "support", {"supporting": marks})
+    assert g.cut(row, 3) == g.Cut(("Some evidence.",))
+
+
+def test_made_claims_are_changed_and_labelled() -> None:
+    row = LabelledClaim("1", "The mill of Holm was built in 1811.", "It was.", "support")
+    labels = set()
+    for seed in range(40):
+        for claim, label in g.made_claims(row, ["Skov"], ["The sea is wide."], random.Random(seed)):
+            assert claim != row.claim
+            is_denied = wording.is_negated(claim)
+            assert label == ("refute" if is_denied else "not_support")
+            labels.add(label)
+    assert labels == {"refute", "not_support"}
+
+
+def test_denying_a_possibility_refutes_nothing() -> None:
+    row = LabelledClaim("1", "the mill may flood", "It may flood.", "support")
+    made = [g.made_claims(row, [], [], random.Random(seed)) for seed in range(10)]
+    assert set(made) == {(("the mill may not flood", "not_support"),)}
+
+
+def test_a_change_that_the_evidence_states_too_is_not_made() -> None:
+    row = LabelledClaim("1", "at Holm", "at Holm or at Skov", "support")
+    assert g.made_claims(row, ["Skov"], [], random.Random(1)) == ()
+    assert g.made_claims(row, ["Lund"], [], random.Random(1)) == (("at Lund", "not_support"),)
+
+
+def test_a_claim_about_the_same_evidence_is_no_wrong_claim() -> None:
+    evidence = "The old mill and the young miller."
+    rows = [LabelledClaim(str(n), claim, evidence, "support") for n, claim in enumerate("ab")]
+    assert [x.rivals for x in g.groups_of(rows, SET, RECIPE, lambda _: [])] == [()] * 6
+
+
+def test_groups_are_a_visit_each_and_repeatable(rows_of: Rows) -> None:
+    rows = labelled(rows_of(12))
+
+    def make(seed: int) -> list[g.Group]:
+        recipe = Recipe(sets=(SET,), seed=seed, swaps=0.5, negatives=0.5)
+        return list(g.groups_of(rows, SET, recipe, lambda _: ["Other town.", "Another."]))
+
+    groups = make(1)
+    assert groups == make(1)
+    assert groups != make(2)
+    assert [x.row_id for x in groups] == [row.row_id for row in rows for _ in range(3)]
+    assert {x.weight for x in groups} == {1.5}
+    assert {bool(x.negatives) for x in groups} == {True, False}
+    assert {x.label for x in groups if x.rivals} == {"support"}
+    per_visit = {x.rivals for x in groups if x.row_id == rows[0].row_id}
+    assert len(per_visit) > 1, "each visit draws anew"
+
+
+def test_a_retrieved_passage_of_the_own_evidence_is_no_negative(rows_of: Rows) -> None:
+    rows = labelled(rows_of(3))
+    groups = g.groups_of(rows, SET, RECIPE, lambda row: [row.evidence[:30], "Elsewhere."])
+    assert {x.negatives for x in groups} == {("Elsewhere.",)}
+
+
+def test_a_set_that_is_not_searched_gets_no_negatives(rows_of: Rows) -> None:
+    rows, plain = labelled(rows_of(3)), SetRecipe("towns")
+    assert {x.negatives for x in g.groups_of(rows, plain, RECIPE, lambda _: ["x"])} == {()}
+
+
+def test_groups_come_back_as_they_were_written(tmp_path: Path) -> None:
+    groups = [
+        g.Group("s", "1", "Ærø „x“\u2028", "support", ("a", "b"), ("n",), (("c", "refute"),), 0.5),
+        g.Group("s", "2", "y", "nei", ("a",)),
+    ]
+    g.write_groups(tmp_path / "groups.jsonl", groups)
+    assert g.read_groups(tmp_path / "groups.jsonl") == groups
+    assert [p.name for p in tmp_path.iterdir()] == ["groups.jsonl"]
+
+
+def test_a_set_is_sampled_by_the_seed(tmp_path: Path, rows_of: Rows, write: Write) -> None:
+    write(tmp_path / "towns.jsonl.gz", rows_of(9))
+
+    def ids(n: int, seed: int) -> list[str]:
+        found = g.read_set(tmp_path, SetRecipe("towns", rows=n), seed, 0)
+        return [row.row_id for row in found.rows]
+
+    assert len(ids(4, 1)) == 4
+    assert ids(4, 1) == ids(4, 1) != ids(4, 2)
+    assert sorted(ids(0, 1)) == [f"row-0-{n}" for n in range(9)]
+
+
+def test_bad_rows_are_told_with_their_line_and_skipped_up_to_a_limit(
+    tmp_path: Path, rows_of: Rows, write: Write
+) -> None:
+    good = rows_of(2)
+    write(tmp_path / "towns.jsonl", [good[0], "{broken", good[1], {"id": "no claim"}])
+    reading = g.read_set(tmp_path, SetRecipe("towns"), 1, max_bad=2)
+    assert len(reading.rows) == 2
+    assert len(reading.bad) == 2
+    assert f"{tmp_path / 'towns.jsonl'} line 2" in reading.bad[0]
+    assert "line 4" in reading.bad[1]
+    with pytest.raises(InputError, match=r"more than 1 bad rows; the last: .*line 4.*--max-bad"):
+        g.read_set(tmp_path, SetRecipe("towns"), 1, max_bad=1)
+
+
+def test_a_missing_or_empty_file_is_named(tmp_path: Path, write: Write) -> None:
+    with pytest.raises(InputError, match=r"has no towns\.jsonl\.gz"):
+        g.read_set(tmp_path, SetRecipe("towns"), 1, 0)
+    write(tmp_path / "towns.jsonl", [])
+    with pytest.raises(InputError, match="no rows"):
+        g.read_set(tmp_path, SetRecipe("towns"), 1, 0)

@@ -1,0 +1,313 @@
+"""The loop on tiny networks: it learns, and a stopped or killed run ends where another would."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
+
+from pincite.errors import ConfigError, InputError, MissingModel  # noqa: E402
+from pincite.training import loop, network  # noqa: E402
+from pincite.training.groups import Group, write_groups  # noqa: E402
+from pincite.training.recipe import STRATEGIES, Recipe, SetRecipe  # noqa: E402
+
+Rows = Callable[..., list[dict[str, Any]]]
+RECIPE = Recipe(
+    sets=(SetRecipe("towns"),),
+    max_tokens=64,
+    batch_tokens=180,
+    steps=20,
+    learning_rate=5e-3,
+    temperature_steps=10,
+)
+
+
+@pytest.fixture
+def groups(rows_of: Rows) -> list[Group]:
+    """Two latent passages each, with a negative or a changed claim here and there."""
+    made = []
+    for number, row in enumerate(rows_of(90)):
+        told, other = row["evidence"].split(". ", 1)
+        negatives = ("The old church of Gram is closed.",) if number % 2 else ()
+        changed = row["claim"].replace("was", "was not")
+        rivals = ((changed, "refute"),) if number % 4 == 0 and row["label"] == "support" else ()
+        passages = (other, told) if number % 3 else (told,)
+        made.append(
+            Group("towns", row["id"], row["claim"], row["label"], passages, negatives, rivals)
+        )
+    return made
+
+
+def trained(
+    groups: list[Group], recipe: Recipe, base: Path, folder: Path, **given: Any
+) -> tuple[dict[str, Any], list[float]]:
+    """The weights after a run in `folder`, new or gone on with, and the mean loss at each step."""
+    folder.mkdir(exist_ok=True)
+    means: list[float] = []
+    model, tokenizer = network.load(str(base))
+    stop = given.pop("stop_at", 0)
+
+    def progress(done: int, total: int, loss: float) -> None:
+        assert total == recipe.steps
+        means.append(loss)
+        if done == stop:
+            raise KeyboardInterrupt
+
+    loop.train(groups, recipe, model, tokenizer, folder, progress=progress, **given)
+    return model.state_dict(), means
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[k], other[k]) for k in one)
+
+
+def test_the_loss_falls(groups: list[Group], tiny_bert: Path, tmp_path: Path) -> None:
+    recipe = replace(RECIPE, batch_tokens=600)  # less noise
+    _, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "run")
+    assert len(means) == 20
+    assert means[-1] < 0.75 * means[1]
+    log = (tmp_path / "run" / loop.LOG).read_text().splitlines()
+    assert json.loads(log[-1]) == {"step": 20, "loss": round(means[-1], 4)}
+
+
+def test_two_runs_are_equal_and_another_seed_is_not(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path
+) -> None:
+    short = replace(RECIPE, steps=3)
+    one, _ = trained(groups, short, tiny_bert, tmp_path / "1")
+    other, _ = trained(groups, short, tiny_bert, tmp_path / "2")
+    assert same(one, other)
+    different, _ = trained(groups, replace(short, seed=14), tiny_bert, tmp_path / "3")
+    assert not same(one, different)
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_an_interrupted_run_ends_with_the_same_weights(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path, frozen: int
+) -> None:
+    recipe = replace(RECIPE, frozen_layers=frozen)
+    whole, means = trained(groups, recipe, tiny_bert, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop_at=9)
+    resumed, late = trained(groups, recipe, tiny_bert, tmp_path / "cut")
+    assert len(late) == 11
+    assert same(whole, resumed)
+    assert late[0] > 0.3 * means[9], "the mean starts anew, not from zero"
+    again, nothing = trained(groups, recipe, tiny_bert, tmp_path / "cut")
+    assert nothing == []
+    assert same(whole, again)
+
+
+def test_ctrl_c_within_an_update_waits_for_its_end(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = trained(groups, RECIPE, tiny_bert, tmp_path / "whole")
+    step, calls = torch.optim.AdamW.step, []
+
+    def interrupted(self: Any, *arguments: Any) -> None:
+        calls.append(1)
+        if len(calls) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        step(self, *arguments)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
+    assert json.loads((tmp_path / "cut" / loop.LOG).read_text())["step"] == 5
+    resumed, late = trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
+    assert len(late) == 15
+    assert same(whole, resumed)
+
+
+KILLED = """
+import os, signal, sys
+import torch
+from dataclasses import replace
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from pincite.training import groups, loop, network
+import test_loop
+torch.set_num_threads(1)
+def progress(done, total, loss):
+    if done == 9:
+        os.kill(os.getpid(), signal.SIGKILL)
+model, tokenizer = network.load({base!r})
+folder = Path({folder!r})
+found = groups.read_groups(folder / "groups.jsonl")
+loop.train(found, test_loop.RECIPE, model, tokenizer, folder, progress=progress, save_every=0.0)
+"""
+
+
+def test_a_killed_run_ends_with_the_same_weights(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "cut").mkdir()
+    write_groups(tmp_path / "cut" / "groups.jsonl", groups)
+    tests = str(Path(__file__).parent)
+    code = KILLED.format(tests=tests, base=str(tiny_bert), folder=str(tmp_path / "cut"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    whole, _ = trained(groups, RECIPE, tiny_bert, tmp_path / "whole")
+    resumed, late = trained(groups, RECIPE, tiny_bert, tmp_path / "cut")
+    assert len(late) == 12, "it was saved after step 8, killed in step 9"
+    assert same(whole, resumed)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_trains_and_resumes(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path, strategy: str
+) -> None:
+    recipe = replace(RECIPE, strategy=strategy, steps=4)
+    whole, means = trained(groups, recipe, tiny_bert, tmp_path / "whole")
+    assert all(0 < mean < 20 for mean in means)
+    with pytest.raises(KeyboardInterrupt):
+        trained(groups, recipe, tiny_bert, tmp_path / "cut", stop_at=2)
+    assert same(whole, trained(groups, recipe, tiny_bert, tmp_path / "cut")[0])
+
+
+def test_a_teacher_is_imitated(
+    groups: list[Group], tiny_bert: Path, tiny_roberta: Path, tmp_path: Path
+) -> None:
+    model, tokenizer = network.load(str(tiny_roberta))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    recipe = replace(RECIPE, distillation=1.0, ranking_weight=0.0)
+    teacher = (model.eval(), tokenizer)
+    told, means = trained(groups, recipe, tiny_bert, tmp_path / "1", teacher=teacher)
+    assert same(before, model.state_dict()), "the teacher is left as it was"
+    assert means[-1] < means[2]
+    alone, _ = trained(groups, recipe, tiny_bert, tmp_path / "2")
+    assert not same(told, alone)
+
+
+def test_a_network_of_roberta_type_trains(
+    groups: list[Group], tiny_roberta: Path, tmp_path: Path
+) -> None:
+    recipe = replace(RECIPE, frozen_layers=1)
+    before = network.load(str(tiny_roberta))[0].state_dict()
+    after, means = trained(groups, recipe, tiny_roberta, tmp_path / "run")
+    assert means[-1] < means[2]
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert "roberta.encoder.layer.1.output.dense.weight" in moved
+    assert not [n for n in moved if "embeddings" in n or "layer.0" in n]
+
+
+def test_more_layers_than_there_are_cannot_be_frozen(tiny_bert: Path) -> None:
+    model, _ = network.load(str(tiny_bert))
+    with pytest.raises(ConfigError, match=r"frozen_layers is 3.*2 layers"):
+        network.freeze(model, 3)
+
+
+def test_rows_longer_than_the_network_are_refused_at_the_start(
+    tiny_bert: Path, tiny_roberta: Path
+) -> None:
+    for base in (tiny_bert, tiny_roberta):
+        model, tokenizer = network.load(str(base))
+        network.Pairs(model, tokenizer, 96)
+        with pytest.raises(ConfigError, match="max_tokens is 97; this network has places for 96"):
+            network.Pairs(model, tokenizer, 97)
+
+
+def test_pairs_come_out_in_order_whatever_their_lengths(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer = network.load(str(tiny_bert))
+    pairs = network.Pairs(model.eval(), tokenizer, 64)
+    asked = [("the mill", "the old mill . " * (1 + 7 * n % 5)) for n in range(9)]
+    with torch.no_grad():
+        alone = torch.cat([pairs.logits([pair]) for pair in asked])
+        monkeypatch.setattr(network, "CHUNK_TOKENS", (60, 60))
+        together = pairs.logits(asked)
+    assert torch.allclose(alone, together, atol=1e-5)
+    assert alone.std(dim=0).min() > 1e-4, "the rows differ"
+
+
+def test_a_head_in_another_order_is_turned_into_ours(tiny_bert: Path, tmp_path: Path) -> None:
+    model, tokenizer = network.load(str(tiny_bert))
+    weight = model.classifier.weight.detach().clone()
+    model.config.id2label = {0: "CONTRADICTION", 1: "neutral", 2: "entailment"}
+    model.save_pretrained(tmp_path)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    turned, _ = network.load(str(tmp_path))
+    assert torch.equal(turned.classifier.weight, weight[[2, 0, 1]])
+    assert list(turned.config.id2label.values()) == ["supported", "refuted", "neutral"]
+    with pytest.raises(ConfigError, match="has the labels CONTRADICTION, neutral, entailment"):
+        network.load_trained(tmp_path)
+
+
+def test_what_is_no_network_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(MissingModel, match="cannot be loaded as a Hugging Face encoder"):
+        network.load(str(tmp_path))
+    with pytest.raises(MissingModel, match="holds no trained verifier"):
+        network.load_trained(tmp_path)
+
+
+def test_a_state_that_does_not_fit_is_refused(
+    groups: list[Group], tiny_bert: Path, tiny_roberta: Path, tmp_path: Path
+) -> None:
+    short = replace(RECIPE, steps=2)
+    trained(groups, short, tiny_bert, tmp_path)
+    with pytest.raises(InputError, match=r"another base.*Train in another folder"):
+        trained(groups, short, tiny_roberta, tmp_path)
+    with pytest.raises(InputError, match=r"other layers were frozen"):
+        trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
+    with pytest.raises(InputError, match="of a run over 90 groups, these are 89"):
+        trained(groups[1:], short, tiny_bert, tmp_path)
+    state = (tmp_path / loop.STATE).read_bytes()
+    (tmp_path / loop.STATE).write_bytes(state[: len(state) // 2])
+    with pytest.raises(InputError, match="cannot be read as the state of a run"):
+        trained(groups, short, tiny_bert, tmp_path)
+
+
+def test_a_state_of_fewer_weights_is_refused(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path
+) -> None:
+    short = replace(RECIPE, steps=1)
+    trained(groups, replace(short, frozen_layers=1), tiny_bert, tmp_path)
+    with pytest.raises(InputError, match=r"lacks 'bert\.embeddings"):
+        trained(groups, short, tiny_bert, tmp_path)
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_state(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        trained(groups, RECIPE, tiny_bert, tmp_path, stop_at=2)
+    before = (tmp_path / loop.STATE).read_bytes()
+
+    def nan(*_: object) -> Any:
+        return torch.tensor(float("nan"), requires_grad=True)
+
+    monkeypatch.setattr("pincite.training.loop.Objective.loss", nan)
+    with pytest.raises(InputError, match=r"loss is nan at step 2\. Lower learning_rate"):
+        trained(groups, RECIPE, tiny_bert, tmp_path)
+    assert (tmp_path / loop.STATE).read_bytes() == before
+
+
+def test_the_rate_rises_falls_and_never_is_zero() -> None:
+    rates = [loop.rate_at(step, 100, 0.1) for step in range(100)]
+    assert rates[:2] == pytest.approx([0.1, 0.2])
+    assert max(rates) == rates[9] == 1.0
+    assert rates[-1] == pytest.approx(1 / 90)
+    assert loop.rate_at(0, 1, 0.0) == 1.0
+
+
+def test_a_plan_holds_every_group_once_and_keeps_to_its_size(
+    groups: list[Group], tiny_bert: Path
+) -> None:
+    model, tokenizer = network.load(str(tiny_bert))
+    pairs = network.Pairs(model, tokenizer, 64)
+    batches = loop.plan(groups, pairs, RECIPE)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(groups)))
+    assert len(batches) > 20
+    assert batches == loop.plan(groups, pairs, RECIPE)
+    assert batches != loop.plan(groups, pairs, replace(RECIPE, seed=1))
+    assert loop.plan([], pairs, RECIPE) == []

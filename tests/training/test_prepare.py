@@ -1,0 +1,103 @@
+"""Groups of a run from its files: negatives from other documents, made once and kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.documents.labelled import LabelledClaim
+from pincite.errors import InputError
+from pincite.testing import FakeEncoder
+from pincite.training import prepare, retrieval
+from pincite.training.recipe import Recipe, SetRecipe
+
+Rows = Callable[..., list[dict[str, Any]]]
+Write = Callable[[Path, list[Any]], Path]
+RECIPE = Recipe(sets=(SetRecipe("towns", retrieve=True), SetRecipe("more")), negatives=1.0)
+
+
+def silent(*_: object) -> None:
+    pass
+
+
+@pytest.fixture
+def data(tmp_path: Path, rows_of: Rows, write: Write) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(folder / "towns.jsonl.gz", [*rows_of(12), "not json"])
+    write(folder / "more.jsonl", rows_of(3, seed=5))
+    return folder
+
+
+@pytest.mark.parametrize("encoder", [None, FakeEncoder()], ids=["words", "both"])
+def test_groups_have_negatives_of_other_documents_only(
+    data: Path, tmp_path: Path, encoder: FakeEncoder | None
+) -> None:
+    run, told = tmp_path / "run", set[str]()
+    warned: list[str] = []
+    run.mkdir()
+    groups = prepare.prepared(
+        data, RECIPE, encoder, run, lambda what, *_: told.add(what), warned.append
+    )
+    assert told == {"indexing evidence", "searching negatives", "cutting evidence"}
+    assert len(warned) == 1
+    assert "line 13" in warned[0]
+    towns = [group for group in groups if group.set_name == "towns"]
+    assert len(towns) == 12
+    assert len(groups) == 15
+    assert any(group.negatives for group in towns)
+    assert not any(group.negatives for group in groups if group.set_name == "more")
+    for group in towns:
+        evidence = " ".join(group.passages)
+        assert not [text for text in group.negatives if text in evidence]
+
+
+def test_groups_are_made_once(data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    groups = prepare.prepared(data, RECIPE, None, run, silent, silent)
+    (data / "towns.jsonl.gz").unlink()
+    assert prepare.prepared(data, RECIPE, None, run, silent, silent) == groups
+    (run / prepare.GROUPS).unlink()
+    with pytest.raises(InputError, match="towns"):
+        prepare.prepared(data, RECIPE, None, run, silent, silent)
+
+
+def test_too_many_bad_rows_refuse_the_run(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="more than 0 bad rows"):
+        prepare.prepared(data, RECIPE, None, tmp_path, silent, silent, max_bad=0)
+    assert not (tmp_path / prepare.GROUPS).exists()
+
+
+def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:
+    return [LabelledClaim(str(n), c, e, "support") for n, (c, e) in enumerate(pairs)]
+
+
+def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retrieval, "SKIPPED", 0)
+    found = rows(
+        ("The mill of Holm", "The mill of Holm is old."),
+        ("The mill of Holm", "A second page about the mill of Holm."),
+        ("The mill of Gram", "The mill of Gram is new."),
+    )
+    with retrieval.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
+        got = retrieval.negatives(corpus, found, False, silent)
+        assert got["The mill of Holm"] == ["The mill of Gram is new."]
+        assert len(got["The mill of Gram"]) == 2
+        monkeypatch.setattr(retrieval, "SKIPPED", 3)
+        assert retrieval.negatives(corpus, found, False, silent)["The mill of Gram"] == []
+
+
+def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
+    folder, seen = tmp_path / "e", list[tuple[object, ...]]()
+    folder.mkdir()
+    (folder / "g1").mkdir()  # what a kill leaves before the corpus is one
+    evidences = ["The mill is old.", "The mill is new.", "The mill is old."]
+    with retrieval.indexed(folder, evidences[:1], None, silent) as corpus:
+        assert corpus.status().n_documents == 1
+    with retrieval.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
+        assert corpus.status().n_documents == 2
+    assert seen == [("indexing evidence", 2, 2)]

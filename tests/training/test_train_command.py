@@ -1,0 +1,168 @@
+"""`pincite train` from claims to a folder that `verify` loads, with a tiny base."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
+
+from pincite.cli import main
+from pincite.models import weights
+from pincite.models.session import Session
+from pincite.training import loop
+
+Rows = Callable[..., list[dict[str, Any]]]
+Write = Callable[[Path, list[Any]], Path]
+RECIPE = """
+max_tokens = 64
+batch_tokens = 300
+steps = 6
+learning_rate = 1e-3
+[[sets]]
+name = "towns"
+retrieve = true
+visits = 2
+[[sets]]
+name = "more"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    write(tmp_path / "data" / "towns.jsonl.gz", [*rows_of(20), "not json"])
+    write(tmp_path / "data" / "more.jsonl", rows_of(10, seed=5))
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    return tmp_path
+
+
+@pytest.fixture
+def pincite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Runs the command with these arguments; its messages, if it ends with the code."""
+
+    def call(*arguments: object, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["pincite", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        message = capsys.readouterr().err
+        assert (ended.value.code or 0) == code, message
+        return message
+
+    return call
+
+
+@pytest.fixture
+def train(pincite: Callable[..., str], tiny_bert: Path) -> Callable[..., str]:
+    def call(*more: object, code: int = 0) -> str:
+        given = ["--recipe", "recipe.toml", "--base", tiny_bert, "--no-dense", "--threads", 1]
+        return pincite("train", "verifier", "data", *given, "--device", "cpu", *more, code=code)
+
+    return call
+
+
+def test_from_claims_to_a_verifier(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str]
+) -> None:
+    message = train("--run", "run")
+    assert "skipped:" in message
+    assert "line 21" in message
+    assert "pincite train export run/model OUT" in message
+    model = home / "run" / "model"
+    assert json.loads((model / "config.json").read_text())["id2label"] == {
+        "0": "supported",
+        "1": "refuted",
+        "2": "neutral",
+    }
+    assert (model / "model.safetensors").exists()
+    pincite("train", "export", model, "out", "--source", "towns", "--licence", "CC0-1.0")
+    folder = weights.locate(str(home / "out"))
+    session = Session(folder, max_tokens=weights.read_card(folder)["max_tokens"])
+    assert session.width == 3
+    (batch,) = session.run([("The mill of Holm", "The mill of Holm was not built.")])
+    assert batch.output.shape == (1, 3)
+    assert weights.read_card(folder)["licence"] == "CC0-1.0"
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(
+    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train("--run", "whole")
+    rate_at = loop.rate_at
+
+    def interrupted(step: int, *rest: Any) -> float:
+        if step == 3:
+            raise KeyboardInterrupt
+        return rate_at(step, *rest)
+
+    monkeypatch.setattr(loop, "rate_at", interrupted)
+    message = train("--run", "cut", code=130)
+    assert "the same command goes on" in message
+    assert not (home / "cut" / "model").exists()
+    monkeypatch.setattr(loop, "rate_at", rate_at)
+    train("--run", "cut")
+    whole, cut = (home / name / "model" / "model.safetensors" for name in ("whole", "cut"))
+    assert whole.read_bytes() == cut.read_bytes()
+
+
+def test_another_recipe_or_base_in_the_same_run_is_refused(
+    home: Path, train: Callable[..., str], tiny_roberta: Path
+) -> None:
+    train("-q")
+    (home / "recipe.toml").write_text(f"seed = 5\n{RECIPE}")
+    assert "recipe.seed was 13, is 5" in train(code=2)
+    (home / "recipe.toml").write_text(RECIPE)
+    assert "pincite-train holds another run: base was" in train("--base", tiny_roberta, code=2)
+
+
+def test_a_trained_model_can_be_base_and_teacher_of_the_next(
+    home: Path, train: Callable[..., str]
+) -> None:
+    train("--run", "one", "-q")
+    message = train("--run", "two", "--base", "one/model", "--teacher", "one/model", "-q")
+    assert message == ""
+    assert (home / "two" / "model" / "config.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "message"),
+    [
+        (["--base", "no/such/folder"], 6, "folder cannot be loaded as a Hugging Face encoder"),
+        (["--teacher", "data"], 6, "data holds no trained verifier"),
+        (["--max-bad-rows", "0"], 3, "more than 0 bad rows"),
+        (["--recipe", "none.toml"], 2, "none.toml cannot be read as a recipe"),
+    ],
+    ids=["base", "teacher", "bad rows", "recipe"],
+)
+def test_what_is_wrong_is_one_message(
+    home: Path, train: Callable[..., str], more: list[str], code: int, message: str
+) -> None:
+    assert message in train("--run", "run", *more, code=code)
+
+
+def test_a_gpu_that_is_not_there_is_named(
+    home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "finds no GPU here" in train("--device", "cuda", code=2)
+    assert not (home / "pincite-train").exists()
+
+
+def test_without_the_extra_the_command_to_install_it_is_named(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "pincite.cli.train.find_spec", lambda name: None if name == "torch" else found(name)
+    )
+    assert "needs torch: pip install 'pincite[train]'" in train(code=6)
+    assert "pip install 'pincite[train]'" in pincite("train", "export", "a", "b", code=6)
