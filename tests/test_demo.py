@@ -13,7 +13,7 @@ from pincite.errors import MissingModel
 from pincite.models import weights
 
 pytestmark = [pytest.mark.models, pytest.mark.xdist_group("demo")]
-FAILED = {"not_supported", "refuted"}
+FAILED = {"not_supported", "refuted", "partly_supported"}
 
 
 def plain(text: str) -> str:
@@ -49,10 +49,21 @@ def rows(report: dict[str, list[dict[str, object]]]) -> list[tuple[dict, dict]]:
 
 
 def test_planted_failures_rank_first(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
-    """All of them are called failures, and at most one sound claim stands among them."""
+    """All are called failures, wholly or in part; at most one sound claim stands among them."""
     places = [n for n, (expected, _) in enumerate(rows) if expected["expect"] == "fails"]
     assert all(rows[n][1]["label"] in FAILED for n in places)
     assert max(places) <= len(places)
+
+
+def test_partly_supported_claims_name_what_is_missing(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]
+    """In the claim's own words, at the place where it says them."""
+    for _, found in rows:
+        if found["label"] == "partly_supported":
+            assert found["missing"]
+        for part in found["missing"]:
+            start, end = part["span"]
+            assert found["claim"][start:end] == part["words"]
+            assert found["label"] in ("partly_supported", "supported")
 
 
 def test_sound_claims_are_called_supported(rows: list[tuple[dict, dict]]) -> None:  # type: ignore[type-arg]

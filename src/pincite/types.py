@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Span(NamedTuple):
@@ -206,18 +206,39 @@ class Label(StrEnum):
     """The verdict on a claim or a citation."""
 
     SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly_supported"  # one part is borne out, another is not
     NOT_SUPPORTED = "not_supported"  # likely fails verification
     REFUTED = "refuted"  # the source says otherwise
     UNCHECKED = "unchecked"
 
 
+PartKind = Literal["clause", "figure", "name", "quotation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a claim that can be checked by itself, and whether the source bears it out."""
+
+    kind: PartKind
+    span: Span  # in the claim's text; clauses never overlap
+    text: str  # what was judged: of a clause, with its subject; else the words themselves
+    supported: bool
+    evidence: Evidence | None = None  # best passage for a clause; None: checked by rule
+
+
 @dataclass(frozen=True, slots=True)
 class CitationResult:
-    """One citation of a claim: the best evidence in its source, or why there is none."""
+    """One citation of a claim: the best evidence in its source, or why there is none.
+
+    `missing` names what the source lacks of a claim that it supports, wholly or in part; of a
+    claim that fails all is missing, and nothing is named.
+    """
 
     citation: Citation
     outcome: Evidence | Unchecked
     label: Label
+    clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
+    missing: tuple[Part, ...] = ()  # in the order of the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +262,10 @@ class Finding:
     citations: tuple[CitationResult, ...]
     together: Evidence | None  # the group's best passages read as one text; None for one source
     label: Label
-    score: float | None  # log-odds of support of the group; None if nothing could be checked
+    score: float | None  # log-odds that rank the group; None if nothing could be checked
     suggestions: tuple[Suggestion, ...]  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
+    missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +282,8 @@ class Report:
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
+    # (share of citations that fail, share of flags that are then right); empty if not known
+    flag_precision: tuple[tuple[float, float], ...] = ()
 
     @property
     def complete(self) -> bool:

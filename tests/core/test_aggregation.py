@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core import aggregation
+from pincite.core import aggregation, parts
 from pincite.types import (
     Citation,
     CitationResult,
@@ -13,6 +13,7 @@ from pincite.types import (
     Evidence,
     Finding,
     Label,
+    Part,
     Passage,
     Reason,
     Span,
@@ -82,11 +83,12 @@ def test_worst_first_and_unchecked_apart() -> None:
     findings = [
         finding(Label.SUPPORTED, 3.0),
         finding(Label.UNCHECKED, None),
+        finding(Label.PARTLY_SUPPORTED, -4.0),
         finding(Label.NOT_SUPPORTED, -1.0),
         finding(Label.REFUTED, -2.0),
         finding(Label.SUPPORTED, 0.5),
     ]
-    assert [f.score for f in aggregation.ranked(findings)] == [-2.0, -1.0, 0.5, 3.0, None]
+    assert [f.score for f in aggregation.ranked(findings)] == [-2.0, -1.0, -4.0, 0.5, 3.0, None]
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0]), max_size=8))
@@ -114,6 +116,83 @@ def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
 def test_a_candidate_that_fails_itself_is_no_better_source() -> None:
     assert aggregation.suggestions([evidence(-1.0)], existing=-5.0, k=3) == []
     assert aggregation.suggestions([evidence(-1.0)], existing=None, k=3) == []
+
+
+def clause(start: int, score: float) -> Part:
+    judged = evidence(score)
+    return Part("clause", Span(start, start + 9), "c", judged.prob_supported >= 0.55, judged)
+
+
+def atom(start: int) -> Part:
+    return Part("figure", Span(start, start + 4), "1911", supported=False)
+
+
+BOTH, NONE, ALL = (
+    [clause(0, 2), clause(10, -2)],
+    [clause(0, -2), clause(10, -2)],
+    [clause(0, 2)] * 2,
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "clauses", "label"),
+    [
+        (evidence(-1.0), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-1.0), NONE, Label.NOT_SUPPORTED),
+        (evidence(-1.0), ALL, Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), NONE, Label.REFUTED),
+        (evidence(1.0), BOTH, Label.SUPPORTED),
+        (evidence(1.0), NONE, Label.SUPPORTED),
+        (DEAD, [], Label.UNCHECKED),
+    ],
+)
+def test_the_whole_decides_first_then_the_clauses(
+    outcome: Evidence | Unchecked, clauses: list[Part], label: Label
+) -> None:
+    assert aggregation.label_of(outcome, 0.55, clauses) is label
+
+
+def test_missing_clauses_swallow_their_atoms_and_others_are_named() -> None:
+    inside, outside = atom(12), atom(3)
+    found = aggregation.missing(Label.PARTLY_SUPPORTED, BOTH, [outside, inside])
+    assert found == (outside, BOTH[1])
+    assert aggregation.missing(Label.SUPPORTED, BOTH, [outside, inside]) == (outside, inside)
+    for label in (Label.NOT_SUPPORTED, Label.REFUTED, Label.UNCHECKED):
+        assert aggregation.missing(label, BOTH, [outside, inside]) == ()
+
+
+def test_page_scores_by_hand() -> None:
+    assert aggregation.page_score(1.0, [3.0, -2.0], "parts") == -0.5
+    assert aggregation.page_score(1.0, [3.0, -2.0], "max") == 1.0
+    assert aggregation.page_score(1.0, [-2.0], "parts") == 1.0
+    assert aggregation.page_score(1.0, [], "parts") == 1.0
+
+
+def of(score: float, clauses: list[Part]) -> CitationResult:
+    outcome = evidence(score)
+    label = aggregation.label_of(outcome, 0.55, clauses)
+    return dataclasses.replace(result(outcome), label=label, clauses=tuple(clauses))
+
+
+def test_a_group_is_partly_supported_if_one_of_it_is_and_all_was_read() -> None:
+    group = [of(-1.0, BOTH), of(3.0 - 4, NONE)]
+    assert aggregation.group_label(group, None) is Label.PARTLY_SUPPORTED
+    assert aggregation.group_label([*group, result(DEAD)], None) is Label.UNCHECKED
+    assert aggregation.group_label([*group, of(2.0, BOTH)], None) is Label.SUPPORTED
+
+
+def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
+    first, second = (
+        of(-1.0, [clause(0, 2), clause(10, -3)]),
+        of(-1.0, [clause(0, -3), clause(10, 1)]),
+    )
+    assert aggregation.group_score([first, second], None, "parts") == -2.0
+    assert aggregation.group_score([first, second], evidence(0.0), "parts") == 0.5
+    assert aggregation.group_score([first, second], evidence(0.0), "max") == 0.0
+    of_any = parts.borne_out_by_any([first.clauses, (), second.clauses])
+    assert [part.supported for part in of_any] == [True, True]
+    assert parts.borne_out_by_any([(), ()]) == []
 
 
 def test_records_are_frozen() -> None:

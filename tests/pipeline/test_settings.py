@@ -47,6 +47,7 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("depth = 'many'", "expected int"),
         ("depth = 0", "expected 1 to 10000"),
         ("threshold = 2.0", "between 0 and 1"),
+        ("readout = 'mean'", "expected 'max' or 'parts'"),
         ("depth = true", "expected int"),
         ("exclude_hosts = 3", "expected"),
         ("depth =", "TOML"),
@@ -56,6 +57,13 @@ def test_bad_settings_say_what_was_expected(tmp_path: Path, text: str, said: str
     (tmp_path / "pincite.toml").write_text(text)
     with pytest.raises(ConfigError, match=said):
         load({})
+
+
+def test_the_readout_may_be_set_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_READOUT", "max")
+    assert load({}).readout == "max"
+    with pytest.raises(ConfigError, match="readout is 'mean'"):
+        Settings(readout="mean")  # type: ignore[arg-type]
 
 
 def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,9 +123,84 @@ def test_the_cited_page_is_not_suggested() -> None:
 def test_a_group_is_judged_alone_and_together() -> None:
     text = "The bridge opened in 1911; a ferry crossed before."
     found = pipeline().finding(claim(BRIDGE.url, FERRY.url, text=text))
-    assert [r.label for r in found.citations] == [Label.NOT_SUPPORTED] * 2
+    assert [r.label for r in found.citations] == [Label.PARTLY_SUPPORTED] * 2
+    assert [[p.span.of(text) for p in r.missing] for r in found.citations] == [
+        ["a ferry crossed before"],
+        ["The bridge opened in 1911"],
+    ]
     assert found.together is not None
     assert found.label is Label.SUPPORTED
+    assert found.missing == ()
+
+
+HALF = "The bridge opened in 1911 and closed in 1950."
+
+
+def test_a_source_that_bears_a_part_out_names_the_other() -> None:
+    verifier = WordVerifier()
+    found = pipeline(verifier=verifier).finding(claim(BRIDGE.url, text=HALF))
+    assert found.label is Label.PARTLY_SUPPORTED
+    (part,) = found.missing
+    assert (part.kind, part.span.of(HALF), part.text) == (
+        *("clause", "closed in 1950"),
+        "The bridge closed in 1950",
+    )
+    assert not part.supported
+    assert part.evidence is not None
+    assert part.evidence.passage.url == BRIDGE.url
+    (result,) = found.citations
+    assert [clause.supported for clause in result.clauses] == [True, False]
+    assert result.missing == found.missing
+    assert [text for text, _ in verifier.asked] == [
+        *(HALF, "The bridge opened in 1911", "The bridge closed in 1950"),
+    ]
+
+
+def test_a_part_counts_as_borne_out_if_any_source_of_the_group_bears_it_out() -> None:
+    text = "The bridge opened in 1911; a ferry crossed before; it burned in 1950."
+    found = pipeline().finding(claim(BRIDGE.url, FERRY.url, text=text))
+    assert found.label is Label.PARTLY_SUPPORTED
+    assert [part.span.of(text) for part in found.missing] == ["it burned in 1950"]
+
+
+def test_clauses_are_judged_for_cited_sources_only_and_in_few_passages() -> None:
+    pages = " ".join(
+        f"The bridge opened in {year}, they said on day {year}." * 9 for year in range(1900, 1990)
+    )
+    long = Document(BRIDGE.url, "Bridge", pages)
+    verifier = WordVerifier()
+    pipeline(BETTER, verifier=verifier, source_of=lambda url: long).finding(
+        claim(BRIDGE.url, text=HALF)
+    )
+    asked = [text for text, _ in verifier.asked]
+    assert asked.count("The bridge closed in 1950") == 3
+    assert BETTER.text not in [p for text, p in verifier.asked if text != HALF]
+    one_clause = WordVerifier()
+    pipeline(verifier=one_clause).finding(claim(BRIDGE.url))
+    assert len(one_clause.asked) == 1
+
+
+def test_a_supported_claim_still_names_what_no_passage_states() -> None:
+    class Trusting(WordVerifier):
+        def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+            return Evidence(passage, 0.9, 0.0, 0.1, 2.0)
+
+    text = "The bridge opened in 1913 with the help of Ingrid Holm."
+    found = pipeline(verifier=Trusting()).finding(claim(BRIDGE.url, text=text))
+    assert found.label is Label.SUPPORTED
+    assert [(p.kind, p.text) for p in found.missing] == [
+        ("figure", "1913"),
+        ("name", "Ingrid Holm"),
+    ]
+
+
+def test_parts_move_the_rank_and_never_what_a_better_source_must_beat() -> None:
+    parts = pipeline(BETTER).finding(claim(BRIDGE.url, text=HALF))
+    whole = pipeline(BETTER, readout="max").finding(claim(BRIDGE.url, text=HALF))
+    assert parts.score is not None
+    assert whole.score is not None
+    assert parts.score < whole.score
+    assert parts.suggestions == whole.suggestions
 
 
 def test_one_open_member_leaves_the_group_open() -> None:

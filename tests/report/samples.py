@@ -7,6 +7,7 @@ from pincite.types import (
     Evidence,
     Finding,
     Label,
+    Part,
     Passage,
     Reason,
     Report,
@@ -44,8 +45,19 @@ def evidence(text: str, quote: str, url: str, title: str, score: float = 1.0) ->
     )
 
 
+def partly(claim: Claim, citation: Citation, weak: Evidence, strong: Evidence) -> Finding:
+    """The second half of the claim is missing."""
+    middle, end = len(claim.text) // 2, len(claim.text)
+    borne_out = Part("clause", Span(0, middle), claim.text[:middle], True, strong)
+    missing = Part("clause", Span(middle, end), claim.text[middle:], False, weak)
+    result = CitationResult(
+        citation, weak, Label.PARTLY_SUPPORTED, (borne_out, missing), (missing,)
+    )
+    return Finding(claim, (result,), None, Label.PARTLY_SUPPORTED, -1.0, (), 2, missing=(missing,))
+
+
 def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Report:
-    """Three findings: one that fails and has a better source, one unchecked, one supported."""
+    """Four findings: one fails and has a better source, one in part, one supported, one open."""
     citation = Citation(
         "r1", Span(40, 80), Span(40, 80), template="cite web", title=text, url=url, text=text
     )
@@ -64,6 +76,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
             (Suggestion(strong, "2024-03-01", 4.0),),
             12,
         ),
+        partly(claim, citation, weak, strong),
         Finding(
             claim,
             (CitationResult(citation, strong, Label.SUPPORTED),),
@@ -87,10 +100,11 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         language="en",
         revision_id="1234",
         findings=findings,
-        n_claims=3,
-        n_references=3,
+        n_claims=4,
+        n_references=4,
         warnings=(text,),
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",
+        flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
     )

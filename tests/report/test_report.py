@@ -9,8 +9,9 @@ from rich.console import Console
 from samples import report
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.report import csv, data, html, terminal, wikitext
-from pincite.types import Evidence
+from pincite.core import aggregation
+from pincite.report import csv, data, html, terminal, wikitext, wording
+from pincite.types import Evidence, Finding, Label, Part, Report, Span
 
 TODAY = date(2026, 11, 21)
 
@@ -36,11 +37,12 @@ def test_counts_are_a_funnel() -> None:
     counts = data.counts(report())
     assert counts["labels"] == {
         "supported": 1,
+        "partly_supported": 1,
         "not_supported": 1,
         "refuted": 0,
         "unchecked": 1,
     }
-    assert counts["citations_checked"] == 2
+    assert counts["citations_checked"] == 3
     assert counts["citations_unchecked"] == {"dead": 1}
 
 
@@ -48,15 +50,15 @@ def test_a_stopped_run_says_so_everywhere() -> None:
     stopped = dataclasses.replace(report(), n_claims=9)
     assert not stopped.complete
     assert json.loads(data.to_json(stopped))["complete"] is False
-    assert "stopped after 3 of 9" in html.to_html(stopped, TODAY)
+    assert "stopped after 4 of 9" in html.to_html(stopped, TODAY)
     out = io.StringIO()
     terminal.print_report(stopped, Console(file=out, width=100))
-    assert "stopped after 3" in out.getvalue()
+    assert "stopped after 4" in out.getvalue()
 
 
 def test_no_tag_where_nothing_fails() -> None:
     written = wikitext.to_wikitext(report(), TODAY)
-    assert written.count("{{failed verification|date=November 2026|") == 1
+    assert written.count("{{failed verification|date=November 2026|") == 2
 
 
 def test_a_tag_quotes_the_source_verbatim() -> None:
@@ -64,6 +66,105 @@ def test_a_tag_quotes_the_source_verbatim() -> None:
     outcome = finding.citations[0].outcome
     assert isinstance(outcome, Evidence)
     assert outcome.quoted in (wikitext.tag(finding, TODAY) or "")
+
+
+CLAIM = "The mill opened in 1911 & closed <in> 1952."
+CLOSED = Span(26, 42)
+
+
+def partly() -> Finding:
+    """The finding of which a part is missing."""
+    (found,) = (f for f in report(CLAIM).findings if f.label is Label.PARTLY_SUPPORTED)
+    (part,) = found.missing
+    (result,) = found.citations
+    missing = (dataclasses.replace(part, span=CLOSED),)
+    results = (dataclasses.replace(result, missing=missing),)
+    return dataclasses.replace(found, citations=results, missing=missing)
+
+
+def only(finding: Finding) -> Report:
+    return dataclasses.replace(report(CLAIM), findings=(finding,), n_claims=1)
+
+
+def test_the_sample_is_in_the_order_of_the_ranking() -> None:
+    findings = report().findings
+    assert aggregation.ranked(findings) == list(findings)
+
+
+def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
+    page = html.to_html(only(partly()), TODAY)
+    marked = '<mark class="missing">closed &lt;in&gt; 1952</mark>'
+    assert f"<strong>The mill opened in 1911 &amp; {marked}.</strong>" in page
+    assert "Partly supported: nothing was found for “closed &lt;in&gt; 1952”." in page
+
+
+def test_overlapping_missing_parts_keep_the_claim_whole() -> None:
+    found = partly()
+    year = Part("figure", Span(38, 42), "1952", supported=False)
+    wide = dataclasses.replace(found, missing=(*found.missing, year, year))
+    page = html.to_html(only(wide), TODAY)
+    assert '<mark class="missing">closed &lt;in&gt; 1952</mark>.</strong>' in page
+
+
+def test_the_missing_part_is_named_in_every_format() -> None:
+    sample = only(partly())
+    found = json.loads(data.to_json(sample))["findings"][0]
+    assert [part["words"] for part in found["missing"]] == ["closed <in> 1952"]
+    assert [part["supported"] for part in found["citations"][0]["clauses"]] == [True, False]
+    assert csv.to_csv(sample).splitlines()[1].count("closed <in> 1952,closed <in> 1952") == 1
+    assert "does not seem to state “closed &lt;in&gt; 1952”" in wikitext.to_wikitext(sample, TODAY)
+    out = io.StringIO()
+    terminal.print_report(sample, Console(file=out, width=200))
+    assert "nothing was found for “closed <in> 1952”" in out.getvalue()
+
+
+def test_a_part_that_is_denied_is_not_called_missing() -> None:
+    (part,) = partly().missing
+    assert part.evidence is not None
+    denied = dataclasses.replace(part.evidence, prob_refuted=0.7, prob_neutral=0.1)
+    said = wording.what_is_missing(
+        CLAIM, Label.PARTLY_SUPPORTED, [dataclasses.replace(part, evidence=denied)]
+    )
+    assert said == "the source may say otherwise about “closed <in> 1952”"
+
+
+def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() -> None:
+    found = dataclasses.replace(partly(), missing=())
+    said = wording.what_is_missing(CLAIM, found.label, found.missing)
+    assert "the whole in none" in said
+    assert wikitext.tag(found, TODAY) is None
+
+
+def test_support_is_that_of_the_whole_claim_whatever_ranks_it() -> None:
+    found = json.loads(data.to_json(only(partly())))["findings"][0]
+    assert found["score"] == -1.0
+    assert found["prob_supported"] == data.probability(-1.5)
+
+
+def test_advice_says_how_often_flags_are_right() -> None:
+    advice = wording.flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])
+    assert advice == (
+        "If 1 in 20 citations fails, about 3 in 10 flags at this threshold were right in tests "
+        "(1 in 50: about 1 in 10; 1 in 5: about 7 in 10). Read the source before you tag."
+    )
+    assert wording.flag_advice([(0.1, 0.02)]).startswith(
+        "If 1 in 10 citations fails, fewer than 1 in 10 flags at this threshold were right in"
+    )
+    assert "nearly all flags" in wording.flag_advice([(0.5, 0.99)])
+
+
+def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
+    for sample, there in (
+        (report(), True),
+        (dataclasses.replace(report(), flag_precision=()), False),
+    ):
+        out = io.StringIO()
+        terminal.print_report(sample, Console(file=out, width=300))
+        written = [
+            *(out.getvalue(), csv.to_csv(sample), data.to_json(sample)),
+            *(html.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
+        ]
+        assert [wording.READ_FIRST in text for text in written] == [there] * 5
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

@@ -81,6 +81,23 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     options.say(f"Use it: pincite verify ARTICLE --verifier {out}", quiet)
 
 
+@command.command("shrink")
+@click.argument("model", type=options.FilePath)
+@click.argument("out", type=options.FilePath)
+@click.option("--layers", default=6, show_default=True, help="How many are kept.")
+@quiet_option
+def shrink(model: Path, out: Path, layers: int, quiet: bool) -> None:
+    """Write a student OUT with fewer layers than the trained MODEL; train it with --teacher."""
+    _require_extra()
+    from pincite.training.shrink import shrink as write
+
+    kept = ", ".join(map(str, write(model, out, layers)))
+    options.say(
+        f"Layers {kept} are kept. Next: pincite train verifier DATA --base {out} --teacher {model}",
+        quiet,
+    )
+
+
 def _require_extra() -> None:
     libraries = ("torch", "transformers", "safetensors", "onnx")
     if absent := [name for name in libraries if find_spec(name) is None]:

@@ -22,7 +22,7 @@ from pincite.types import Article, Finding, Report
 @click.option("--wikitext", "wikitext_path", type=options.FilePath, help="Write tags and refs.")
 @click.option(
     "--fail-on",
-    type=click.Choice(["not_supported", "refuted", "unchecked"]),
+    type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),
     multiple=True,
     help="Exit with 1 if a claim has this verdict; may be given several times.",
 )

@@ -2,16 +2,21 @@
 
 A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). Absent, failed
 and neutral stay apart: a source that could not be checked never counts against a claim.
+
+A source that does not bear the whole claim out may bear out a part of it: then the parts that are
+missing are named. Parts never make a supported claim fail, nor a failing one supported.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
-from pincite.core import figures, wording
+from pincite.core import figures, parts, wording
 from pincite.types import (
     CitationResult,
     Evidence,
     Finding,
     Label,
+    Part,
     Passage,
     Suggestion,
     Unchecked,
@@ -22,19 +27,68 @@ from pincite.types import (
 # derive it again with `pincite eval claims --threshold`.
 THRESHOLD = 0.55
 
+# How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
+# the clause that is borne out least count as much.
+Readout = Literal["max", "parts"]
+
 
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
     """The evidence with the highest score; the first of equals; None of nothing."""
     return max(evidence, key=lambda e: e.score, default=None)
 
 
-def label_of(outcome: Evidence | Unchecked, threshold: float = THRESHOLD) -> Label:
-    """The verdict on one source."""
+def label_of(
+    outcome: Evidence | Unchecked, threshold: float = THRESHOLD, clauses: Sequence[Part] = ()
+) -> Label:
+    """The verdict on one source.
+
+    The whole claim decides first; where it fails, some clauses that are borne out beside others
+    that are not make it partly supported.
+    """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
     if outcome.prob_supported >= threshold:
         return Label.SUPPORTED
+    if {clause.supported for clause in clauses} == {True, False}:
+        return Label.PARTLY_SUPPORTED
     return Label.REFUTED if outcome.prob_refuted > outcome.prob_neutral else Label.NOT_SUPPORTED
+
+
+def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:
+    """What to name as missing under a verdict, in the order of the claim.
+
+    Partly supported: the clauses that are not borne out, and missing atoms of the others.
+    Supported: missing atoms. Where all fails or nothing was checked, nothing is named.
+
+    Args:
+        label: the verdict.
+        clauses: all clauses of the claim, judged.
+        atoms: figures, names and quotations that no passage of the source states.
+    """
+    if label is Label.SUPPORTED:
+        return tuple(atoms)
+    if label is not Label.PARTLY_SUPPORTED:
+        return ()
+    failing = [clause for clause in clauses if not clause.supported]
+    others = [atom for atom in atoms if not any(_within(atom, clause) for clause in failing)]
+    return tuple(sorted([*failing, *others], key=lambda part: part.span))
+
+
+def _within(atom: Part, clause: Part) -> bool:
+    return clause.span.start <= atom.span.start and atom.span.end <= clause.span.end
+
+
+def page_score(whole: float, clauses: Sequence[float], readout: Readout) -> float:
+    """A page's score from the log-odds of the whole claim and of each of its clauses.
+
+    max: whole; parts: (whole + min(clauses)) / 2, and whole for a claim of one clause.
+
+    >>> page_score(1.0, [2.0, -3.0], "parts"), page_score(1.0, [2.0, -3.0], "max")
+    (-1.0, 1.0)
+    """
+    if readout == "max" or len(clauses) < 2:
+        return whole
+    return (whole + min(clauses)) / 2
 
 
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
@@ -62,7 +116,8 @@ def group_label(
     """The verdict on citations that stand together.
 
     One that supports is enough, and so are all of them read together. Where none does, one that
-    could not be checked leaves the question open. A refutation counts if the best source refutes.
+    could not be checked leaves the question open; then a part that one bears out counts. A
+    refutation counts if the best source refutes.
     """
     labels = {result.label for result in results}
     if together is not None and label_of(together, threshold) is Label.SUPPORTED:
@@ -71,24 +126,45 @@ def group_label(
         return Label.SUPPORTED
     if Label.UNCHECKED in labels or not labels:
         return Label.UNCHECKED
+    if Label.PARTLY_SUPPORTED in labels:
+        return Label.PARTLY_SUPPORTED
     strongest = max(results, key=_score_of)
     return strongest.label
 
 
-def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
-    """The best log-odds of support in the group; None if nothing in it could be checked."""
-    found = [r.outcome.score for r in results if isinstance(r.outcome, Evidence)]
+def group_score(
+    results: Sequence[CitationResult], together: Evidence | None, readout: Readout = "max"
+) -> float | None:
+    """The best page score in the group; None if nothing in it could be checked.
+
+    All sources read together count as one page, whose clauses are borne out by any of them.
+    """
+    pages = [(r.outcome, r.clauses) for r in results if isinstance(r.outcome, Evidence)]
     if together is not None:
-        found.append(together.score)
-    return max(found, default=None)
+        of_any = parts.borne_out_by_any([clauses for _, clauses in pages])
+        pages.append((together, tuple(of_any)))
+    scores = [page_score(whole.score, _scores(clauses), readout) for whole, clauses in pages]
+    return max(scores, default=None)
+
+
+def _scores(clauses: Sequence[Part]) -> list[float]:
+    return [clause.evidence.score for clause in clauses if clause.evidence]
+
+
+_ORDER = (
+    (Label.REFUTED, Label.NOT_SUPPORTED),
+    (Label.PARTLY_SUPPORTED,),
+    (Label.SUPPORTED,),
+    (Label.UNCHECKED,),
+)
 
 
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Worst first: likely failures, then the supported, then what could not be checked.
+    """Worst first: likely failures, then the partly supported, the supported, and the unchecked.
 
     Inside each, by score; ties and claims without a score keep the order of the article.
     """
-    places = {Label.REFUTED: 0, Label.NOT_SUPPORTED: 0, Label.SUPPORTED: 1, Label.UNCHECKED: 2}
+    places = {label: place for place, labels in enumerate(_ORDER) for label in labels}
     return sorted(findings, key=lambda f: (places[f.label], 0.0 if f.score is None else f.score))
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.core import aggregation
+from pincite.core import aggregation, flags
 from pincite.documents.sources import open_sources
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -26,6 +26,7 @@ class Run:
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
+    flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
 
 
 def encoder(settings: Settings) -> OnnxEncoder:
@@ -68,13 +69,21 @@ def verifying(
             depth=settings.depth,
             k=settings.k,
             threshold=settings.threshold,
+            readout=settings.readout,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
         warnings = tuple(map(str, copies.warnings)) if copies else ()
-        yield Run(pipeline, versions, warnings)
+        precision = flag_precision(verifier.calibration, settings.threshold)
+        yield Run(pipeline, versions, warnings, precision)
+
+
+def flag_precision(calibration: object, threshold: float) -> tuple[tuple[float, float], ...]:
+    """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
+    rates_at = getattr(calibration, "rates_at", None)
+    return flags.precisions(rates_at(threshold) if rates_at else None)
 
 
 def report_of(
@@ -96,6 +105,7 @@ def report_of(
         settings=values,
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        flag_precision=run.flag_precision,
     )
 
 

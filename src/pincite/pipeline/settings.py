@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
@@ -33,6 +33,7 @@ class Settings:
     depth: int = 100  # passages from each of the two retrievers; SIDE: 100 and 100
     k: int = 3  # suggestions for a claim
     threshold: float = aggregation.THRESHOLD  # probability of support that counts as supported
+    readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
     exclude_hosts: tuple[str, ...] = ()  # never suggested, besides Wikipedia and its mirrors
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
@@ -44,6 +45,10 @@ class Settings:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 10000.")
         if not 0.0 < self.threshold < 1.0:
             raise ConfigError(f"threshold is {self.threshold}; expected between 0 and 1.")
+        if self.readout not in get_args(aggregation.Readout):
+            raise ConfigError(
+                f"readout is {self.readout!r}; expected {_either(aggregation.Readout)}."
+            )
         if not 0 <= self.threads <= 1024:
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 
@@ -98,6 +103,10 @@ def _converted(key: str, value: Any, types: Mapping[str, Any], place: str) -> An
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {', '.join(types)}.")
     wanted = types[key]
+    if get_origin(wanted) is Literal:
+        if value in get_args(wanted):
+            return value
+        raise ConfigError(f"{place}: {key} is {value!r}; expected {_either(wanted)}.")
     if wanted not in (str, int, float):
         items = value.split(",") if isinstance(value, str) else value
         if isinstance(items, list) and all(isinstance(item, str) for item in items):
@@ -111,3 +120,7 @@ def _converted(key: str, value: Any, types: Mapping[str, Any], place: str) -> An
         return value
     name = getattr(wanted, "__name__", "list of strings")
     raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")
+
+
+def _either(choices: Any) -> str:
+    return " or ".join(map(repr, get_args(choices)))

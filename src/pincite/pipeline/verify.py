@@ -2,12 +2,15 @@
 
 claim ─▶ its sources' passages ┐
 claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ labels, group, suggestions
+its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
-from pincite.core import aggregation, fusion, queries
+from pincite.core import aggregation, fusion, parts, queries
+from pincite.core.clauses import clauses
 from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier
 from pincite.types import (
@@ -20,6 +23,7 @@ from pincite.types import (
     Finding,
     Hit,
     Label,
+    Part,
     Passage,
     Reason,
     Span,
@@ -46,6 +50,7 @@ class VerifyPipeline:
     depth: int = 100
     k: int = 3
     threshold: float = aggregation.THRESHOLD
+    readout: aggregation.Readout = "parts"
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
@@ -64,35 +69,81 @@ class VerifyPipeline:
         ]
         judged = iter(self.verifier.verify(pairs))
         evidence = [[next(judged) for _ in group] for group in cited]
-        outcomes = [
-            aggregation.best(of_source) or _why_not(source)
-            for source, of_source in zip(sources, evidence, strict=True)
-        ]
+        results = self._results(claim, sources, evidence)
         together = self._together(claim, evidence)
-        return self._finding(claim, outcomes, together, list(judged))
-
-    def _finding(
-        self,
-        claim: Claim,
-        outcomes: Sequence[Evidence | Unchecked],
-        together: Evidence | None,
-        candidates: Sequence[Evidence],
-    ) -> Finding:
-        results = tuple(
-            CitationResult(citation, outcome, aggregation.label_of(outcome, self.threshold))
-            for citation, outcome in zip(claim.citations, outcomes, strict=True)
-        )
         label = aggregation.group_label(results, together, self.threshold)
-        score = aggregation.group_score(results, together)
-        if label is not Label.SUPPORTED:
-            candidates = [*candidates, *self._wider(claim, candidates)]
-        suggested = aggregation.suggestions(candidates, score, self.k, self.threshold)
-        return Finding(
+        found = Finding(
             claim=claim,
             citations=results,
             together=together,
             label=label,
-            score=score,
+            score=aggregation.group_score(results, together, self.readout),
+            suggestions=(),
+            missing=self._missing_of_group(label, claim, results, cited),
+        )
+        return self._with_suggestions(found, list(judged))
+
+    def _results(
+        self,
+        claim: Claim,
+        sources: Sequence[Document | Unchecked],
+        evidence: Sequence[Sequence[Evidence]],
+    ) -> tuple[CitationResult, ...]:
+        """Each citation alone: its best passage, its clauses, and what is missing."""
+        results = []
+        of_sources = zip(sources, evidence, self._clauses(claim, evidence), strict=True)
+        for citation, (source, found, judged) in zip(claim.citations, of_sources, strict=True):
+            outcome = aggregation.best(found) or _why_not(source)
+            label = aggregation.label_of(outcome, self.threshold, judged)
+            atoms = parts.missing_atoms(claim.text, [e.passage for e in found])
+            missing = aggregation.missing(label, judged, atoms)
+            results.append(CitationResult(citation, outcome, label, tuple(judged), missing))
+        return tuple(results)
+
+    def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
+        """For each source the claim's clauses, judged in one batch; none of a claim of one."""
+        found = clauses(claim.text)
+        if len(found) < 2:
+            return [[] for _ in evidence]
+        best = [
+            sorted(of_source, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
+            for of_source in evidence
+        ]
+        pairs = [
+            (replace(claim, text=clause.text), judged.passage)
+            for of_source in best
+            for clause in found
+            for judged in of_source
+        ]
+        answers = iter(self.verifier.verify(pairs))
+        return [
+            parts.judged(found, [_best_of(answers, len(s)) for _ in found], self.threshold)
+            if s
+            else []
+            for s in best
+        ]
+
+    def _missing_of_group(
+        self,
+        label: Label,
+        claim: Claim,
+        results: Sequence[CitationResult],
+        cited: Sequence[Sequence[Passage]],
+    ) -> tuple[Part, ...]:
+        """What no source of the group bears out."""
+        atoms = parts.missing_atoms(claim.text, [p for of_source in cited for p in of_source])
+        return aggregation.missing(
+            label, parts.borne_out_by_any([result.clauses for result in results]), atoms
+        )
+
+    def _with_suggestions(self, finding: Finding, candidates: list[Evidence]) -> Finding:
+        """The finding with better sources: better for the whole claim, parts are not asked for."""
+        if finding.label is not Label.SUPPORTED:
+            candidates = [*candidates, *self._wider(finding.claim, candidates)]
+        existing = aggregation.group_score(finding.citations, finding.together, "max")
+        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold)
+        return replace(
+            finding,
             suggestions=tuple(self._from_stored_text(suggested)),
             n_candidates=len(candidates),
         )
@@ -174,6 +225,11 @@ def _stands_in(passage: Passage, document: Document) -> bool:
 
 def _passages(source: Document | Unchecked) -> list[Passage]:
     return cited_passages(source) if isinstance(source, Document) else []
+
+
+def _best_of(answers: Iterator[Evidence], n: int) -> Evidence:
+    """The best of the next `n`, at least one."""
+    return max(islice(answers, n), key=lambda evidence: evidence.score)
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:

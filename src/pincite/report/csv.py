@@ -2,14 +2,16 @@
 
 import csv
 import io
+from collections.abc import Sequence
 
 from pincite.report import wording
-from pincite.types import CitationResult, Evidence, Finding, Report, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
 
 COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
-    "suggestion_url suggestion_title suggestion_score suggestion_quote"
+    "suggestion_url suggestion_title suggestion_score suggestion_quote "
+    "missing citation_missing advice"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -21,7 +23,12 @@ def to_csv(report: Report) -> str:
     writer.writerow(COLUMNS)
     for rank, finding in enumerate(report.findings, 1):
         for result in finding.citations or (None,):
-            writer.writerow([_cell(value) for value in _row(rank, finding, result)])
+            row = [
+                *_row(rank, finding, result),
+                *_missing(finding, result),
+                _advice(report, finding),
+            ]
+            writer.writerow([_cell(value) for value in row])
     return out.getvalue()
 
 
@@ -48,6 +55,22 @@ def _of_suggestion(finding: Finding) -> list[str | float | None]:
         return [None] * 4
     evidence: Evidence = finding.suggestions[0].evidence
     return [evidence.passage.url, evidence.passage.title, evidence.score, evidence.quoted]
+
+
+def _missing(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """What the group lacks, and what the citation: the claim's own words, parted by bars."""
+    of_citation = result.missing if result else ()
+    return [_words(finding.claim.text, parts) for parts in (finding.missing, of_citation)]
+
+
+def _words(claim: str, parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.span.of(claim) for part in parts) or None
+
+
+def _advice(report: Report, finding: Finding) -> str | None:
+    """On the rows that it is about: those of flagged claims."""
+    flagged = finding.label in (Label.REFUTED, Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED)
+    return wording.flag_advice(report.flag_precision) or None if flagged else None
 
 
 def _cell(value: str | float | None) -> str | float | None:

@@ -11,18 +11,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pincite.core import aggregation
+from pincite.report import wording
 from pincite.types import (
     CitationResult,
     Evidence,
     Finding,
     Label,
+    Part,
     Report,
     Span,
     Suggestion,
     Unchecked,
 )
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
@@ -44,6 +47,11 @@ def as_dict(report: Report) -> dict[str, Any]:
         },
         "complete": report.complete,
         "counts": counts(report),
+        "flag_precision": [
+            {"base_rate": base_rate, "precision": _rounded(precision)}
+            for base_rate, precision in report.flag_precision
+        ],
+        "advice": wording.flag_advice(report.flag_precision) or None,
         "findings": [_finding(f, rank) for rank, f in enumerate(report.findings, 1)],
         "warnings": list(report.warnings),
         "settings": dict(report.settings),
@@ -80,15 +88,16 @@ def _finding(finding: Finding, rank: int) -> dict[str, Any]:
         "tags": list(claim.tags),
         "label": str(finding.label),
         "score": _rounded(finding.score),
-        "prob_supported": probability(finding.score),
-        "citations": [_citation(result) for result in finding.citations],
+        "prob_supported": support(finding),
+        "missing": [_part(part, claim.text) for part in finding.missing],
+        "citations": [_citation(result, claim.text) for result in finding.citations],
         "together": _evidence(finding.together) if finding.together else None,
         "suggestions": [_suggestion(s) for s in finding.suggestions],
         "n_candidates": finding.n_candidates,
     }
 
 
-def _citation(result: CitationResult) -> dict[str, Any]:
+def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
     citation, outcome = result.citation, result.outcome
     unchecked = isinstance(outcome, Unchecked)
     return {
@@ -99,12 +108,29 @@ def _citation(result: CitationResult) -> dict[str, Any]:
         "url": citation.url,
         "tags": list(citation.tags),
         "label": str(result.label),
+        "clauses": [_part(part, claim) for part in result.clauses],
+        "missing": [_part(part, claim) for part in result.missing],
         "unchecked": (
             {"reason": str(outcome.reason), "detail": outcome.detail}
             if isinstance(outcome, Unchecked)
             else None
         ),
         "evidence": None if unchecked else _evidence(outcome),
+    }
+
+
+def _part(part: Part, claim: str) -> dict[str, Any]:
+    evidence = part.evidence
+    return {
+        "kind": part.kind,
+        "span": _span(part.span),
+        "words": part.span.of(claim),
+        "text": part.text,
+        "supported": part.supported,
+        "prob_supported": _rounded(evidence.prob_supported) if evidence else None,
+        "prob_refuted": _rounded(evidence.prob_refuted) if evidence else None,
+        "url": evidence.passage.url if evidence else None,
+        "quote": evidence.quoted or None if evidence else None,
     }
 
 
@@ -146,6 +172,15 @@ def _span(span: Span | None) -> list[int] | None:
 def _rounded(value: float | None) -> float | None:
     """Four decimals: more would be noise of the int8 weights, and differ between machines."""
     return None if value is None else round(value, 4)
+
+
+def support(finding: Finding) -> float | None:
+    """The probability that the group bears the whole claim out; None if nothing was checked.
+
+    Not that of `finding.score`, which may count the claim's parts and only ranks.
+    """
+    whole = aggregation.group_score(finding.citations, finding.together, "max")
+    return probability(finding.score if whole is None else whole)
 
 
 def probability(score: float | None) -> float | None:

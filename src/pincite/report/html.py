@@ -4,6 +4,7 @@ Jinja2 escapes every value (autoescape is on for the whole environment) and the 
 content-security policy forbids scripts and requests, should anything ever slip through.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -13,7 +14,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from pincite.report import data, wikitext, wording
-from pincite.types import CitationResult, Evidence, Finding, Label, Report, Suggestion, Unchecked
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Finding,
+    Label,
+    Part,
+    Report,
+    Suggestion,
+    Unchecked,
+)
 
 FOLDER = Path(__file__).parent
 MAX_BEFORE = 400  # characters of context before a claim
@@ -39,10 +49,11 @@ def to_html(report: Report, today: date) -> str:
         counts=data.counts(report),
         findings=findings,
         open=[finding for finding in findings if finding["label"] is Label.UNCHECKED],
-        order=[Label.REFUTED, Label.NOT_SUPPORTED, Label.UNCHECKED, Label.SUPPORTED],
+        order=wording.ORDER,
         signs=wording.SIGNS,
         labels=wording.LABELS,
         advice=wording.ADVICE,
+        flag_advice=wording.flag_advice(report.flag_precision),
         css=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our file
     )
 
@@ -57,7 +68,7 @@ def _template() -> Template:
 
 def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
-    support = data.probability(finding.score)
+    support = data.support(finding)
     texts = [wikitext.tag(finding, today)]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     return {
@@ -69,21 +80,39 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "section": " › ".join(claim.section),
         "before": _tail(claim.before, MAX_BEFORE),
         "claim": claim.text,
+        "pieces": _pieces(claim.text, finding.missing),
+        "missing": wording.what_is_missing(claim.text, finding.label, finding.missing),
         "why": wording.why_open(finding),
-        "citations": [_citation(result) for result in finding.citations],
+        "citations": [_citation(result, finding) for result in finding.citations],
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
         "wikitext": [text for text in texts if text],
     }
 
 
-def _citation(result: CitationResult) -> dict[str, object]:
+def _pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
+    """The text cut at the edges of its missing parts; whether each piece is one."""
+    pieces, end = [], 0
+    for start, stop in sorted(part.span for part in missing):
+        start, stop = max(start, end), max(stop, end)  # parts of different kinds may overlap
+        pieces += [(text[end:start], False), (text[start:stop], True)]
+        end = stop
+    return [piece for piece in [*pieces, (text[end:], False)] if piece[0]]
+
+
+def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     outcome = result.outcome
     unchecked = isinstance(outcome, Unchecked)
+    differs = result.missing != finding.missing or result.label is not finding.label
     return {
         "label": result.label,
         "name": wording.name_of(result.citation),
         "href": _safe(result.citation.url),
         "why": wording.why_unchecked(outcome) if isinstance(outcome, Unchecked) else "",
+        "missing": (
+            wording.what_is_missing(finding.claim.text, result.label, result.missing)
+            if differs
+            else ""
+        ),
         "evidence": None if unchecked else _quoted(outcome),
     }
 

@@ -13,6 +13,7 @@ from pincite.types import Evidence, Finding, Label, Report
 
 STYLES = {
     Label.SUPPORTED: "green",
+    Label.PARTLY_SUPPORTED: "dark_orange",
     Label.NOT_SUPPORTED: "red",
     Label.REFUTED: "bold red",
     Label.UNCHECKED: "yellow",
@@ -34,6 +35,8 @@ def print_report(report: Report, console: Console, limit: int | None = None) -> 
     if open_:
         parts += [Text(), _open_table(open_, ranks)]
     parts.append(Text(wording.ADVICE, style="italic"))
+    if report.flag_precision:
+        parts.append(Text(wording.flag_advice(report.flag_precision), style="italic"))
     parts += [Text(f"warning: {wording.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
 
@@ -48,7 +51,7 @@ def _head(report: Report) -> Text:
     if not report.complete:
         line += f"; stopped after {counted['judged']} claims"
     head.append(line, style="not bold")
-    for label in (Label.REFUTED, Label.NOT_SUPPORTED, Label.UNCHECKED, Label.SUPPORTED):
+    for label in wording.ORDER:
         words = f"\n{counted['labels'][label]:4} {wording.verdict(label)}"
         head.append(words, style=f"not bold {STYLES[label]}")
     return head
@@ -66,7 +69,7 @@ def _table(findings: list[Finding], ranks: dict[int, int]) -> Table:
 
 def _verdict(finding: Finding) -> Text:
     text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
-    support = data.probability(finding.score)
+    support = data.support(finding)
     if support is not None:
         text.append(f"\nsupport {100 * support:.0f} %", style="not bold dim")
     return text
@@ -74,6 +77,9 @@ def _verdict(finding: Finding) -> Text:
 
 def _details(finding: Finding) -> Text:
     text = Text(wording.shortened(finding.claim.text, CLAIM_WIDTH))
+    lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
+    if lacks:
+        text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
     for result in finding.citations:
         name = wording.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])

@@ -11,27 +11,37 @@ from pincite.types import Evidence, Finding, Label, Report, Suggestion
 from pincite.wiki import suggest
 
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
-FAILED = (Label.NOT_SUPPORTED, Label.REFUTED)
+FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
 def to_wikitext(report: Report, today: date) -> str:
-    """A block for each claim that likely fails or has a better source, worst first."""
+    """A block for each claim that fails, or fails in part, or has a better source, worst first."""
     findings = [f for f in report.findings if f.label in FAILED or f.suggestions]
     blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
     head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    if report.flag_precision:
+        head += f"# {wording.flag_advice(report.flag_precision)}\n"
     return "\n".join([head, *blocks])
 
 
 def tag(finding: Finding, today: date) -> str | None:
-    """The failed-verification tag; None where nothing that was checked fails."""
+    """The failed-verification tag; None where nothing that was checked fails, or no part of it."""
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
     if finding.label not in FAILED or not checked:
         return None
+    if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
+        return None
     closest = max(checked, key=lambda evidence: evidence.score)
-    reason = "The cited source does not seem to state this"
+    reason = f"The cited source does not seem to state {_what(finding)}"
     if closest.quoted:
         reason += f"; closest passage: “{wording.shortened(closest.quoted, MAX_REASON_QUOTE)}”"
     return suggest.failed_verification(month_year=f"{today:%B %Y}", reason=reason)
+
+
+def _what(finding: Finding) -> str:
+    """The missing parts in the claim's own words; "this" where all of it fails."""
+    words = [part.span.of(finding.claim.text) for part in finding.missing]
+    return ", ".join(f"“{wording.shortened(w, wording.MAX_PART)}”" for w in words) or "this"
 
 
 def reference(suggestion: Suggestion, today: date) -> str | None:
@@ -56,6 +66,9 @@ def _block(finding: Finding, number: int, today: date) -> str:
         f"# {number}. {wording.verdict(finding.label)}{' · ' + section if section else ''}",
         f"# claim: {wording.shortened(finding.claim.text, 300)}",
     ]
+    lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
+    if lacks:
+        lines.append(f"# {lacks}")
     tagged = tag(finding, today)
     if tagged:
         lines.append(tagged)

@@ -1,0 +1,51 @@
+"""The fitting of the calibration, on numbers whose answer is known."""
+
+import numpy as np
+import pytest
+from calibrate import extended, flags, platt, sigmoid, speaking, spread
+
+from pincite.documents.labelled import LabelledClaim
+
+
+def test_platt_finds_the_scale_that_made_the_labels() -> None:
+    chance = np.random.default_rng(3)
+    scores = chance.normal(0, 3, 20_000).astype(np.float32)
+    labels = chance.random(20_000) < sigmoid(0.5 * scores - 1)
+    slope, shift = platt(scores, labels, np.full(20_000, 1 / 20_000))
+    assert slope == pytest.approx(0.5, abs=0.03)
+    assert shift == pytest.approx(-1, abs=0.1)
+
+
+def test_flags_count_failing_and_sound_rows_below_each_threshold() -> None:
+    p = np.array([0.05, 0.3, 0.6, 0.9, 0.1])
+    labels = ["not_support", "not_support", "support", "support", "partial"]
+    found = {threshold: (caught, false) for threshold, caught, false in flags(p, labels)}
+    assert found[0.02] == (0.0, 0.0)
+    assert found[0.2] == (0.5, 0.0)
+    assert found[0.7] == (1.0, 0.5)
+    assert list(found) == sorted(found)
+
+
+def test_the_best_passage_of_each_row_speaks() -> None:
+    scores = np.array([0.1, 0.9, 0.5, 0.5, -1.0], dtype=np.float32)
+    chosen = speaking(scores, np.array([0, 0, 1, 1, 2]), 3)
+    assert chosen.tolist() == [1, 3, 4]
+
+
+def test_weights_of_some_columns_take_their_places() -> None:
+    assert spread([1.0, 2.0, 9.0], [0, 3]) == [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 9.0]
+
+
+def test_made_rows_say_what_the_evidence_does_not() -> None:
+    rows = [
+        LabelledClaim("a", "The mill by Ingrid Holm opened in 1811.",
+                      "Ingrid Holm opened the mill in 1811.", "support"),
+        LabelledClaim("b", "The church of Gram has 2 towers.",
+                      "Two towers rise over the church of Gram.", "support"),
+        LabelledClaim("c", "Lund lies by the sea.", "Lund lies inland.", "refute"),
+    ]  # fmt: skip
+    made = extended(rows)[len(rows) :]
+    assert {row.row_id for row in made} == {"a", "b"}
+    assert all(row.label in ("nei", "refute", "not_support") for row in made)
+    changed = [row.claim for row in made if row.claim not in [r.claim for r in rows]]
+    assert any("1811" not in claim and "mill" in claim for claim in changed)
