@@ -213,3 +213,21 @@ def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
     chosen = aggregation.complementary(claim, [second, first])
     assert [p.text for p in chosen] == ["Reopened by Ingrid Holm in 1973.", "It closed in 1952."]
     assert aggregation.complementary(claim, []) == []
+
+
+def test_a_passage_that_denies_speaks_where_none_supports() -> None:
+    unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
+    assert aggregation.speaking([unrelated, denying]) is denying
+    assert aggregation.speaking([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
+    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert aggregation.speaking([]) is None
+
+
+def test_a_rank_counts_beside_the_score() -> None:
+    first = evidence(2.0, url="https://first.example/")
+    tenth = evidence(2.5, url="https://tenth.example/")
+    ranks = {"https://first.example/": 1, "https://tenth.example/": 10}
+    by_score = aggregation.suggestions([first, tenth], None, 2)
+    by_both = aggregation.suggestions([first, tenth], None, 2, ranks=ranks)
+    assert [s.evidence for s in by_score] == [tenth, first]
+    assert [s.evidence for s in by_both] == [first, tenth]

@@ -48,3 +48,11 @@ def test_what_the_source_says_instead() -> None:
 def test_spans_point_at_the_figure() -> None:
     text = "In 1911, 2.5 million came on 3 May."
     assert [f.span.of(text) for f in figures(text)] == ["1911", "2.5 million", "3", "May"]
+
+
+def test_every_month_is_a_figure() -> None:
+    names = "January February March April May June July August September October November December"
+    for number, name in enumerate(names.split(), 1):
+        assert ("month", float(number)) in [(f.kind, f.value) for f in figures(f"On 14 {name} 1886")]
+        short = f"On 14 {name[:3]} 1886"
+        assert ("month", float(number)) in [(f.kind, f.value) for f in figures(short)]

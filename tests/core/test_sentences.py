@@ -43,3 +43,15 @@ def test_trimmed_is_what_strip_leaves(text: str) -> None:
 def test_half_a_surrogate_pair_is_no_obstacle() -> None:
     text = "One \ud83d day. Two days."
     assert [s.of(text) for s in sentences(text)] == ["One \ud83d day.", "Two days."]
+
+
+def test_a_line_of_quotation_marks_does_not_stall() -> None:
+    spans = sentences("“" * 100_000)
+    assert sum(span.end - span.start for span in spans) == 100_000
+
+
+def test_very_long_lines_lose_nothing() -> None:
+    text = "The bridge of Varde was opened again. " * 1000
+    spans = sentences(text)
+    assert "".join(span.of(text) for span in spans).replace(" ", "") == text.replace(" ", "")
+    assert all(span.of(text).strip() == span.of(text) for span in spans)

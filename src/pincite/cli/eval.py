@@ -55,7 +55,7 @@ def wafer(
             build.verifying(settings, None, None) as run,
         ):
             result = wafer_.evaluate(
-                collection, opened, run.pipeline.verifier, settings.depth, tell
+                collection, opened, run.pipeline.verifier, settings.depth, settings.judged, tell
             )
             status = opened.status()
     result |= {

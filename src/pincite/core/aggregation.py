@@ -7,10 +7,11 @@ A source that does not bear the whole claim out may bear out a part of it: then 
 missing are named. Parts never make a supported claim fail, nor a failing one supported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pincite.core import figures, parts, wording
+from pincite.core.fusion import with_rank
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -35,6 +36,21 @@ Readout = Literal["max", "parts"]
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
     """The evidence with the highest score; the first of equals; None of nothing."""
     return max(evidence, key=lambda e: e.score, default=None)
+
+
+def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evidence | None:
+    """The evidence that speaks for a source; None of nothing.
+
+    The best supported; where that does not reach the threshold, the one that contradicts most, if
+    it contradicts more than it says nothing. A passage that denies the claim has a low score, so
+    the best supported one of a page that denies it is often one on something else.
+    """
+    found = best(evidence)
+    if found is None or found.prob_supported >= threshold:
+        return found
+    against = max(evidence, key=lambda e: e.prob_refuted)
+    denies = against.prob_refuted > max(against.prob_neutral, against.prob_supported)
+    return against if denies else found
 
 
 def label_of(
@@ -173,6 +189,7 @@ def suggestions(
     existing: float | None,
     k: int,
     threshold: float = THRESHOLD,
+    ranks: Mapping[str, int] | None = None,
 ) -> list[Suggestion]:
     """At most `k` candidates that bear the claim out and outrank the existing citation.
 
@@ -182,10 +199,16 @@ def suggestions(
         k: how many to return, best first.
         threshold: probability of support that a suggestion needs (SIDE needs only the rank; a
             better source that fails too helps nobody).
+        ranks: each page's rank among what was retrieved, by url: it counts beside the score.
     """
+    known = ranks or {}
+
+    def order(evidence: Evidence) -> float:
+        return -with_rank(evidence.score, known.get(evidence.passage.url, 1))
+
     floor = float("-inf") if existing is None else existing
     outranking: dict[str, Suggestion] = {}
-    for evidence in sorted(candidates, key=lambda e: -e.score):
+    for evidence in sorted(candidates, key=order):
         if evidence.prob_supported >= threshold and evidence.score > floor:
             gain = evidence.score - (existing or 0.0)
             outranking.setdefault(evidence.passage.url, Suggestion(evidence, None, gain))

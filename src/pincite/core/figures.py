@@ -40,7 +40,7 @@ _WORDS = re.compile(
     rf"|\b(?P<ordinal>{_ORDINALS.replace(' ', '|')})\b",
     re.IGNORECASE,
 )
-_MONTH = re.compile(rf"\b(?P<month>(?:{_MONTHS.replace(' ', '|')})|(?:[A-Z][a-z][a-z]))\b")
+_MONTH = re.compile(rf"\b(?P<month>{_MONTHS.title().replace(' ', '|')}|[A-Z][a-z][a-z])\b")
 # "one", "first" and "second" say little: "one of", "first of all", "a second time".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 

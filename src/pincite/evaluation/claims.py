@@ -170,14 +170,27 @@ def _by_projection(labels: Any, values: Doubles) -> dict[str, Any]:
 def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
     """F1 by class where the labels are of the three and a verifier says which; None elsewhere."""
     of_three = set(labels) <= set(THREE_WAY.values()) and len(set(labels)) > 1
-    if scores.evidence is None or not of_three:
+    if scores.evidence is None or scores.denying is None or not of_three:
         return dict.fromkeys(("macro_f1", "weighted_f1", "accuracy", "f1"))
-    predicted = [_predicted(best, threshold) for best in scores.evidence]
+    decide = _decided if "nei" in labels else _either
+    predicted = [
+        decide([e for e in found if e], threshold)
+        for found in zip(scores.evidence, scores.denying, strict=True)
+    ]
     return measures.class_measures(labels, predicted)
 
 
-def _predicted(best: Evidence | None, threshold: float) -> str:
-    return THREE_WAY[aggregation.label_of(best, threshold)] if best else "nei"
+def _decided(found: Sequence[Evidence], threshold: float) -> str:
+    """As `verify` decides: of the best passage and the one that contradicts most, which speaks."""
+    speaking = aggregation.speaking(found, threshold)
+    return THREE_WAY[aggregation.label_of(speaking, threshold)] if speaking else "nei"
+
+
+def _either(found: Sequence[Evidence], threshold: float) -> str:
+    """Where rows are supported or refuted and nothing else (NLI4CT), the likelier of the two."""
+    supported = max((e.prob_supported for e in found), default=0.0)
+    refuted = max((e.prob_refuted for e in found), default=0.0)
+    return "support" if supported >= refuted else "refute"
 
 
 def _calibration(supported: Flags, scores: Scores) -> dict[str, Any]:

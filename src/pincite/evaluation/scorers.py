@@ -40,6 +40,7 @@ class Scores:
 
     values: Doubles  # (n_rows,): bigger is better supported; −∞, NaN: see above
     evidence: tuple[Evidence | None, ...] | None = None  # None in it: evidence without words
+    denying: tuple[Evidence | None, ...] | None = None  # the passage that contradicts most
     n_pairs: int = 0
     seconds: float = 0.0
 
@@ -98,15 +99,19 @@ class ByVerifier:
     def score(self, rows: Sequence[CutRow], heard: Heard) -> Scores:
         """Log-odds of support; keeps the evidence, whose probabilities are measured too."""
         best: list[Evidence | None] = []
+        denying: list[Evidence | None] = []
         n_pairs, started = 0, time.perf_counter()
         for batch in batches(rows, heard):
             found = [self.shown(row) for row in batch]
-            best += best_evidence(
+            judged = all_evidence(
                 self.verifier, [(row.row.claim, p) for row, p in zip(batch, found, strict=True)]
             )
+            best += map(aggregation.best, judged)
+            denying += [max(each, key=lambda e: e.prob_refuted, default=None) for each in judged]
             n_pairs += sum(map(len, found))
         values = np.array([-np.inf if one is None else one.score for one in best])
-        return Scores(values, tuple(best), n_pairs, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return Scores(values, tuple(best), tuple(denying), n_pairs, seconds)
 
 
 def document_level(verifier: Verifier) -> ByVerifier:
@@ -118,10 +123,10 @@ def document_level(verifier: Verifier) -> ByVerifier:
     return ByVerifier(verifier, f"first {FIRST} passages", first_passages)
 
 
-def best_evidence(
+def all_evidence(
     verifier: Verifier, claims: Sequence[tuple[str, Sequence[Passage]]]
-) -> list[Evidence | None]:
-    """For each claim the best of its passages' evidence; None for a claim without passages."""
+) -> list[list[Evidence]]:
+    """For each claim the evidence of each of its passages."""
     pairs = [(Claim("", claim), passage) for claim, of_claim in claims for passage in of_claim]
     evidence = iter(verifier.verify(pairs))
-    return [aggregation.best([next(evidence) for _ in of_claim]) for _, of_claim in claims]
+    return [[next(evidence) for _ in of_claim] for _, of_claim in claims]

@@ -13,7 +13,7 @@ from pincite.core import aggregation, figures, wording
 from pincite.core.swaps import KINDS, Swap, swap_of
 from pincite.errors import InputError
 from pincite.evaluation import bootstrap
-from pincite.evaluation.scorers import BATCH_ROWS, CutRow, best_evidence
+from pincite.evaluation.scorers import BATCH_ROWS, CutRow, all_evidence
 from pincite.protocols import Verifier
 from pincite.types import Evidence, Label
 
@@ -79,7 +79,7 @@ def judge(
             (text, one.row.passages) for one in batch for text in (one.row.row.claim, one.swap.text)
         ]
         # Rows without passages were left out, so there is evidence for every claim.
-        found = [best for best in best_evidence(verifier, claims) if best]
+        found = [best for best in map(aggregation.best, all_evidence(verifier, claims)) if best]
         pairs = zip(batch, found[::2], found[1::2], strict=True)
         judged += [Judged(*pair) for pair in pairs]
         if progress:

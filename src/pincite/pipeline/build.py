@@ -67,6 +67,8 @@ def verifying(
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
+            judged=settings.judged,
+            read=settings.read,
             k=settings.k,
             threshold=settings.threshold,
             readout=settings.readout,

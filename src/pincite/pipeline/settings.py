@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from pincite.core import aggregation
+from pincite.core import aggregation, cascade, fusion
 from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
 from pincite.models import weights
@@ -31,6 +31,8 @@ class Settings:
     encoder: str = weights.ENCODER  # a name, a folder or a Hugging Face id
     verifier: str = weights.VERIFIER
     depth: int = 100  # passages from each of the two retrievers; SIDE: 100 and 100
+    judged: int = fusion.JUDGED  # of them together, the best that the verifier reads
+    read: int = cascade.READ  # passages of a cited page that it reads, chosen by shared words
     k: int = 3  # suggestions for a claim
     threshold: float = aggregation.THRESHOLD  # probability of support that counts as supported
     readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
@@ -40,7 +42,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
-        for name in ("depth", "k"):
+        for name in ("depth", "judged", "read", "k"):
             if not 1 <= getattr(self, name) <= 10_000:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 10000.")
         if not 0.0 < self.threshold < 1.0:

@@ -5,11 +5,11 @@ claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ lab
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from pincite.core import aggregation, fusion, parts, queries
+from pincite.core import aggregation, cascade, fusion, parts, queries
 from pincite.core.clauses import clauses
 from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier
@@ -48,6 +48,8 @@ class VerifyPipeline:
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100
+    judged: int = fusion.JUDGED
+    read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
     readout: aggregation.Readout = "parts"
@@ -61,15 +63,16 @@ class VerifyPipeline:
         """Everything about one claim: its sources and the candidates in one batch."""
         sources = [self._source(citation) for citation in claim.citations]
         cited = [_passages(source) for source in sources]
-        hits = self._candidates(claim)
+        read = [cascade.worth_reading(claim.text, passages, self.read) for passages in cited]
+        hits = self._candidates(claim)[: self.judged]
         pairs = [
             (claim, passage)
-            for group in [*cited, [hit.passage for hit in hits]]
+            for group in [*read, [hit.passage for hit in hits]]
             for passage in group
         ]
         judged = iter(self.verifier.verify(pairs))
-        evidence = [[next(judged) for _ in group] for group in cited]
-        results = self._results(claim, sources, evidence)
+        evidence = [[next(judged) for _ in group] for group in read]
+        results = self._results(claim, sources, cited, evidence)
         together = self._together(claim, evidence)
         label = aggregation.group_label(results, together, self.threshold)
         found = Finding(
@@ -81,21 +84,24 @@ class VerifyPipeline:
             suggestions=(),
             missing=self._missing_of_group(label, claim, results, cited),
         )
-        return self._with_suggestions(found, list(judged))
+        ranks = {hit.passage.url: hit.rank for hit in reversed(hits)}  # a page's best rank
+        return self._with_suggestions(found, list(judged), ranks)
 
     def _results(
         self,
         claim: Claim,
         sources: Sequence[Document | Unchecked],
+        cited: Sequence[Sequence[Passage]],
         evidence: Sequence[Sequence[Evidence]],
     ) -> tuple[CitationResult, ...]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
         results = []
-        of_sources = zip(sources, evidence, self._clauses(claim, evidence), strict=True)
-        for citation, (source, found, judged) in zip(claim.citations, of_sources, strict=True):
-            outcome = aggregation.best(found) or _why_not(source)
+        of_sources = zip(sources, cited, evidence, self._clauses(claim, evidence), strict=True)
+        for citation, of_source in zip(claim.citations, of_sources, strict=True):
+            source, passages, found, judged = of_source
+            outcome = aggregation.speaking(found, self.threshold) or _why_not(source)
             label = aggregation.label_of(outcome, self.threshold, judged)
-            atoms = parts.missing_atoms(claim.text, [e.passage for e in found])
+            atoms = parts.missing_atoms(claim.text, passages)
             missing = aggregation.missing(label, judged, atoms)
             results.append(CitationResult(citation, outcome, label, tuple(judged), missing))
         return tuple(results)
@@ -136,12 +142,14 @@ class VerifyPipeline:
             label, parts.borne_out_by_any([result.clauses for result in results]), atoms
         )
 
-    def _with_suggestions(self, finding: Finding, candidates: list[Evidence]) -> Finding:
+    def _with_suggestions(
+        self, finding: Finding, candidates: list[Evidence], ranks: Mapping[str, int]
+    ) -> Finding:
         """The finding with better sources: better for the whole claim, parts are not asked for."""
         if finding.label is not Label.SUPPORTED:
             candidates = [*candidates, *self._wider(finding.claim, candidates)]
         existing = aggregation.group_score(finding.citations, finding.together, "max")
-        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold)
+        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, ranks)
         return replace(
             finding,
             suggestions=tuple(self._from_stored_text(suggested)),
