@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo test test-all fmt format lint types layers spelling check models bench calibrate verifier schema clean
+.PHONY: help demo test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -63,8 +63,10 @@ schema: $(STAMP) ## write the report's JSON Schema anew
 calibrate: models ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
 
-verifier: models $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
-	$(BIN)/python tools/fetch_models.py --reranker
+reranker: $(STAMP) ## fetch the cross-encoder that our verifier was trained from and is compared with
+	@$(BIN)/python tools/fetch_models.py --reranker
+
+verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
 	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier
 	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
 		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
@@ -77,7 +79,7 @@ $(BENCH)/.installed: $(STAMP)
 	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx
 	@touch $@
 
-bench: models $(BENCH)/.installed ## speed and memory against what a user would pick instead
+bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
 
 clean: ## remove what was built

@@ -93,7 +93,7 @@ def test_a_missing_model_is_reported(
     systems = baselines.all_of(words, encoder=lambda: FakeEncoder())
     missing = [one for one in systems if isinstance(one, Unavailable)]
     assert [(one.name, one.why) for one in missing] == [
-        ("ms-marco cross-encoder", "not available: make models")
+        ("ms-marco cross-encoder", "not available: make reranker")
     ]
     assert len({one.name for one in systems}) == 5
 

@@ -24,7 +24,6 @@ from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS
 from pincite.protocols import Encoder, Verifier
 
-RERANKER = "ms-marco-MiniLM-L-12-v2"
 K1, B = 0.9, 0.4  # Anserini's defaults, as the field's passage baselines use them
 
 
@@ -147,7 +146,7 @@ class Relevance:
         return Scores(np.array(values, dtype=np.float64))
 
 
-def relevance(model: str = RERANKER, threads: int = 0) -> Relevance:
+def relevance(model: str = weights.RERANKER, threads: int = 0) -> Relevance:
     """The cross-encoder of this name.
 
     Raises:
@@ -173,14 +172,14 @@ def all_of(
     return [
         UrlDepth(),
         Bm25(),
-        _or_unavailable("encoder cosine", lambda: Cosine(encoder())),
-        _or_unavailable("ms-marco cross-encoder", lambda: relevance(threads=threads)),
+        _or_unavailable("encoder cosine", "models", lambda: Cosine(encoder())),
+        _or_unavailable("ms-marco cross-encoder", "reranker", lambda: relevance(threads=threads)),
         document_level(verifier),
     ]
 
 
-def _or_unavailable(name: str, make: Callable[[], Scorer]) -> Scorer | Unavailable:
+def _or_unavailable(name: str, target: str, make: Callable[[], Scorer]) -> Scorer | Unavailable:
     try:
         return make()
     except MissingModel:
-        return Unavailable(name, "not available: make models")
+        return Unavailable(name, f"not available: make {target}")

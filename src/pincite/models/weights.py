@@ -42,7 +42,9 @@ def locate(model: str) -> Path:
     for place in places:
         if (place / "model.onnx").is_file():
             return place
-    command = f"pincite models fetch {model}" if _is_hub_id(model) else "make models"
+    command = "make reranker" if model == RERANKER else "make models"
+    if _is_hub_id(model):
+        command = f"pincite models fetch {model}"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
         f"model.onnx and tokenizer.json. Get it with: {command}"
