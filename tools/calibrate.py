@@ -53,8 +53,8 @@ EM_ROUNDS = 3  # the chosen passages hardly change after the second
 FOLDS = 5
 THRESHOLDS = [round(0.02 * i, 2) for i in range(1, 50)]
 KINDS = swaps.KINDS
-SUPPORT_COLUMNS = [0, 2, 3, 4]  # of calibration.FEATURES: "figure_differs" speaks of refutation
-REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5]
+SUPPORT_COLUMNS = [0, 2, 3, 4, 6]  # of calibration.FEATURES: "figure_differs" speaks of refutation
+REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5, 6]
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
 

@@ -53,6 +53,8 @@ def test_spans_point_at_the_figure() -> None:
 def test_every_month_is_a_figure() -> None:
     names = "January February March April May June July August September October November December"
     for number, name in enumerate(names.split(), 1):
-        assert ("month", float(number)) in [(f.kind, f.value) for f in figures(f"On 14 {name} 1886")]
+        assert ("month", float(number)) in [
+            (f.kind, f.value) for f in figures(f"On 14 {name} 1886")
+        ]
         short = f"On 14 {name[:3]} 1886"
         assert ("month", float(number)) in [(f.kind, f.value) for f in figures(short)]

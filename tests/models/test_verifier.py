@@ -70,8 +70,8 @@ def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
     shutil.copytree(tiny_verifier, folder)
     content = {
         "features": [*FEATURES, "intercept"],
-        "support": [1, 0, -2, 0, 0, 0, 0.5],
-        "refute": [0, 1, 0, 0, 0, 0, 0],
+        "support": [1, 0, -2, 0, 0, 0, 0, 0.5],
+        "refute": [0, 1, 0, 0, 0, 0, 0, 0],
         "name": "by hand",
         "flags": [[0.2, 0.5, 0.1], [0.5, 0.8, 0.3]],
     }
@@ -112,6 +112,13 @@ def test_reasons_name_what_the_passage_lacks() -> None:
 def test_negation_is_a_reason() -> None:
     said = reasons("The chapel was rebuilt.", passage("The chapel was never rebuilt."))
     assert said == ("one of claim and quote is negated, the other is not",)
+
+
+def test_contrary_words_and_other_units_are_reasons() -> None:
+    said = reasons("The toll rose to 5 pence.", passage("The toll fell to 5 pence."))
+    assert said == ("the claim says “rose”, the quote “fell”",)
+    said = reasons("The canal is 5 km long.", passage("The canal is 5 miles long."))
+    assert said == ("the claim and the quote give “5” in different units",)
 
 
 class Counting:

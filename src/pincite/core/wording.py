@@ -34,6 +34,8 @@ _NEGATIONS = frozenset(
 )
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
+_WORTH_MORE = 1.5  # what a second sentence must add to the quote
+_LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
 
 def content_words(text: str) -> list[str]:
@@ -99,6 +101,27 @@ def best_sentence(claim: str, passage: str) -> Span | None:
     Long sentences are not preferred for their length: what is shared counts, the first wins ties.
     """
     return _best_sentence(claim, passage)
+
+
+def best_quote(claim: str, passage: str) -> Span | None:
+    """The best sentence, or it and a neighbour where that adds a name, a figure or two words.
+
+    >>> text = "Ingrid Holm drew it. It opened in 1911. Rain fell."
+    >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
+    'Ingrid Holm drew it. It opened in 1911.'
+    """
+    best, spans = best_sentence(claim, passage), _sentences(passage)
+    if best is None:
+        return None
+    at = spans.index(best)
+    pairs = [
+        Span(spans[i].start, spans[i + 1].end)
+        for i in (at - 1, at)
+        if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
+    ]
+    alone = shared(claim, best.of(passage))
+    widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
+    return widest if shared(claim, widest.of(passage)) >= alone + _WORTH_MORE else best
 
 
 @lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from pincite.core import figures, wording
+from pincite.core.contrasts import contrasts, other_units
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage
@@ -32,6 +33,7 @@ FEATURES = (
     "names_missing",
     "negation_differs",
     "figure_differs",
+    "contrast_differs",  # a contrary word, or another unit, in the quote
 )
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
 # a further missing figure says nothing new.
@@ -65,7 +67,7 @@ class Calibration:
         return self.flags[at - 1][1:] if at else None
 
 
-_NO_RULES = (0.0,) * 4
+_NO_RULES = (0.0,) * (len(FEATURES) - 2)
 # Networks nobody calibrated: what they say is taken as it is. One with a single logit never says
 # "refuted".
 THREE_WAY = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0))
@@ -110,7 +112,7 @@ def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
 
-def _by_rule(claim: str, passage: Passage) -> tuple[float, float, float, float]:
+def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     source = f"{passage.about}\n{passage.text}"
     sentence = wording.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
@@ -120,4 +122,5 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, float, float, float]:
         float(min(MOST_MISSING, len(wording.missing_names(claim, source)))),
         float(bool(quoted) and wording.is_negated(claim) != wording.is_negated(quoted)),
         float(any(figures.rivals(figure, claim, quoted) for figure in absent)),
+        float(bool(contrasts(claim, quoted) or other_units(claim, quoted))),
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pincite.core import figures, wording
+from pincite.core.contrasts import contrasts, other_units
 from pincite.errors import MissingModel
 from pincite.models import calibration, weights
 from pincite.models.judged import JudgedPairs
@@ -95,7 +96,7 @@ def _evidence(
         prob_refuted=refuted,
         prob_neutral=max(0.0, 1.0 - supported - refuted),
         score=score,
-        quote=wording.best_sentence(claim.text, passage.text),
+        quote=wording.best_quote(claim.text, passage.text),
         reasons=reasons(claim.text, passage),
     )
 
@@ -111,6 +112,11 @@ def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
         found.append(f"the passage does not name {' '.join(absent[:MAX_NAMED])}")
     if quoted and wording.is_negated(claim) != wording.is_negated(quoted):
         found.append("one of claim and quote is negated, the other is not")
+    found += [f"the claim says “{a}”, the quote “{b}”" for a, b in contrasts(claim, quoted)]
+    found += [
+        f"the claim and the quote give “{figure.span.of(claim)}” in different units"
+        for figure, _ in other_units(claim, quoted)
+    ]
     return tuple(found)
 
 
