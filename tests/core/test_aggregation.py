@@ -47,8 +47,8 @@ def test_document_score_is_the_maximum_and_the_first_of_equals() -> None:
 @pytest.mark.parametrize(
     ("outcome", "label"),
     [
-        (evidence(0.21), Label.SUPPORTED),
-        (evidence(0.19), Label.NOT_SUPPORTED),
+        (evidence(-0.84), Label.SUPPORTED),
+        (evidence(-0.86), Label.NOT_SUPPORTED),
         (evidence(-2.0, refuted=0.6), Label.REFUTED),
         (DEAD, Label.UNCHECKED),
     ],
@@ -219,7 +219,7 @@ def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
     assert aggregation.speaking([unrelated, denying]) is denying
     assert aggregation.speaking([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
-    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.5)]) is unrelated
     assert aggregation.speaking([]) is None
 
 
@@ -231,3 +231,13 @@ def test_a_rank_counts_beside_the_score() -> None:
     by_both = aggregation.suggestions([first, tenth], None, 2, ranks=ranks)
     assert [s.evidence for s in by_score] == [tenth, first]
     assert [s.evidence for s in by_both] == [first, tenth]
+
+
+def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
+    year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
+    assert aggregation.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert aggregation.label_of(evidence(-0.3)) is Label.SUPPORTED
+    assert aggregation.label_of(evidence(0.3), atoms=[year]) is Label.SUPPORTED
+    assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
+    both = [result(evidence(-3.0)), result(evidence(-3.0))]
+    assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

@@ -8,7 +8,7 @@ from pincite.types import Hit
 
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
 # Log-odds that a passage loses with each e-fold of its rank; chosen on the WAFER-like dev claims.
-RANK_WEIGHT = 0.5
+RANK_WEIGHT = 0.6
 JUDGED = 50  # candidates that the verifier reads; docs/benchmarks.md says what more would change
 SAME_TEXT = 0.9  # Jaccard over content words: syndicated copies reach it, rewrites do not
 

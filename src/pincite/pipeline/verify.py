@@ -74,7 +74,9 @@ class VerifyPipeline:
         evidence = [[next(judged) for _ in group] for group in read]
         results = self._results(claim, sources, cited, evidence)
         together = self._together(claim, evidence)
-        label = aggregation.group_label(results, together, self.threshold)
+        atoms = parts.missing_atoms(claim.text, [p for passages in cited for p in passages])
+        label = aggregation.group_label(results, together, self.threshold, atoms)
+        of_group = parts.borne_out_by_any([result.clauses for result in results])
         found = Finding(
             claim=claim,
             citations=results,
@@ -82,7 +84,7 @@ class VerifyPipeline:
             label=label,
             score=aggregation.group_score(results, together, self.readout),
             suggestions=(),
-            missing=self._missing_of_group(label, claim, results, cited),
+            missing=aggregation.missing(label, of_group, atoms),
         )
         ranks = {hit.passage.url: hit.rank for hit in reversed(hits)}  # a page's best rank
         return self._with_suggestions(found, list(judged), ranks)
@@ -100,8 +102,8 @@ class VerifyPipeline:
         for citation, of_source in zip(claim.citations, of_sources, strict=True):
             source, passages, found, judged = of_source
             outcome = aggregation.speaking(found, self.threshold) or _why_not(source)
-            label = aggregation.label_of(outcome, self.threshold, judged)
             atoms = parts.missing_atoms(claim.text, passages)
+            label = aggregation.label_of(outcome, self.threshold, judged, atoms)
             missing = aggregation.missing(label, judged, atoms)
             results.append(CitationResult(citation, outcome, label, tuple(judged), missing))
         return tuple(results)
@@ -128,19 +130,6 @@ class VerifyPipeline:
             else []
             for s in best
         ]
-
-    def _missing_of_group(
-        self,
-        label: Label,
-        claim: Claim,
-        results: Sequence[CitationResult],
-        cited: Sequence[Sequence[Passage]],
-    ) -> tuple[Part, ...]:
-        """What no source of the group bears out."""
-        atoms = parts.missing_atoms(claim.text, [p for of_source in cited for p in of_source])
-        return aggregation.missing(
-            label, parts.borne_out_by_any([result.clauses for result in results]), atoms
-        )
 
     def _with_suggestions(
         self, finding: Finding, candidates: list[Evidence], ranks: Mapping[str, int]

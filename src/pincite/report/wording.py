@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from pincite.core.aggregation import REFUTED_FROM
 from pincite.types import Citation, Finding, Label, Part, Reason, Unchecked
 
 SIGNS = {
@@ -95,7 +96,7 @@ def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
 
 def _may_be_denied(part: Part) -> bool:
     evidence = part.evidence
-    return evidence is not None and evidence.prob_refuted > evidence.prob_neutral
+    return evidence is not None and evidence.prob_refuted >= REFUTED_FROM
 
 
 def _quoted(claim: str, parts: Sequence[Part]) -> str:
