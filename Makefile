@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 # torch first and pinned: training is tested with it, while the demo never installs it.
 $(TRAIN): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
 	@touch $@
 
