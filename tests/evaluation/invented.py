@@ -27,7 +27,7 @@ def _evidence(claim: str, passage: Passage) -> Evidence:
     if figures.missing(claim, passage.text):
         share /= 2
     supported = 0.05 + 0.9 * share
-    refuted = (1 - supported) * (0.8 if figures.missing(claim, passage.text) else 0.2)
+    refuted = (1 - supported) * (0.95 if figures.missing(claim, passage.text) else 0.2)
     return Evidence(passage, supported, refuted, 1 - supported - refuted, 4 * share - 2)
 
 
