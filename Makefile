@@ -18,9 +18,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
 	@touch $@
 
-# torch first and pinned: training is tested with it, while the demo never installs it.
+# Apart from the rest: training is tested with torch, while the demo never installs it.
 $(TRAIN): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
 	@touch $@
 
@@ -75,7 +74,6 @@ verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is 
 $(BENCH)/.installed: $(STAMP)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BENCH)/bin/python -m pip install --quiet torch==2.13.0
 	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx
 	@touch $@
 
