@@ -94,25 +94,13 @@ def verifier() -> dict[str, Any]:
 
 def as_torch(folder: Path, target: Path) -> None:
     """The very weights of the int8 file as a Hugging Face folder."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+    from transformers import BertForSequenceClassification, BertTokenizerFast
 
-    from pincite.training.recover import state_dict
+    from pincite.training.network import recovered
 
-    state = {name: torch.from_numpy(v) for name, v in state_dict(folder / "model.onnx").items()}
-    width = state["bert.embeddings.LayerNorm.weight"].shape[0]
-    layers = 1 + max(int(n.split(".")[3]) for n in state if n.startswith("bert.encoder.layer."))
-    config = BertConfig(
-        vocab_size=state["bert.embeddings.word_embeddings.weight"].shape[0],
-        hidden_size=width,
-        num_hidden_layers=layers,
-        num_attention_heads=12,
-        intermediate_size=4 * width,
-        num_labels=1,
-    )
+    state, config = recovered(folder)
     model = BertForSequenceClassification(config)
-    missing, _ = model.load_state_dict(state, strict=False)
-    assert not [name for name in missing if "position_ids" not in name], missing
+    model.load_state_dict(state)
     model.save_pretrained(target)
     tokenizer = BertTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     tokenizer.save_pretrained(target)

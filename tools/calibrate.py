@@ -35,6 +35,8 @@ from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.training.groups import read_set
+from pincite.training.recipe import SetRecipe
 from pincite.types import Claim, Document, Passage
 
 # Evidence of some length that was looked up for its claim, as `verify` meets it. Left out: plain
@@ -69,7 +71,9 @@ def main() -> None:
     verifier = CrossEncoderVerifier(folder, judged=args.judged)
     rows, of_set = [], []
     for name in SETS:
-        found = extended(sample(args.claims / "train" / f"{name}.jsonl.gz"))
+        # From the end of the order in which training takes them: unseen ones come first.
+        read = read_set(args.claims / "train", SetRecipe(name), SEED, max_bad=0)
+        found = extended(read.rows[-ROWS_PER_SET:])
         rows += found
         of_set += [name] * len(found)
     fitted = fit(*all_features(rows, verifier), rows, of_set)
@@ -77,14 +81,6 @@ def main() -> None:
     fitted |= scaled(fitted, dev, verifier)
     write(folder, fitted, len(rows))
     verifier.close()
-
-
-def sample(path: Path) -> list[LabelledClaim]:
-    """Rows from the end of the order in which training takes them: unseen ones come first."""
-    rows = list(read_labelled(path))
-    name = path.name.removesuffix(".jsonl.gz")
-    random.Random(f"{SEED} {name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
-    return rows[-ROWS_PER_SET:]
 
 
 def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:

@@ -134,8 +134,6 @@ def _encoder(name: str | None) -> Any:
 
 
 def _writing(folder: Path, encoder: str | None) -> AbstractContextManager[Any]:
-    from pincite.index.corpus import EmbeddedCorpus, is_corpus
+    from pincite.index.corpus import EmbeddedCorpus
 
-    if is_corpus(folder):
-        return EmbeddedCorpus.open(folder, _encoder(encoder), write=True)
-    return EmbeddedCorpus.create(folder, _encoder(encoder))
+    return EmbeddedCorpus.open_or_create(folder, _encoder(encoder))

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def wafer(
     encoder = build.encoder(settings)
     where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
     with options.progress(quiet) as shown:
-        tell = _teller(shown)
+        tell = options.teller(shown)
         seconds = _index(where, collection, encoder, tell)
         with (
             EmbeddedCorpus.open(where, encoder) as opened,
@@ -105,7 +104,7 @@ def claims(
         plots.require()
     # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
     with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
-        tell, verifier = _teller(shown), run.pipeline.verifier
+        tell, verifier = options.teller(shown), run.pipeline.verifier
         systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
         if baselines:
             systems += all_of(verifier, lambda: build.encoder(settings), settings.threads)
@@ -165,7 +164,7 @@ def swaps(
     settings = options.settings_of(given)
     changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
     with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
-        tell = _teller(shown)
+        tell = options.teller(shown)
         judged = swaps_.judge(
             changes, run.pipeline.verifier, lambda done, total: tell("swaps", done, total)
         )
@@ -191,30 +190,13 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
 
 def _index(where: Path, collection: Any, encoder: Any, tell: Any) -> float:
     """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there)."""
-    from pincite.index.corpus import EmbeddedCorpus, is_corpus
+    from pincite.index.corpus import EmbeddedCorpus
     from pincite.pipeline.ingest import ingest
 
     started = time.perf_counter()
-    opened = (
-        EmbeddedCorpus.open(where, encoder, write=True)
-        if is_corpus(where)
-        else EmbeddedCorpus.create(where, encoder)
-    )
-    with opened as corpus:
+    with EmbeddedCorpus.open_or_create(where, encoder) as corpus:
         ingest(corpus, [collection.corpus_file], lambda i: tell("indexing", i.n_read, None))
     return round(time.perf_counter() - started, 1)
-
-
-def _teller(shown: Any) -> Callable[[str, int, int | None], None]:
-    """Progress by name: each name gets a line of its own when it is first heard."""
-    tasks: dict[str, Any] = {}
-
-    def tell(what: str, done: int, total: int | None) -> None:
-        if what not in tasks:
-            tasks[what] = shown.add_task(what, total=total)
-        shown.update(tasks[what], completed=done, total=total)
-
-    return tell
 
 
 def _table(result: dict[str, Any]) -> str:

@@ -58,6 +58,18 @@ def progress(quiet: bool) -> Any:
     )
 
 
+def teller(shown: Any) -> Callable[..., None]:
+    """Progress by name: `tell(name, done, total, description)`; a name new to it gets a line."""
+    tasks: dict[str, Any] = {}
+
+    def tell(name: str, done: int, total: int | None, description: str = "") -> None:
+        if name not in tasks:
+            tasks[name] = shown.add_task(name, total=total)
+        shown.update(tasks[name], completed=done, total=total, description=description or name)
+
+    return tell
+
+
 def say(message: str, quiet: bool = False) -> None:
     """A line for the person, on stderr."""
     if not quiet:

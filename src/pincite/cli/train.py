@@ -45,17 +45,11 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     from pincite.training.run import Run, train_verifier
 
     run = Run(recipe=wanted, **given)
-    tasks: dict[str, Any] = {}
     with options.progress(quiet) as shown:
-
-        def tell(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = shown.add_task(what, total=total)
-            shown.update(tasks[what], completed=done, total=total)
+        tell = options.teller(shown)
 
         def progress(done: int, total: int, loss: float) -> None:
-            tell("training", done, total)
-            shown.update(tasks["training"], description=f"training, loss {loss:.3f}")
+            tell("training", done, total, f"training, loss {loss:.3f}")
 
         try:
             model = train_verifier(run, tell, lambda text: options.say(text, quiet), progress)

@@ -4,7 +4,8 @@ A document's score is the maximum over its passages (Petroni et al. 2023, §2.2)
 and neutral stay apart: a source that could not be checked never counts against a claim.
 
 A source that does not bear the whole claim out may bear out a part of it: then the parts that are
-missing are named. Parts never make a supported claim fail, nor a failing one supported.
+missing are named, and the claim is partly supported. Parts never make a failing claim supported,
+and a supported one partly so only where the verifier is unsure of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +28,8 @@ from pincite.types import (
 # accuracy on both WiCE dev without partial rows (0.85) and SciFact dev (0.78) of 0.30, 0.35 … 0.60;
 # it lies low because most claims of those sets are not wholly supported, and of articles most are.
 THRESHOLD = 0.30
-# Probability of support from which a figure or name that the source nowhere states is named, and
-# no longer makes a claim partly supported: it may stand there in other words.
+# Probability of support from which a figure or name that the source nowhere states no longer makes
+# a claim partly supported, but is only named: it may stand there in other words.
 SURE = 0.50
 # Probability of refutation from which a source is said to say otherwise. At 0.5 one claim in three
 # of WiCE dev, where none is refuted, would be called so.

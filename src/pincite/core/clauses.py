@@ -10,6 +10,7 @@ the rules are not sure of stays together: a whole claim is judged anyway.
 from itertools import pairwise
 
 from pincite.core import verbs
+from pincite.core.figures import MONTHS
 from pincite.core.reading import Clause, Segment, Sentence, Token, Verb
 from pincite.core.sentences import sentences
 from pincite.types import Span
@@ -18,9 +19,6 @@ MAX_CHARS = 1_500  # a longer claim is no sentence that these rules were written
 MAX_CLAUSES = 6  # each costs up to three pairs a source; what has more is a list, not a sentence
 MAX_SUBJECT, MAX_ITEM = 12, 6  # words
 _LONGEST_TITLE = 4  # "Prof."
-_MONTHS = frozenset(
-    "January February March April May June July August September October November December".split()
-)
 _ARTICLES = frozenset("the a an its his her their our this two three four five".split())
 
 
@@ -129,7 +127,7 @@ def _passive(sentence: Sentence, n: int) -> bool:
     without_object = following.lower() in verbs.PREPOSITIONS
     if word in verbs.PARTICIPLES or (word in verbs.TRANSITIVE and without_object):
         return True
-    by_someone = following == "by" and not agent[:1].isdigit() and agent not in _MONTHS
+    by_someone = following == "by" and not agent[:1].isdigit() and agent not in MONTHS
     return verbs.is_participle(word) and by_someone and bool(agent)
 
 
@@ -217,7 +215,7 @@ def _past_opening(words: list[Token]) -> list[Token]:
     if comma is not None:
         return words[comma + 1 :]
     n = 1
-    while n < len(words) and (words[n].word[0].isdigit() or words[n].word in _MONTHS):
+    while n < len(words) and (words[n].word[0].isdigit() or words[n].word in MONTHS):
         n += 1
     return words[n:] if n > 1 else []
 
@@ -344,4 +342,4 @@ def _last_article(sentence: Sentence, start: int, end: int) -> int:
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isupper() and word not in _MONTHS
+    return word[:1].isupper() and word not in MONTHS

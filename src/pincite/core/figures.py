@@ -16,12 +16,15 @@ _UNITS = "zero one two three four five six seven eight nine ten eleven twelve th
 _UNITS += " fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
-_MONTHS = "january february march april may june july august september october november december"
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
 
 _WORD_VALUES = {word: value for value, word in enumerate(_UNITS.split())}
 _WORD_VALUES |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
 _ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
-_MONTH_VALUES = {word: value for value, word in enumerate(_MONTHS.split(), 1)}
+_MONTH_VALUES = {word: value for value, word in enumerate(map(str.lower, MONTHS), 1)}
 _MONTH_VALUES |= {word[:3]: value for word, value in _MONTH_VALUES.items()}
 _SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES |= {"m": 1e6, "bn": 1e9, "k": 1e3}
@@ -40,7 +43,7 @@ _WORDS = re.compile(
     rf"|\b(?P<ordinal>{_ORDINALS.replace(' ', '|')})\b",
     re.IGNORECASE,
 )
-_MONTH = re.compile(rf"\b(?P<month>{_MONTHS.title().replace(' ', '|')}|[A-Z][a-z][a-z])\b")
+_MONTH = re.compile(rf"\b(?P<month>{'|'.join(MONTHS)}|[A-Z][a-z][a-z])\b")
 # "one", "first" and "second" say little: "one of", "first of all", "a second time".
 _VAGUE = frozenset({"one", "zero", "first", "second"})
 

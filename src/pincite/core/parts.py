@@ -17,9 +17,8 @@ _QUOTATION = re.compile(r"“([^“”]*)”|\"([^\"]*)\"|«([^«»]*)»")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not the source's words
-_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
 _BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may stand between neighbours
-    "figure": re.compile(rf",? |[-–/]| of |(?: of)? (?:{_MONTH}),? "),
+    "figure": re.compile(rf",? |[-–/]| of |(?: of)? (?:{'|'.join(figures.MONTHS)}),? "),
     "name": re.compile(r"[ -]"),
     "quotation": re.compile(r"(?!)"),
 }

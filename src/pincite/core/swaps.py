@@ -15,7 +15,6 @@ from pincite.types import Span
 
 KINDS = ("number", "date", "name", "negation")
 _STEPS = (-20, -10, -3, -2, -1, 1, 2, 3, 10, 20)
-_MONTHS = "January February March April May June July August September October November December"
 # The first of these that stands in the claim is negated; after "is" and its like "not" may follow.
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|has been|have been|had been|has|have|had|can|could|will|would|may|might"
@@ -86,7 +85,7 @@ def _other_date(claim: str, chance: random.Random) -> Swap | None:
     if months and (not dates or chance.random() < 0.5):
         span = chance.choice(months).span
         old = span.of(claim)
-        new = chance.choice([m for m in _MONTHS.split() if m[:3].lower() != old[:3].lower()])
+        new = chance.choice([m for m in figures.MONTHS if m[:3].lower() != old[:3].lower()])
         return Swap(claim[: span.start] + new + claim[span.end :], "date", span)
     return _moved(dates, claim, "date", chance)
 

@@ -9,7 +9,7 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
-from pincite.core.figures import figures
+from pincite.core.figures import MONTHS, figures
 from pincite.core.sentences import sentences
 from pincite.types import Span
 
@@ -24,9 +24,6 @@ _FUNCTION_WORDS = frozenset(
     "some such than that the their theirs them then there these they this those though through to "
     "too under until up upon us very was we were what when where which while who whom whose why "
     "will with within without would you your".split()
-)
-_MONTHS = frozenset(
-    "january february march april may june july august september october november december".split()
 )
 _NEGATIONS = frozenset(
     "not no never none neither nor without cannot nobody nothing nowhere hardly unable failed "
@@ -69,7 +66,7 @@ def _names(text: str) -> tuple[str, ...]:
         for match in _WORD.finditer(text)
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
-    left_out = _FUNCTION_WORDS | _MONTHS
+    left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
     return tuple(name for name in dict.fromkeys(found) if name.lower() not in left_out)
 
 

@@ -93,6 +93,13 @@ class EmbeddedCorpus:
             raise
 
     @classmethod
+    def open_or_create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
+        """The corpus in the folder, or a new one, open for writing; raises what these raise."""
+        if is_corpus(folder):
+            return cls.open(folder, encoder, write=True)
+        return cls.create(folder, encoder)
+
+    @classmethod
     def open(
         cls, folder: Path, encoder: Encoder | None, *, write: bool = False
     ) -> "EmbeddedCorpus":

@@ -12,6 +12,7 @@ from pincite.core import aggregation, flags
 from pincite.documents.sources import open_sources
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
+from pincite.models.calibration import Calibration
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline.settings import Settings
@@ -82,10 +83,9 @@ def verifying(
         yield Run(pipeline, versions, warnings, precision)
 
 
-def flag_precision(calibration: object, threshold: float) -> tuple[tuple[float, float], ...]:
+def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
     """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
-    rates_at = getattr(calibration, "rates_at", None)
-    return flags.precisions(rates_at(threshold) if rates_at else None)
+    return flags.precisions(calibration.rates_at(threshold))
 
 
 def report_of(

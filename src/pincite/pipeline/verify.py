@@ -72,9 +72,11 @@ class VerifyPipeline:
         ]
         judged = iter(self.verifier.verify(pairs))
         evidence = [[next(judged) for _ in group] for group in read]
-        results = self._results(claim, sources, cited, evidence)
+        lacking = [parts.missing_atoms(claim.text, passages) for passages in cited]
+        results = self._results(claim, sources, lacking, evidence)
         together = self._together(claim, evidence)
-        atoms = parts.missing_atoms(claim.text, [p for passages in cited for p in passages])
+        every = [passage for passages in cited for passage in passages]
+        atoms = lacking[0] if len(cited) == 1 else parts.missing_atoms(claim.text, every)
         label = aggregation.group_label(results, together, self.threshold, atoms)
         of_group = parts.borne_out_by_any([result.clauses for result in results])
         found = Finding(
@@ -93,16 +95,15 @@ class VerifyPipeline:
         self,
         claim: Claim,
         sources: Sequence[Document | Unchecked],
-        cited: Sequence[Sequence[Passage]],
+        lacking: Sequence[Sequence[Part]],
         evidence: Sequence[Sequence[Evidence]],
     ) -> tuple[CitationResult, ...]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
         results = []
-        of_sources = zip(sources, cited, evidence, self._clauses(claim, evidence), strict=True)
+        of_sources = zip(sources, lacking, evidence, self._clauses(claim, evidence), strict=True)
         for citation, of_source in zip(claim.citations, of_sources, strict=True):
-            source, passages, found, judged = of_source
+            source, atoms, found, judged = of_source
             outcome = aggregation.speaking(found, self.threshold) or _why_not(source)
-            atoms = parts.missing_atoms(claim.text, passages)
             label = aggregation.label_of(outcome, self.threshold, judged, atoms)
             missing = aggregation.missing(label, judged, atoms)
             results.append(CitationResult(citation, outcome, label, tuple(judged), missing))

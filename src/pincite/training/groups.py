@@ -21,7 +21,8 @@ from pincite.training.recipe import Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
 # Evidence that states the original need not refute what was made of it ("20 died", "17 died"): a
-# made claim counts as not supported, and as refuted only where a plain statement was negated.
+# made claim counts as not supported, and as refuted only where a plain statement was negated. So
+# does a passage that was retrieved for the claim: it may refute as well as say nothing.
 MADE_LABEL = "not_support"
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 

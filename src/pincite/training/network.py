@@ -111,9 +111,9 @@ def _reorder_head(model: Any, names: list[str]) -> None:
         head.bias.data = head.bias.data[order]
 
 
-def _from_onnx(folder: Path) -> tuple[Any, Any]:
-    from tokenizers import Tokenizer
-    from transformers import BertConfig, BertForSequenceClassification
+def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
+    """The weights of an int8 ONNX file and the BertConfig that they fit, with as many labels."""
+    from transformers import BertConfig
 
     state = {
         name: torch.from_numpy(v) for name, v in recover.state_dict(folder / "model.onnx").items()
@@ -126,9 +126,18 @@ def _from_onnx(folder: Path) -> tuple[Any, Any]:
         num_hidden_layers=layers,
         num_attention_heads=recover.HEADS,
         intermediate_size=state["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
-        num_labels=3,
+        num_labels=state["classifier.bias"].shape[0],
         attention_probs_dropout_prob=0.0,  # with it attention takes the slow path on a CPU
     )
+    return state, config
+
+
+def _from_onnx(folder: Path) -> tuple[Any, Any]:
+    from tokenizers import Tokenizer
+    from transformers import BertForSequenceClassification
+
+    state, config = recovered(folder)
+    config.num_labels = len(CLASSES)
     direction, bias = state["classifier.weight"], state["classifier.bias"]
     state["classifier.weight"] = torch.cat([share * direction for share in _START])
     state["classifier.bias"] = torch.cat([share * bias for share in _START])

@@ -7,11 +7,9 @@ import torch
 from torch import Tensor
 
 from pincite.training import losses
-from pincite.training.groups import Group
+from pincite.training.groups import MADE_LABEL, Group
 from pincite.training.network import Pairs
 from pincite.training.recipe import Recipe
-
-_MADE_LABEL = "not_support"  # a retrieved passage may refute as well as say nothing
 
 
 @dataclass(slots=True)
@@ -89,7 +87,7 @@ class Objective:
                 if part > 0
             ]
             best = group.passages[share.index(max(share))]
-            made = [(group.claim, passage, _MADE_LABEL) for passage in group.negatives]
+            made = [(group.claim, passage, MADE_LABEL) for passage in group.negatives]
             made += [(claim, best, label) for claim, label in group.rivals]
             weight = group.weight * self._recipe.made_weight
             negatives = [ask(*pair, weight / len(made)) for pair in made]

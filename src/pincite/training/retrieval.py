@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pincite.documents.labelled import LabelledClaim
-from pincite.index.corpus import EmbeddedCorpus, is_corpus
+from pincite.index.corpus import EmbeddedCorpus
 from pincite.protocols import Encoder
 from pincite.types import Document
 
@@ -26,11 +26,7 @@ def indexed(
     folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell
 ) -> EmbeddedCorpus:
     """A corpus of the distinct evidences, new or gone on with; its documents' urls are numbers."""
-    corpus = (
-        EmbeddedCorpus.open(folder, encoder, write=True)
-        if is_corpus(folder)
-        else EmbeddedCorpus.create(folder, encoder)
-    )
+    corpus = EmbeddedCorpus.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
     for start in range(0, len(distinct), _BATCH):
         corpus.add(

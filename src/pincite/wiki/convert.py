@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from pincite.core.figures import MONTHS
+
 _BETWEEN = {
     "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "-": "–",
     "–": "–", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "+": " + ", ",": ", ", "xx": " × ",
@@ -21,10 +23,6 @@ _UNITS = {
 _COMPOUND = frozenset({"ft", "foot", "feet", "lb", "st", "mi", "yd"})  # 5 ft 6 in is one measure
 _SMALLER = (["in"], ["inch"], ["oz"], ["lb"], ["ft"], ["yd"], ["chain"])
 _NUMBER = re.compile(r"[-+−]?[.\d]")
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
-)
 
 Parameters = Mapping[str, str]
 
@@ -111,7 +109,7 @@ def _date(parts: Sequence[str], given: Parameters) -> str:
     parts = [part.strip() for part in parts if part.strip()]
     if len(parts) < 2 or not parts[1].isdecimal() or not 1 <= int(parts[1]) <= 12:
         return " ".join(parts[:1] if len(parts) > 1 and not parts[1] else reversed(parts))
-    month = _MONTHS[int(parts[1]) - 1]
+    month = MONTHS[int(parts[1]) - 1]
     if len(parts) == 2:
         return f"{month} {parts[0]}"
     if given.get("df") or given.get("mf") == "no":
