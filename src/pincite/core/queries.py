@@ -1,19 +1,103 @@
-"""A claim as a query: words for BM25, a text for the encoder."""
+"""A claim as a query: words for BM25, a text for the encoder.
+
+SIDE writes a citation's context as `title [SEP] section [SEP] text before`, and names its variants
+by what they take of it (Petroni et al. 2023, Methods; the names are those of the released code).
+Text after the citation is in none of them.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pincite.types import Claim
 
+SHARE = 0.2  # of the length: what title and section may each take once the whole is too long
+_SEPARATOR = " [SEP] "
 
-def lexical_query(claim: Claim) -> str:
-    """SIDE's BM25 query without the generated title: the claim and the article's title.
+Starts = Callable[[str], list[int]]  # a text → where each of its units (words, tokens) begins
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What of a claim's context a query takes, in the order title, section, text."""
+
+    title: bool = True
+    section: bool = False
+    words: int = 0  # of the text before the citation, the last so many; 0: all
+
+
+VARIANTS = {
+    "only_before_cit": Variant(),
+    "only_before_cit+title": Variant(),  # the same under SIDE's longer name
+    "only_before_cit+title+section": Variant(section=True),
+    "only_before_cit+no_title": Variant(title=False),
+    "only_before_cit_30w": Variant(words=30),
+    "only_before_cit_30w+no_title": Variant(title=False, words=30),
+}
+
+
+def lexical_query(claim: Claim, generated_title: str = "") -> str:
+    """SIDE's BM25 query: the claim, a generated title of the page to be found, the article's title.
 
     (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
 
     >>> lexical_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
     'It opened in 1911. Varde Bridge'
+    >>> lexical_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"), "A century of Varde")
+    'It opened in 1911. A century of Varde Varde Bridge'
     """
-    return f"{claim.text} {claim.title}".strip()
+    return " ".join(part for part in (claim.text, generated_title, claim.title) if part)
 
 
 def dense_query(claim: Claim) -> str:
     """The article's title, then the claim: the title stands in for "it" and "he"."""
     return f"{claim.title}. {claim.text}" if claim.title else claim.text
+
+
+def context_query(
+    claim: Claim, variant: Variant, length: int = 0, starts: Starts | None = None
+) -> str:
+    """The claim in its context, as SIDE's encoder reads it.
+
+    The text before the citation is cut from the left, so that the words nearest to it stay; title
+    and section are cut from the right, to a fifth of the length each, and only if the whole is too
+    long (Petroni et al. 2023; the released `_truncate`, but that an absent field leaves no mark).
+
+    Args:
+        claim: with title, section and the sentences before it.
+        variant: what is taken; one of `VARIANTS`, or another.
+        length: at most so many units; 0: all.
+        starts: where the units of a text begin; words by default, an encoder may give its tokens.
+
+    >>> claim = Claim("c1", "It opened in 1911.", "Varde Bridge", ("History",), "Work took a year.")
+    >>> context_query(claim, VARIANTS["only_before_cit"])
+    'Varde Bridge [SEP] Work took a year. It opened in 1911.'
+    >>> context_query(claim, VARIANTS["only_before_cit+title+section"], length=7)
+    'Varde [SEP] History [SEP] year. It opened in 1911.'
+    """
+    begins = starts or words
+    text = f"{claim.before} {claim.text}".strip()
+    if variant.words:
+        text = _last(text, variant.words, words)
+    fields = [claim.title if variant.title else ""]
+    fields.append(" ".join(claim.section) if variant.section else "")
+    if length and sum(len(begins(part)) for part in (*fields, text)) > length:
+        fields = [_first(field, max(1, int(length * SHARE)), begins) for field in fields]
+        left = length - sum(len(begins(field)) for field in fields)
+        text = _last(text, max(1, left), begins)
+    return _SEPARATOR.join(part for part in (*fields, text) if part)
+
+
+def words(text: str) -> list[int]:
+    """Where each run of characters other than white space begins."""
+    return [match.start() for match in re.finditer(r"\S+", text)]
+
+
+def _first(text: str, n: int, begins: Starts) -> str:
+    where = begins(text)
+    return text[: where[n]].rstrip() if len(where) > n else text
+
+
+def _last(text: str, n: int, begins: Starts) -> str:
+    where = begins(text)
+    return text[where[-n] :] if len(where) > n else text
