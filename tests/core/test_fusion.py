@@ -1,7 +1,16 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.fusion import kept, reciprocal_rank_fusion, without_copies
+from pincite.core.fusion import (
+    Mode,
+    fused,
+    kept,
+    reciprocal_rank_fusion,
+    union,
+    weighted_sum,
+    without_copies,
+)
 from pincite.types import Hit, Passage, Span
 
 
@@ -51,6 +60,36 @@ def test_a_shorter_list_is_the_start_of_a_longer_one(
 
 def test_nothing_fused_is_nothing() -> None:
     assert reciprocal_rank_fusion([], 5) == reciprocal_rank_fusion([[], []], 5) == []
+
+
+def test_weighted_sum_by_hand() -> None:
+    words = [hit("a", 1, score=12.0), hit("b", 2, score=6.0), hit("c", 3, score=2.0)]
+    meaning = [hit("b", 1, score=0.9), hit("d", 2, score=0.4)]
+    found = weighted_sum([words, meaning], [0.6, 0.4], 10)
+    # b: 0.6 × (6 − 2) / (12 − 2) + 0.4 × 1; c and d are the lowest of their runs.
+    assert [(h.passage.doc_id, h.rank) for h in found] == [("b", 1), ("a", 2), ("c", 3), ("d", 4)]
+    assert [h.score for h in found] == pytest.approx([0.64, 0.6, 0.0, 0.0])
+
+
+def test_equal_scores_of_a_run_all_count_as_one() -> None:
+    alone = weighted_sum([[hit("a", 1, score=3.0)], []], [0.6, 0.4], 10)
+    assert [h.score for h in alone] == [0.6]
+
+
+@given(runs, runs, st.integers(0, 8))
+def test_every_mode_keeps_every_passage_once(one: list[Hit], two: list[Hit], k: int) -> None:
+    modes: tuple[Mode, ...] = ("weighted", "rrf", "union")
+    for mode in modes:
+        found = fused(one, two, 100, mode)
+        assert sorted(ids(found)) == sorted(set(ids(one)) | set(ids(two)))
+        assert [h.rank for h in found] == list(range(1, len(found) + 1))
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert fused(one, two, k, mode) == found[:k]
+
+
+def test_union_is_dense_first_then_what_words_add() -> None:
+    assert ids(union([run("ba"), run("acb")], 10)) == "bac"
+    assert ids(fused(run("acb"), run("ba"), 10, "union")) == "bac"
 
 
 def test_kept_closes_ranks_up() -> None:

@@ -77,15 +77,19 @@ def status(folder: Path, as_json: bool) -> None:
 @json_option
 def search(folder: Path, query: str, k: int, by: str, encoder: str | None, as_json: bool) -> None:
     """Passages of FOLDER for QUERY, best first."""
-    from pincite.core.fusion import reciprocal_rank_fusion
+    from pincite.core.fusion import fused
     from pincite.index.corpus import EmbeddedCorpus
     from pincite.report.wording import one_line, shortened
 
     chosen = None if by == "words" else _encoder(encoder)
     with EmbeddedCorpus.open(folder, chosen) as corpus:
-        runs = [] if by == "meaning" else corpus.lexical().retrieve([query], k)
-        runs += [] if by == "words" else corpus.dense().retrieve([query], k)
-    hits = reciprocal_rank_fusion(runs, k) if by == "both" else runs[0]
+        words = [] if by == "meaning" else corpus.lexical().retrieve([query], k)[0]
+        meaning = [] if by == "words" else corpus.dense().retrieve([query], k)[0]
+    hits = (
+        fused(words, meaning, k, options.settings_of({}).fusion)
+        if by == "both"
+        else words or meaning
+    )
     for hit in hits:
         passage = hit.passage
         if as_json:

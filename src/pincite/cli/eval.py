@@ -53,9 +53,7 @@ def wafer(
             EmbeddedCorpus.open(where, encoder) as opened,
             build.verifying(settings, None, None) as run,
         ):
-            result = wafer_.evaluate(
-                collection, opened, run.pipeline.verifier, settings.depth, settings.judged, tell
-            )
+            result = wafer_.evaluate(collection, opened, run.pipeline, tell)
             status = opened.status()
     result |= {
         "split": split,

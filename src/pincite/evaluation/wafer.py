@@ -15,7 +15,8 @@ from pincite.core.passages import passages
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.index.corpus import EmbeddedCorpus
-from pincite.protocols import Retriever, Verifier
+from pincite.pipeline.verify import VerifyPipeline
+from pincite.protocols import Retriever
 from pincite.types import Claim, Document, Hit, Passage
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
@@ -53,19 +54,18 @@ def open_collection(folder: Path, split: str) -> Collection:
 def evaluate(
     collection: Collection,
     corpus: EmbeddedCorpus,
-    verifier: Verifier,
-    depth: int = 100,
-    judged: int = fusion.JUDGED,
+    pipeline: VerifyPipeline,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    Sparse and dense give `depth` passages each, union is both merged, verified is the union with
-    its first `judged` passages in the order of the verifier's score and their rank.
+    As `pipeline` does it: sparse and dense give `depth` passages each, union is both fused, and
+    verified is the union with its first `judged` passages in the order of the verifier's score and
+    their rank.
     """
     tell = progress or _silent
-    runs = _retrieved(collection.claims, corpus, depth, tell)
-    runs["verified"] = _verified(collection.claims, runs["union"], verifier, judged, tell)
+    runs = _retrieved(collection.claims, corpus, pipeline, tell)
+    runs["verified"] = _verified(collection.claims, runs["union"], pipeline, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
@@ -104,7 +104,7 @@ def _levels(
 
 
 def _retrieved(
-    claims: Sequence[Claim], corpus: EmbeddedCorpus, depth: int, tell: Progress
+    claims: Sequence[Claim], corpus: EmbeddedCorpus, pipeline: VerifyPipeline, tell: Progress
 ) -> dict[str, list[list[Hit]]]:
     ways: list[tuple[str, Retriever, list[str]]] = [
         ("sparse", corpus.lexical(), [queries.lexical_query(claim) for claim in claims]),
@@ -114,11 +114,11 @@ def _retrieved(
     for name, retriever, texts in ways:
         runs[name] = []
         for start in range(0, len(texts), QUERIES_AT_ONCE):
-            runs[name] += retriever.retrieve(texts[start : start + QUERIES_AT_ONCE], depth)
+            runs[name] += retriever.retrieve(texts[start : start + QUERIES_AT_ONCE], pipeline.depth)
             tell(name, len(runs[name]), len(texts))
     runs["union"] = [
-        fusion.reciprocal_rank_fusion(both, 2 * depth)
-        for both in zip(runs["sparse"], runs["dense"], strict=True)
+        fusion.fused(sparse, dense, 2 * pipeline.depth, pipeline.fusion)
+        for sparse, dense in zip(runs["sparse"], runs["dense"], strict=True)
     ]
     return runs
 
@@ -126,21 +126,20 @@ def _retrieved(
 def _verified(
     claims: Sequence[Claim],
     union: list[list[Hit]],
-    verifier: Verifier,
-    judged: int,
+    pipeline: VerifyPipeline,
     tell: Progress,
 ) -> list[list[Hit]]:
     """The first `judged` of the union in the order that `verify` gives them; the rest follow."""
     ranked = []
     for claim, hits in zip(claims, union, strict=True):
-        read = hits[:judged]
-        evidence = verifier.verify([(claim, hit.passage) for hit in read])
+        read = hits[: pipeline.judged]
+        evidence = pipeline.verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
             (fusion.with_rank(found.score, hit.rank), hit)
             for found, hit in zip(evidence, read, strict=True)
         ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
-        rest = [(float("-inf"), hit) for hit in hits[judged:]]
+        rest = [(float("-inf"), hit) for hit in hits[pipeline.judged :]]
         ranked.append(
             [Hit(hit.passage, score, rank) for rank, (score, hit) in enumerate(scored + rest, 1)]
         )

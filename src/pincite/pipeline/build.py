@@ -68,6 +68,7 @@ def verifying(
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
+            fusion=settings.fusion,
             judged=settings.judged,
             read=settings.read,
             k=settings.k,

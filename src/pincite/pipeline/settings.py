@@ -15,7 +15,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from pincite.core import aggregation, cascade, fusion
+from pincite.core import aggregation, cascade
+from pincite.core.fusion import JUDGED, Mode
 from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
 from pincite.models import weights
@@ -31,7 +32,8 @@ class Settings:
     encoder: str = weights.ENCODER  # a name, a folder or a Hugging Face id
     verifier: str = weights.VERIFIER
     depth: int = 100  # passages from each of the two retrievers; SIDE: 100 and 100
-    judged: int = fusion.JUDGED  # of them together, the best that the verifier reads
+    fusion: Mode = "weighted"  # how their rankings become one
+    judged: int = JUDGED  # of them together, the best that the verifier reads
     read: int = cascade.READ  # passages of a cited page that it reads, chosen by shared words
     k: int = 3  # suggestions for a claim
     threshold: float = aggregation.THRESHOLD  # probability of support that counts as supported
@@ -47,10 +49,10 @@ class Settings:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 10000.")
         if not 0.0 < self.threshold < 1.0:
             raise ConfigError(f"threshold is {self.threshold}; expected between 0 and 1.")
-        if self.readout not in get_args(aggregation.Readout):
-            raise ConfigError(
-                f"readout is {self.readout!r}; expected {_either(aggregation.Readout)}."
-            )
+        for name, choices in (("readout", aggregation.Readout), ("fusion", Mode)):
+            if getattr(self, name) not in get_args(choices):
+                given = getattr(self, name)
+                raise ConfigError(f"{name} is {given!r}; expected {_either(choices)}.")
         if not 0 <= self.threads <= 1024:
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from pincite.core import aggregation, cascade, fusion, parts, queries
+from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
+from pincite.core.fusion import JUDGED, Mode, fused, kept, without_copies
 from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier
 from pincite.types import (
@@ -48,7 +49,8 @@ class VerifyPipeline:
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100
-    judged: int = fusion.JUDGED
+    fusion: Mode = "weighted"
+    judged: int = JUDGED
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
@@ -163,14 +165,15 @@ class VerifyPipeline:
 
     def _candidates(self, claim: Claim) -> list[Hit]:
         """Both retrievers' hits as one list, without copies and without the cited pages."""
-        runs = []
+        lexical: list[Hit] = []
+        dense: list[Hit] = []
         if self.lexical:
-            runs += self.lexical.retrieve([queries.lexical_query(claim)], self.depth)
+            (lexical,) = self.lexical.retrieve([queries.lexical_query(claim)], self.depth)
         if self.dense:
-            runs += self.dense.retrieve([queries.dense_query(claim)], self.depth)
+            (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
         cited = {address for citation in claim.citations for address in _addresses(citation)}
-        merged = fusion.reciprocal_rank_fusion(runs, 2 * self.depth)
-        return fusion.without_copies(fusion.kept(merged, lambda hit: hit.passage.url not in cited))
+        merged = fused(lexical, dense, 2 * self.depth, self.fusion)
+        return without_copies(kept(merged, lambda hit: hit.passage.url not in cited))
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """A group's passages read as one text, one from each source: each may bear out a part."""
