@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -117,7 +118,7 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     assert run("corpus", "search", "web", "river", "--json").stdout == ""
 
 
-COLLECTIONS = {
+COLLECTIONS: dict[str, list[dict[str, Any]]] = {
     "sphere.jsonl": [
         {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "The mill is old."},
         {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "It has a wheel."},
