@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -117,6 +118,37 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     assert run("corpus", "search", "web", "river", "--json").stdout == ""
 
 
+COLLECTIONS: dict[str, list[dict[str, Any]]] = {
+    "sphere.jsonl": [
+        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "The mill is old."},
+        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "It has a wheel."},
+        {"url": "https://quay.example/", "title": "Quay", "sha": "2", "raw": "Ferries leave."},
+        {"url": "https://mill.example/", "title": "Mill", "sha": "1", "raw": "It burnt down."},
+    ],
+    "kilt.json": [{"wikipedia_id": "1", "wikipedia_title": "Tram", "text": ["Tram", "Trams ran."]}],
+    "corpus.jsonl": [{"_id": "d1", "title": "Bus", "text": "Buses took over."}],
+    "queries.jsonl": [{"_id": "q1", "text": "when did trams run"}],
+}
+
+
+def test_collections_of_others_can_be_added(home: Path) -> None:
+    for name, records in COLLECTIONS.items():
+        (home / name).write_text("\n".join(map(json.dumps, records)))
+    (home / "psgs.tsv").write_text("id\ttext\ttitle\n1\tSheds housed\tShed\n2\tthe trams.\tShed\n")
+    added = run("corpus", "add", "web", *COLLECTIONS, "psgs.tsv")
+    assert "6 documents added or changed, 0 known, 1 unread." in added.stderr
+    assert "queries.jsonl: these are the queries of a BEIR collection" in added.stderr
+    again = run("corpus", "add", "web", *COLLECTIONS, "psgs.tsv")
+    assert "0 documents added or changed, 6 known, 1 unread." in again.stderr
+    for query, text in (
+        ("wheel", "The mill is old.\n\nIt has a wheel."),
+        ("burnt", "It burnt down."),
+        ("housed", "Sheds housed the trams."),
+    ):
+        found = run("corpus", "search", "web", query, "--by", "words", "--json").stdout
+        assert json.loads(found.splitlines()[0])["text"] == text
+
+
 def test_verify_writes_every_format(home: Path) -> None:
     run("corpus", "add", "web", "web.jsonl", "-q")
     result = run(
@@ -176,6 +208,8 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
         ("corpus add web missing.html", 3, "missing.html"),
         ("claims nothing.xml", 3, "nothing.xml"),
         ("eval wafer nowhere", 3, "expected a WAFER-like collection"),
+        ("eval beir nowhere", 3, "expected a BEIR collection"),
+        ("eval beir nowhere --system words", 2, "known: lexical, dense, hybrid"),
         ("eval claims nowhere.jsonl", 3, "nowhere.jsonl"),
         ("verify", 2, "Missing argument"),
         ("frobnicate", 2, "frobnicate"),

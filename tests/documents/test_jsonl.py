@@ -45,6 +45,20 @@ def test_an_id_stands_in_for_the_url(tmp_path: Path) -> None:
     assert [d.meta for d in found if isinstance(d, Document)] == [{}, {}]
 
 
+def test_beir(tmp_path: Path) -> None:
+    records = [
+        {"_id": "7", "title": "One", "text": "a", "metadata": {}},
+        {"_id": "8", "title": "Two", "text": "b", "metadata": {"url": "https://e.org/2"}},
+        {"_id": 9, "text": "c", "metadata": {"url": "https://e.org/3"}},
+        {"_id": "10", "title": "A title only", "text": ""},
+    ]
+    found = list(documents(write(tmp_path / "corpus.jsonl", *records)))
+    assert [d.url for d in found] == ["7", "https://e.org/2", "https://e.org/3", "10"]
+    known = [d for d in found if isinstance(d, Document)]
+    assert [d.meta for d in known] == [{}, {"_id": "8"}, {"_id": "9"}, {}]
+    assert [d.text for d in known] == ["a", "b", "c", "A title only"]
+
+
 def test_a_bad_line_costs_only_itself(tmp_path: Path) -> None:
     nested = "[" * 100_000
     bad = [

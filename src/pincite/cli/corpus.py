@@ -25,7 +25,10 @@ def command() -> None:
 @encoder_option
 @quiet_option
 def add(folder: Path, paths: tuple[Path, ...], encoder: str | None, quiet: bool) -> None:
-    """Add PATHS (HTML, PDF, text, Markdown, WARC, JSONL; folders too) to the corpus FOLDER.
+    """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
+
+    Read are HTML, PDF, text, Markdown, WARC and JSON lines (url, title, text), and the collections
+    Sphere, BEIR, KILT and psgs_w100.tsv, told by their first lines, packed with gzip or not.
 
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again.

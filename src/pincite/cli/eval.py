@@ -48,7 +48,7 @@ def wafer(
     where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
-        seconds = _index(where, collection, encoder, tell)
+        seconds = _index(where, collection.corpus_file, encoder, tell)[0]
         with (
             EmbeddedCorpus.open(where, encoder) as opened,
             build.verifying(settings, None, None) as run,
@@ -63,6 +63,65 @@ def wafer(
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
     click.echo(json.dumps(result, indent=1) if as_json else _table(result))
+
+
+@command.command("beir")
+@click.argument("folder", type=options.FilePath)
+@click.option("--split", default="test", show_default=True)
+@click.option("--system", "names", multiple=True, help="Only this one; may be repeated.  [all]")
+@click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
+@click.option("--run-out", type=options.FilePath, help="Folder for TREC runs and qrels.")
+@json_option
+@quiet_option
+@click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+@click.option("--encoder", help="Name, folder or Hugging Face id of the encoder.")
+@click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]")
+def beir(
+    folder: Path,
+    split: str,
+    names: tuple[str, ...],
+    corpus: Path | None,
+    run_out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """nDCG@10, R@100 and RR@10 on a BEIR collection: FOLDER/corpus.jsonl, queries.jsonl, qrels/.
+
+    Systems: lexical (BM25), dense (the encoder) and hybrid (both, by reciprocal rank). A document
+    has the rank of its best passage. The corpus is indexed once and kept; for lexical alone
+    without an encoder.
+    """
+    from pincite.evaluation import beir as beir_
+    from pincite.evaluation import tables
+    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.pipeline import build
+
+    settings = options.settings_of(given)
+    chosen = beir_.chosen(names)
+    collection = beir_.open_collection(folder, split)
+    encoder = build.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
+    made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
+    where = corpus or _kept(collection.corpus_file, made_by)
+    with options.progress(quiet) as shown:
+        tell = options.teller(shown)
+        seconds, unread = _index(where, collection.corpus_file, encoder, tell, read=beir_.documents)
+        with EmbeddedCorpus.open(where, encoder) as opened:
+            result, runs = beir_.evaluate(collection, opened, chosen, tell)
+            status, manifest = opened.status(), opened.manifest()
+    for one in unread:
+        options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
+    if run_out:
+        _write_runs(run_out, split, runs, collection.qrels)
+    result |= {
+        "collection": folder.resolve().name,
+        "split": split,
+        "corpus": {"documents": status.n_documents, "passages": status.n_passages},
+        "n_unread": len(unread),
+        "indexing_seconds": seconds,
+        "versions": {key: manifest[key] for key in ("encoder", "digest", "versions")},
+    }
+    click.echo(json.dumps(result, indent=1) if as_json else tables.beir_table(result))
 
 
 @command.command("claims")
@@ -186,15 +245,27 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
     return weights.cache_folder().parent / "eval" / digest
 
 
-def _index(where: Path, collection: Any, encoder: Any, tell: Any) -> float:
-    """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there)."""
+def _index(
+    where: Path, corpus_file: Path, encoder: Any, tell: Any, **how: Any
+) -> tuple[float, list[Any]]:
+    """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there), unread."""
     from pincite.index.corpus import EmbeddedCorpus
     from pincite.pipeline.ingest import ingest
 
     started = time.perf_counter()
     with EmbeddedCorpus.open_or_create(where, encoder) as corpus:
-        ingest(corpus, [collection.corpus_file], lambda i: tell("indexing", i.n_read, None))
-    return round(time.perf_counter() - started, 1)
+        intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_read, None), **how)
+    return round(time.perf_counter() - started, 1), intake.unread
+
+
+def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
+    """`SYSTEM.run` and `SPLIT.qrels` in TREC's formats, for other tools."""
+    from pincite.evaluation import trec
+
+    folder.mkdir(parents=True, exist_ok=True)
+    trec.write_qrels(folder / f"{split}.qrels", qrels)
+    for name, run in runs.items():
+        trec.write_run(folder / f"{name}.run", run, f"pincite-{name}")
 
 
 def _table(result: dict[str, Any]) -> str:

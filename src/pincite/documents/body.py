@@ -51,5 +51,15 @@ def too_large(url: str, n_bytes: int, limit: int, what: str = "the file") -> Unc
     return Unchecked(url, Reason.TOO_LARGE, detail)
 
 
+def unusable(text: str, url: str, where: str, limits: Limits) -> Unchecked | None:
+    """Why the text of a record is no source: no words, or too many; `where` is file and line."""
+    if not text:
+        return Unchecked(url, Reason.EMPTY, f"{where}: the text has no words")
+    if len(text) > limits.max_chars:
+        detail = f"{where}: {len(text)} characters, the limit is {limits.max_chars}"
+        return Unchecked(url, Reason.TOO_LARGE, detail)
+    return None
+
+
 def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 100_000 else f"{n_bytes} bytes"

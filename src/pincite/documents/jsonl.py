@@ -1,7 +1,9 @@
 """Documents that somebody else has extracted: one JSON object a line, packed with gzip or not.
 
-`{"url": …, "title": …, "text": …}`; `url` (or `id`, or BEIR's `_id`) and `text` must be there.
-Files of any length are read line by line, and a bad line costs only itself.
+`{"url": …, "title": …, "text": …}`; `url` (or `id`) and `text` must be there. BEIR's `corpus.jsonl`
+is such a file: its address is `metadata.url`, or `_id` where there is none, and of an article that
+has a title only the title is the text. Files of any length are read line by line, and a bad line
+costs only itself.
 """
 
 import gzip
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large, unusable
 from pincite.documents.clean import cleaned, one_line
 from pincite.documents.language import code_of, language_of
 from pincite.types import Document, Reason, Unchecked
@@ -19,6 +21,7 @@ from pincite.types import Document, Reason, Unchecked
 _OWN = frozenset(
     {"url", "text", "title", "published", "date", "language", "lang", "kind", "fetched"}
 )
+_IDS = ("id", "_id")
 
 
 class Line(NamedTuple):
@@ -39,7 +42,7 @@ def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document 
 def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
     """The lines that are not blank, with offsets; a last broken one if the file breaks off."""
     number, offset = 0, 0
-    with _opened(path) as file:
+    with opened(path) as file:
         try:
             while data := file.readline(limits.line_bytes + 1):
                 number += 1
@@ -55,23 +58,62 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
 
 def document_at(path: Path, offset: int, number: int, limits: Limits) -> Document | Unchecked:
     """The document of the one line that begins at `offset` of the unpacked file."""
-    with _opened(path) as file:
+    with opened(path) as file:
         file.seek(offset)
         return document_of(Line(number, offset, file.readline(limits.line_bytes + 1)), path, limits)
 
 
 def document_of(line: Line, path: Path, limits: Limits) -> Document | Unchecked:
     """The document of a line, or what is wrong with it."""
-    where = f"{path.name} line {line.number}"
-    if len(line.data) > limits.line_bytes:
-        return too_large(where, len(line.data), limits.line_bytes, f"{where}: it")
-    if line.broken:
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: {line.broken}")
+    record = record_of(line, path, limits)
+    return record if isinstance(record, Unchecked) else _document(record, place(line, path), limits)
+
+
+def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchecked:
+    """The JSON object in a line, whatever its fields are, or what is wrong with the line."""
+    where = place(line, path)
+    if unread := unreadable(line, path, limits):
+        return unread
     try:
         record = json.loads(line.data)
     except (ValueError, RecursionError) as error:
         return Unchecked(where, Reason.UNDECODABLE, f"{where}: no JSON: {error}")
-    return _document(record, where, limits)
+    if not isinstance(record, dict):
+        return Unchecked(where, Reason.UNDECODABLE, f"{where}: an object was expected")
+    return record
+
+
+def unreadable(line: Line, path: Path, limits: Limits) -> Unchecked | None:
+    """What is wrong with a line before anybody looks into it: too long, or cut off by the file."""
+    where = place(line, path)
+    if len(line.data) > limits.line_bytes:
+        return too_large(where, len(line.data), limits.line_bytes, f"{where}: it")
+    return Unchecked(where, Reason.UNDECODABLE, f"{where}: {line.broken}") if line.broken else None
+
+
+def place(line: Line, path: Path) -> str:
+    """`corpus.jsonl line 3`, with which every message about a line begins."""
+    return f"{path.name} line {line.number}"
+
+
+def is_document(record: Mapping[str, Any]) -> bool:
+    """Whether the fields are there that `documents` needs."""
+    return bool(_url(record)) and isinstance(record.get("text"), str)
+
+
+def field_of(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of the fields that holds a string with something in it, or a number."""
+    values = (record.get(name) for name in names)
+    usable = (v for v in values if (isinstance(v, str) and v.strip()) or type(v) is int)
+    value = next(usable, None)
+    return None if value is None else str(value)
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if its name ends in .gz."""
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 def url_of(line: Line) -> str | None:
@@ -83,57 +125,48 @@ def url_of(line: Line) -> str | None:
     return _url(record) if isinstance(record, dict) else None
 
 
-def _document(record: Any, where: str, limits: Limits) -> Document | Unchecked:
-    if not isinstance(record, dict):
-        return Unchecked(where, Reason.UNDECODABLE, f"{where}: an object was expected")
+def _document(record: Mapping[str, Any], where: str, limits: Limits) -> Document | Unchecked:
     url, text = _url(record), record.get("text")
     if not url or not isinstance(text, str):
         missing = "text" if url else "url (or id)"
         return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
-    text = cleaned(text)
-    if not text:
-        return Unchecked(url, Reason.EMPTY, f"{where}: the text has no words")
-    if len(text) > limits.max_chars:
-        detail = f"{where}: {len(text)} characters, the limit is {limits.max_chars}"
-        return Unchecked(url, Reason.TOO_LARGE, detail)
+    title = one_line(field_of(record, "title"))
+    text = cleaned(text) or (title if "_id" in record else "")
+    if fault := unusable(text, url, where, limits):
+        return fault
     return Document(
         url=url,
-        title=one_line(_field(record, "title")),
+        title=title,
         text=text,
-        kind=_field(record, "kind") or "jsonl",
-        published=_field(record, "published", "date"),
-        fetched=_field(record, "fetched"),
+        kind=field_of(record, "kind") or "jsonl",
+        published=field_of(record, "published", "date"),
+        fetched=field_of(record, "fetched"),
         # Whoever wrote the record knew more than the words say.
-        language=code_of(_field(record, "language", "lang")) or language_of(text),
+        language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=_meta(record),
     )
 
 
 def _url(record: Mapping[str, Any]) -> str:
-    return one_line(_field(record, "url", "id", "_id"))
+    return one_line(_stated_url(record) or field_of(record, "id", "_id"))
 
 
-def _field(record: Mapping[str, Any], *names: str) -> str | None:
-    """The first of the fields that holds a string with something in it, or a number."""
-    values = (record.get(name) for name in names)
-    usable = (v for v in values if (isinstance(v, str) and v.strip()) or type(v) is int)
-    value = next(usable, None)
-    return None if value is None else str(value)
+def _stated_url(record: Mapping[str, Any]) -> str | None:
+    metadata = record.get("metadata")
+    inner = field_of(metadata, "url") if isinstance(metadata, dict) else None
+    return field_of(record, "url") or inner
 
 
 def _meta(record: Mapping[str, Any]) -> dict[str, str]:
-    used = _OWN if _field(record, "url") else _OWN | {"id", "_id"}
-    return {
+    """The other fields that are strings; an id too, unless it stands in for the address."""
+    others = {
         key: one_line(value)
         for key, value in record.items()
-        if isinstance(value, str) and key not in used
+        if isinstance(value, str) and key not in _OWN
     }
-
-
-def _opened(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return path.open("rb")
+    ids = {name: one_line(value) for name in _IDS if (value := field_of(record, name))}
+    kept = ids if _stated_url(record) else {}
+    return {key: value for key, value in others.items() if key not in _IDS} | kept
 
 
 def _skip_line(file: IO[bytes], data: bytes) -> int:

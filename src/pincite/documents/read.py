@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import formats, jsonl, warc
+from pincite.documents import formats, line_formats, warc
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.outcome import of_status
@@ -21,7 +21,7 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 Reader = Callable[[Body], Document | Unchecked]
 WARC_ENDINGS = (".warc", ".warc.gz")
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
-JSONL_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
+JSONL_ENDINGS = line_formats.JSONL_ENDINGS
 
 
 def read_bytes(
@@ -56,7 +56,7 @@ def read_bytes(
 
 
 def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
-    """What a file holds: one page, or every page of a web archive or a JSONL collection, in order.
+    """What a file holds: one page, or every page of a web archive or a collection, in order.
 
     A lone file's address is the one that a stored page states for itself, else its `file:` URI.
 
@@ -90,8 +90,8 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     name = path.name.lower()
     if name.endswith(WARC_ENDINGS):
         yield from (read_record(record, limits) for record in warc.records(path, limits))
-    elif name.endswith(JSONL_ENDINGS):
-        yield from jsonl.documents(path, limits)
+    elif reader := line_formats.reader_of(path):
+        yield from reader(path, limits)
     else:
         yield read_file(path, limits)
 

@@ -17,6 +17,7 @@ from pincite.evaluation.bootstrap import Doubles
 
 Flags = npt.NDArray[np.bool_]
 Qrels = Mapping[str, frozenset[str]]  # query → ids that are relevant
+Grades = Mapping[str, Mapping[str, int]]  # query → id → how relevant; 0: judged, and not
 Run = Mapping[str, Sequence[str]]  # query → ids, best first
 
 CUTOFFS = (1, 10, 100, 200)
@@ -29,19 +30,30 @@ def ranking_measures(qrels: Qrels, run: Run) -> dict[str, Any]:
 
     Each has a 95 % bootstrap interval under `intervals`. A query without hits counts as 0.
     """
-    per_query = _per_query(qrels, run)
-    return {
-        **{name: round(float(values.mean()), 4) for name, values in per_query.items()},
-        "n": len(qrels),
-        "intervals": {name: interval(values) for name, values in per_query.items()},
-    }
-
-
-def _per_query(qrels: Qrels, run: Run) -> dict[str, Doubles]:
     ir = _ir_measures()
     wanted = {"P@1": ir.P @ 1, **{f"SR@{k}": ir.Success @ k for k in CUTOFFS}, "RR": ir.RR}
+    grades = {query: dict.fromkeys(sorted(docs), 1) for query, docs in qrels.items()}
+    return _means(_values(wanted, grades, run))
+
+
+def graded_measures(qrels: Grades, run: Run) -> dict[str, Any]:
+    """nDCG@10, R@100 and RR@10, as trec_eval computes them: means over the queries.
+
+    Each has a 95 % bootstrap interval under `intervals`. A query without hits counts as 0, and so
+    does one without a relevant document.
+    """
+    ir = _ir_measures()
+    wanted = {"nDCG@10": ir.nDCG @ 10, "R@100": ir.R @ 100, "RR@10": ir.RR @ 10}
+    return _means(_values(wanted, qrels, run))
+
+
+def _values(wanted: Mapping[str, Any], qrels: Grades, run: Run) -> dict[str, Doubles]:
+    """By name of a measure: its value for each query, in the order of the qrels."""
+    ir = _ir_measures()
     names = {measure: name for name, measure in wanted.items()}
-    judged = [ir.Qrel(query, doc, 1) for query, docs in qrels.items() for doc in sorted(docs)]
+    judged = [
+        ir.Qrel(query, doc, grade) for query, docs in qrels.items() for doc, grade in docs.items()
+    ]
     found = [
         ir.ScoredDoc(query, doc, -float(place))
         for query in qrels
@@ -52,6 +64,15 @@ def _per_query(qrels: Qrels, run: Run) -> dict[str, Doubles]:
     for metric in ir.iter_calc(list(wanted.values()), judged, found):
         values[names[metric.measure]][order[metric.query_id]] = metric.value
     return values
+
+
+def _means(per_query: Mapping[str, Doubles]) -> dict[str, Any]:
+    n_queries = max(map(len, per_query.values()), default=0)
+    return {
+        **{name: round(float(values.mean()), 4) for name, values in per_query.items()},
+        "n": n_queries,
+        "intervals": {name: interval(values) for name, values in per_query.items()},
+    }
 
 
 def interval(values: Doubles) -> list[float]:

@@ -13,6 +13,7 @@ _CLAIMS = {
     "accuracy": "accuracy",
     "ECE": "ece",
 }
+_BEIR = ("nDCG@10", "R@100", "RR@10")
 _NOTE = (
     "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
     "supported\nagainst partial rows, whose label is projected from sub-claims that disagree."
@@ -47,6 +48,25 @@ def swaps_table(result: Mapping[str, Any]) -> str:
             f"  {failure['changed']}",
         ]
     return "\n".join(lines)
+
+
+def beir_table(result: Mapping[str, Any]) -> str:
+    """Systems by measures with intervals; then what the corpus lacks."""
+    corpus = result["corpus"]
+    lines = [
+        f"{result['collection']} {result['split']}: {result['n']} queries, {corpus['documents']} "
+        f"documents in {corpus['passages']} passages",
+        f"{'':10}" + "".join(f"{name:>24}" for name in _BEIR),
+    ]
+    for name, values in result["systems"].items():
+        intervals = {f"{key}_interval": value for key, value in values["intervals"].items()}
+        shown = (_with_interval({**values, **intervals}, key) for key in _BEIR)
+        lines.append(f"{name:10}" + "".join(f"{text:>24}" for text in shown))
+    if missing := result["n_relevant_not_in_corpus"]:
+        lines.append(
+            f"{missing} of {result['n_relevant']} relevant documents are not in the corpus."
+        )
+    return "\n".join([*lines, "95 % bootstrap intervals over the queries."])
 
 
 def _values(system: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """Files into a corpus, batch by batch: what was committed stays, whatever happens next."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -26,9 +26,18 @@ class Intake:
 
 
 def ingest(
-    corpus: _Adds, paths: Sequence[Path], progress: Callable[[Intake], None] | None = None
+    corpus: _Adds,
+    paths: Sequence[Path],
+    progress: Callable[[Intake], None] | None = None,
+    read: Callable[[Path], Iterable[Document | Unchecked]] = read_path,
 ) -> Intake:
     """Add every document under `paths`; unreadable ones are listed with the reason.
+
+    Args:
+        corpus: open for writing.
+        paths: files, and folders with all that is in them.
+        progress: is told after each batch.
+        read: gives the documents of a file; another one may name them otherwise.
 
     Raises:
         InputError: a path does not exist, before anything is added.
@@ -45,7 +54,7 @@ def ingest(
 
     n_chars = 0
     for file in files:
-        for found in read_path(file):
+        for found in read(file):
             if isinstance(found, Unchecked):
                 intake.unread.append(found)
                 continue

@@ -1,0 +1,92 @@
+"""Which reader a file gets; what the readers make of it is tested beside each."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.documents import jsonl, kilt, sphere, wiki_passages
+from pincite.documents.line_formats import FIRST_LINES, reader_of
+from pincite.documents.read import read_path
+from pincite.types import Document, Reason, Unchecked
+
+PLAIN = {"url": "https://e.org/1", "text": "Some words."}
+BEIR = {"_id": "7", "title": "One", "text": "Some words.", "metadata": {}}
+SPHERE = {"url": "https://e.org/1", "title": "One", "sha": "a", "raw": "Some words."}
+KILT = {"wikipedia_id": "1", "wikipedia_title": "One", "text": ["One", "Some words."]}
+QUERY = {"_id": "1", "text": "which words", "metadata": {"url": "https://e.org/"}}
+
+
+def write(path: Path, *lines: object) -> Path:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    data = "\n".join(texts).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "reader"),
+    [
+        ("a.jsonl", PLAIN, jsonl.documents),
+        ("a.jsonl", BEIR, jsonl.documents),
+        ("a.jsonl", SPHERE, sphere.documents),
+        ("a.jsonl", {"url": "u", "id": 5, "raw": "words"}, sphere.documents),
+        ("a.jsonl", SPHERE | {"text": "Other words."}, jsonl.documents),
+        ("a.jsonl", KILT, kilt.documents),
+        ("a.NDJSON.gz", SPHERE, sphere.documents),
+        ("a.json", SPHERE, sphere.documents),
+        ("a.json.gz", KILT, kilt.documents),
+        ("a.json", PLAIN, None),
+        ("a.json", {"name": "a package"}, None),
+        ("a.jsonl", {"name": "nothing of it"}, jsonl.documents),
+        ("a.tsv", "id\ttext\ttitle", wiki_passages.documents),
+        ("a.tsv.gz", "\ufeffid\ttext\ttitle\r", wiki_passages.documents),
+        ("a.tsv", "query-id\tcorpus-id\tscore", None),
+        ("a.txt", SPHERE, None),
+        ("corpus.jsonl", {"_id": "1", "text": "no title, yet a document"}, jsonl.documents),
+        ("queries.jsonl", BEIR, jsonl.documents),
+        ("queries.jsonl", PLAIN, jsonl.documents),
+    ],
+)
+def test_the_first_record_decides(tmp_path: Path, name: str, record: Any, reader: object) -> None:
+    assert reader_of(write(tmp_path / name, record)) is reader
+
+
+def test_bad_lines_do_not_decide(tmp_path: Path) -> None:
+    bad = ["{", "", "[1]", '"words"', "[" * 100_000, {"vector": [1]}]
+    assert reader_of(write(tmp_path / "a.json", *bad, SPHERE, PLAIN)) is sphere.documents
+    late = ["{"] * FIRST_LINES
+    assert reader_of(write(tmp_path / "b.json", *late, SPHERE)) is None
+
+
+def test_a_file_that_breaks_off_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
+    (found,) = read_path(tmp_path / "a.jsonl.gz")
+    assert isinstance(found, Unchecked)
+    assert "breaks off" in found.detail
+
+
+@pytest.mark.parametrize("name", ["queries.jsonl", "scifact-queries.jsonl.gz"])
+def test_queries_are_refused(tmp_path: Path, name: str) -> None:
+    (found,) = read_path(write(tmp_path / name, QUERY, QUERY))
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.UNSUPPORTED_TYPE
+    assert found.detail.startswith(f"{name}: these are the queries of a BEIR collection")
+    assert "corpus.jsonl" in found.detail
+
+
+def test_other_json_is_still_told_to_have_no_reader(tmp_path: Path) -> None:
+    (found,) = read_path(write(tmp_path / "a.json", {"name": "a package"}))
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.UNSUPPORTED_TYPE
+
+
+def test_documents_come_while_the_file_is_read(tmp_path: Path) -> None:
+    lines = [SPHERE | {"url": f"https://e.org/{n}", "raw": "word " * 999} for n in range(99)]
+    path = write(tmp_path / "a.jsonl", *lines)
+    found = read_path(path)
+    assert isinstance(next(found), Document)
+    path.write_text("")  # what is not buffered yet is gone
+    assert len(list(found)) < 98
