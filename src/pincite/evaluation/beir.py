@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.fusion import reciprocal_rank_fusion
+from pincite.core.fusion import Mode, fused
 from pincite.documents import jsonl
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.errors import ConfigError, InputError
@@ -31,14 +31,16 @@ Runs = dict[str, dict[str, list[Ranked]]]  # system → query → documents
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Retrievers merged by reciprocal rank; a retriever itself."""
+    """Both ways to search as one; a retriever itself."""
 
-    retrievers: tuple[Retriever, ...]
+    lexical: Retriever
+    dense: Retriever
+    mode: Mode
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query the `k` best of the union of each retriever's `k`."""
-        runs = [retriever.retrieve(queries, k) for retriever in self.retrievers]
-        return [reciprocal_rank_fusion(of_query, k) for of_query in zip(*runs, strict=True)]
+        by_words, by_meaning = self.lexical.retrieve(queries, k), self.dense.retrieve(queries, k)
+        return [fused(*both, k, self.mode) for both in zip(by_words, by_meaning, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,13 @@ class System:
 SYSTEMS: Mapping[str, System] = {
     "lexical": System(lambda corpus: corpus.lexical(), by_meaning=False),
     "dense": System(lambda corpus: corpus.dense(), by_meaning=True),
-    "hybrid": System(lambda corpus: Fused((corpus.lexical(), corpus.dense())), by_meaning=True),
+    "hybrid": System(lambda corpus: _both(corpus, "weighted"), by_meaning=True),
+    "rrf": System(lambda corpus: _both(corpus, "rrf"), by_meaning=True),
 }
+
+
+def _both(corpus: EmbeddedCorpus, mode: Mode) -> Fused:
+    return Fused(corpus.lexical(), corpus.dense(), mode)
 
 
 def chosen(names: Sequence[str]) -> dict[str, System]:
