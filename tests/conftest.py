@@ -12,6 +12,11 @@ WORDS = (
 )
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their argument: gzip's carry the clock, and two workers' ids would differ."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that reaches for the network fails, whatever machine it runs on."""
