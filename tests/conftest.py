@@ -13,7 +13,7 @@ WORDS = (
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are named by their argument: gzip's carry the clock, and two workers' ids would differ."""
+    """Bytes by their argument: gzip puts the time into them, and two workers would disagree."""
     return argname if isinstance(val, bytes) else None
 
 
