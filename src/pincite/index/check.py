@@ -1,4 +1,4 @@
-"""Is a corpus whole? Every checksum and cross-reference of a folder, and the mending of what can be.
+"""Is a corpus whole? Every checksum and cross-reference in it, and the mending of what can be.
 
 The word index and the vector index are derived from the store and made anew; the pointer to the
 generation in use follows from what lies in the folder, where only one is possible; leftovers go.
@@ -86,8 +86,8 @@ def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
     problem = "is missing or damaged; it names the build in use"
     if len(possible) != 1:
         remedy = (
-            f"Two are there ({', '.join(possible)}): the older one is in use if a rebuild was under "
-            "way. Move the other folder away, and repair."
+            f"{len(possible)} are there ({', '.join(possible)}), and an unfinished rebuild is the "
+            "latest of them. Move away all but the one that was in use, and repair."
         )
         return [Finding("pointer", str(folder / POINTER), problem, remedy)], None
     if repair:

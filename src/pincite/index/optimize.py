@@ -1,4 +1,4 @@
-"""A corpus made compact: without the space of what was deleted, its indexes in as few parts as can be.
+"""A corpus made compact: without what was deleted, its indexes in as few parts as can be.
 
 The current generation's store is copied page by page into the next generation, the derived indexes
 are made from the copy, and then the pointer moves. Nothing is ever changed in place, so readers go

@@ -279,7 +279,8 @@ class Store:
         try:
             yield
         finally:
-            self._run("COMMIT")
+            if self._connection.in_transaction:  # a damaged file has ended it already, or
+                self._run("ROLLBACK")  # refuses a COMMIT, even of nothing
 
     def put(self, document: Document, spans: Sequence[Span]) -> range:
         """Store a document whose address is free, with its passages; returns the passages' keys."""
