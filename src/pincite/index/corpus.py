@@ -335,8 +335,9 @@ def _sites(exclude: Collection[str]) -> frozenset[str]:
 def _sizes(generation: Path) -> dict[str, int]:
     """Bytes by part: a file's or folder's name up to the first sign that is not a letter."""
     sizes = {"store": 0, "lexical": 0, "dense": 0}
-    for path in generation.iterdir():
-        part = re.split(r"[^a-z]", path.name)[0]
-        if part in sizes:
-            sizes[part] += n_bytes(path)
+    with contextlib.suppress(FileNotFoundError):  # replaced by a new build while we count
+        for path in generation.iterdir():
+            part = re.split(r"[^a-z]", path.name)[0]
+            if part in sizes:
+                sizes[part] += n_bytes(path)
     return sizes
