@@ -279,8 +279,7 @@ class Store:
         try:
             yield
         finally:
-            if self._connection.in_transaction:  # a damaged file has ended it already, or
-                self._run("ROLLBACK")  # refuses a COMMIT, even of nothing
+            self._roll_back()  # a damaged file refuses a COMMIT, even of nothing
 
     def put(self, document: Document, spans: Sequence[Span]) -> range:
         """Store a document whose address is free, with its passages; returns the passages' keys."""
@@ -433,9 +432,12 @@ class Store:
             yield
             self._run("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:  # a full disk has rolled back already
-                self._run("ROLLBACK")
+            self._roll_back()
             raise
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a full disk or a damaged file has ended it already
+            self._run("ROLLBACK")
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
