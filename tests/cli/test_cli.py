@@ -77,7 +77,10 @@ class _Main:
             sys.argv = before
 
 
-@pytest.mark.parametrize("verb", ["", *VERBS, "corpus add", "corpus search", "eval wafer"])
+@pytest.mark.parametrize(
+    "verb",
+    ["", *VERBS, "corpus add", "corpus search", "corpus verify", "corpus optimize", "eval wafer"],
+)
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(cli, [*verb.split(), "--help"], prog_name="pincite")
@@ -147,6 +150,28 @@ def test_collections_of_others_can_be_added(home: Path) -> None:
     ):
         found = run("corpus", "search", "web", query, "--by", "words", "--json").stdout
         assert json.loads(found.splitlines()[0])["text"] == text
+
+
+def test_corpus_verified_and_optimized(home: Path) -> None:
+    run("corpus", "add", "web", "web.jsonl", "-q")
+    assert "web is sound" in run("corpus", "verify", "web").stderr
+    (home / "web" / "g1" / "lexical.json").unlink()
+    found = run("corpus", "verify", "web", code=1)
+    assert "words: web/g1/lexical.json: is missing" in found.stdout
+    assert "--repair" in found.stdout
+    report = json.loads(run("corpus", "verify", "web", "--json", code=1).stdout)
+    assert not report["sound"]
+    assert report["findings"][0]["kind"] == "words"
+    assert "[repaired]" in run("corpus", "verify", "web", "--repair").stdout
+    assert json.loads(run("corpus", "verify", "web", "--json").stdout) == {
+        "sound": True,
+        "findings": [],
+    }
+    assert "bytes gained" in run("corpus", "optimize", "web").stderr
+    assert run("corpus", "verify", "web", "-q").stdout == ""
+    assert run("corpus", "search", "web", "river", "--json").stdout
+    for verb in ("verify", "optimize"):
+        assert "nowhere" in run("corpus", verb, "nowhere", code=7).stderr
 
 
 def test_verify_writes_every_format(home: Path) -> None:

@@ -1,7 +1,8 @@
 """A writer to be killed: started by test_crash.py, forks one process for each job it reads.
 
-A job is a line "add|delete|rebuild FOLDER LOG SEED". The process writes to LOG what it is about to
-do and, once it returned, that it is done, so that the test knows what must be there after a kill.
+A job is a line "add|delete|rebuild|optimize FOLDER LOG SEED". The process writes to LOG what it is
+about to do and, once it returned, that it is done, so that the test knows what must be there after
+a kill.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from pincite.index import corpus as corpora
 from pincite.index import dense
 from pincite.index.corpus import EmbeddedCorpus
+from pincite.index.optimize import optimize
 from pincite.index.rebuild import rebuild
 from pincite.testing import FakeEncoder
 from pincite.types import Document
@@ -44,6 +46,8 @@ def work(job: str, folder: Path, log: Path, seed: int) -> None:
         while job == "rebuild":
             encoder = FakeEncoder(80 - encoder_of(folder).dim)  # 32 and 48 in turn
             rebuild(folder, encoder)
+        while job == "optimize":
+            optimize(folder)
         with EmbeddedCorpus.open(folder, encoder_of(folder), write=True) as corpus:
             version = 1000 * seed
             while True:

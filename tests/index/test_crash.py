@@ -18,6 +18,7 @@ import pytest
 
 from pincite.core.passages import passages
 from pincite.index import dense
+from pincite.index.check import verify
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.index.intake import passage_text
 
@@ -116,6 +117,7 @@ def check(folder: Path, expected: list[State], chance: random.Random) -> State:
     missing = "SELECT COUNT(*) FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
     assert connection.execute(missing).fetchone() == (0,)
     connection.close()
+    assert [f for f in verify(folder) if f.counts] == []
     return state
 
 
@@ -144,11 +146,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_nothing_acknowledged_is_lost_by_25_kills(folder: Path, nursery: Nursery) -> None:
-    jobs = ["add", "add", "rebuild", "add", "delete"] * 5
+    jobs = ["add", "optimize", "rebuild", "add", "delete"] * 5
     assert run(folder, nursery, jobs, seed=int(time.time()))
 
 
 @pytest.mark.slow
-def test_nothing_acknowledged_is_lost_by_200_kills(folder: Path, nursery: Nursery) -> None:
-    jobs = ["add", "rebuild", "add", "delete"] * 50
+def test_nothing_acknowledged_is_lost_by_50_kills(folder: Path, nursery: Nursery) -> None:
+    jobs = ["add", "optimize", "add", "rebuild", "delete"] * 10
     assert run(folder, nursery, jobs, seed=int(time.time()))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pincite.errors import CorpusError
 from pincite.index.corpus import EmbeddedCorpus
-from pincite.index.store import BLOCK_CHARACTERS, Store, content_hash
+from pincite.index.rows import BLOCK_CHARACTERS, content_hash
+from pincite.index.store import Store
 from pincite.testing import FakeEncoder
 from pincite.types import Document, Span
 

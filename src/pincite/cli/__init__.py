@@ -1,8 +1,8 @@
 """The command line: one short file per verb; parse, call the pipeline, print.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on ·
-2 usage or settings · 3 input not found or unreadable · 6 model or extra missing · 7 corpus missing,
-damaged or locked · 70 a bug · 130 interrupted.
+Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on,
+or `corpus verify` found a fault · 2 usage or settings · 3 input not found or unreadable · 6 model
+or extra missing · 7 corpus missing, damaged or locked · 70 a bug · 130 interrupted.
 """
 
 import importlib

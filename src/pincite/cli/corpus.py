@@ -134,6 +134,52 @@ def rebuild(folder: Path, encoder: str | None, quiet: bool) -> None:
     options.say(f"{folder} is rebuilt.", quiet)
 
 
+@command.command("verify")
+@click.argument("folder", type=options.FilePath)
+@click.option("--repair", is_flag=True, help="Make anew what is derived; remove leftovers.")
+@json_option
+@quiet_option
+@click.pass_context
+def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet: bool) -> None:
+    """Is the corpus FOLDER whole? Checks every checksum and cross-reference in it.
+
+    Exit code 0: sound, or repaired; 1: something is wrong and says what to do. Leftovers of killed
+    processes are named, and leave a corpus sound.
+    """
+    import dataclasses
+
+    from pincite.index.check import verify as verify_corpus
+
+    with options.progress(quiet) as shown:
+        findings = verify_corpus(folder, repair=repair, tell=options.teller(shown))
+    n_wrong = sum(finding.counts for finding in findings)
+    if as_json:
+        rows = [dataclasses.asdict(finding) for finding in findings]
+        click.echo(json.dumps({"sound": not n_wrong, "findings": rows}, indent=1))
+    for finding in () if as_json else findings:
+        done = " [repaired]" if finding.repaired else ""
+        click.echo(f"{finding.kind}: {finding.place}: {finding.problem}{done}")
+        if not finding.repaired:
+            click.echo(f"    {finding.remedy}")
+    options.say(f"{folder} has {n_wrong} faults." if n_wrong else f"{folder} is sound.", quiet)
+    ctx.exit(1 if n_wrong else 0)
+
+
+@command.command("optimize")
+@click.argument("folder", type=options.FilePath)
+@quiet_option
+def optimize(folder: Path, quiet: bool) -> None:
+    """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
+    from pincite.index.optimize import optimize as optimize_corpus
+
+    with options.progress(quiet) as shown:
+        gain = optimize_corpus(folder, options.teller(shown))
+    before, after = gain.n_bytes_before, gain.n_bytes_after
+    options.say(
+        f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained.", quiet
+    )
+
+
 def _encoder(name: str | None) -> Any:
     from pincite.pipeline import build
 

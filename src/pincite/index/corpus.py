@@ -5,8 +5,8 @@ left behind is brought up to date by whoever opens the corpus next. This module 
 answers; `store`, `lexical` and `dense` keep, and `ranking` decides what is best.
 """
 
+import contextlib
 import re
-import shutil
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,14 +24,16 @@ from pincite.index.generation import (
     check_fit,
     current_name,
     following,
+    holds_documents,
     new_generation,
     point_to,
+    sweep,
 )
 from pincite.index.intake import encoding_with
 from pincite.index.lexical import LEXICAL_RULE
 from pincite.index.lock import WriterLock
 from pincite.index.ranking import Scored, best
-from pincite.index.store import Place
+from pincite.index.rows import Place
 from pincite.protocols import Encoder
 from pincite.types import Document, Hit, Passage
 
@@ -80,7 +82,10 @@ class EmbeddedCorpus:
         Raises:
             CorpusError: The folder is a corpus already, or holds something else.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CorpusError(f"{folder} cannot be made: {error.strerror}.") from error
         lock = WriterLock(folder)
         lock.acquire()
         try:
@@ -238,18 +243,24 @@ class EmbeddedCorpus:
     def _current(self) -> Iterator[Generation]:
         """The current generation in one committed state, with the word index following it."""
         with self._mutex:
-            if self._name != current_name(self._folder):  # built anew by another process
-                self._generation.close()
-                self._generation, self._name = _open(self._folder, self._encoder, write=False)
-            # Before the snapshot: an index ahead of it is harmless, one ahead of the store is not.
-            self._generation.lexical.open()
+            while True:
+                if self._name != current_name(self._folder):  # built anew by another process
+                    self._generation.close()
+                    self._generation, self._name = _open(self._folder, self._encoder, write=False)
+                # Before the snapshot: an index ahead of it is harmless, one behind it is not.
+                self._generation.lexical.open()
+                if self._name == current_name(self._folder):  # else it may be half removed
+                    break
             with self._generation.store.snapshot():
                 yield self._generation
 
     def _catch_up(self, held: bool) -> None:
         if held:
-            _drop_older(self._folder, self._name)
-            self._generation.catch_up()
+            sweep(self._folder, self._name)
+            # A document that is damaged must not lock out who comes to delete it: what can be
+            # searched is searched, and the rest says why it cannot be.
+            with contextlib.suppress(CorpusError):
+                self._generation.catch_up()
         else:
             self._generation.lexical.open()
 
@@ -303,18 +314,16 @@ def _open(folder: Path, encoder: Encoder | None, *, write: bool) -> tuple[Genera
 def _require_room(folder: Path) -> None:
     if is_corpus(folder):
         raise CorpusError(f"{folder} is a corpus already. Open it, or choose another folder.")
+    if holds_documents(folder):
+        raise CorpusError(
+            f"{folder} holds documents, but {POINTER}, which names the build in use, is missing. "
+            f"Mend it: pincite corpus verify {folder} --repair"
+        )
     if others := sorted(f.name for f in folder.iterdir() if f.name not in ("lock", "g1")):
         raise CorpusError(
             f"{folder} holds something else ({others[0]}). A corpus has its folder to itself: "
             "choose a new or an empty one."
         )
-
-
-def _drop_older(folder: Path, current: str) -> None:
-    """Remove the generations before the current one; a later one is an unfinished rebuild."""
-    for other in folder.glob("g[0-9]*"):
-        if other.name.removeprefix("g").isdigit() and int(other.name[1:]) < int(current[1:]):
-            shutil.rmtree(other, ignore_errors=True)
 
 
 def _sites(exclude: Collection[str]) -> frozenset[str]:
@@ -326,8 +335,9 @@ def _sites(exclude: Collection[str]) -> frozenset[str]:
 def _sizes(generation: Path) -> dict[str, int]:
     """Bytes by part: a file's or folder's name up to the first sign that is not a letter."""
     sizes = {"store": 0, "lexical": 0, "dense": 0}
-    for path in generation.iterdir():
-        part = re.split(r"[^a-z]", path.name)[0]
-        if part in sizes:
-            sizes[part] += n_bytes(path)
+    with contextlib.suppress(FileNotFoundError):  # replaced by a new build while we count
+        for path in generation.iterdir():
+            part = re.split(r"[^a-z]", path.name)[0]
+            if part in sizes:
+                sizes[part] += n_bytes(path)
     return sizes

@@ -10,7 +10,7 @@ passages stay in it, and the store drops them, until enough are dead to build it
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from pincite.errors import CorpusError
-from pincite.index.durable import checksum, read_stamp, sync, write_stamp
-from pincite.index.store import Keys, Store
+from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.rows import Keys
+from pincite.index.store import Store
 from pincite.protocols import Floats
 
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
@@ -67,8 +68,13 @@ class DenseIndex:
     def open(self) -> None:
         """Follow the store: the newest sound built index, and the vectors that it lacks."""
         stamp = self._read_stamp()
+        if self._built is not None and stamp is None:
+            stamp = self._stamp  # its folder was just replaced; what is mapped stays good
         if self._sequence < 0 or stamp != self._stamp:
             self._built = self._open_sound(stamp) if stamp else None
+            if self._built is None and self._read_stamp() != stamp:
+                self.open()  # a writer replaced it while we looked
+                return
             self._stamp = stamp
             self._start_tail(stamp.last_key if stamp and self._built is not None else 0)
         sequence = self._store.sequence
@@ -92,7 +98,7 @@ class DenseIndex:
             or stamp.n_vectors - n_alive > stamp.n_vectors // DEAD_SHARE
         )
 
-    def build(self) -> None:
+    def build(self, tell: Tell = silent) -> None:
         """Train and write an index of all vectors, then name it; the old one serves until then.
 
         Raises:
@@ -104,6 +110,7 @@ class DenseIndex:
         index = self._trained(keys)
         for portion, vectors in self._store.vectors_between(1, int(keys[-1]), self._dim):
             index.add_with_ids(vectors, portion)
+            tell("indexing vectors", index.ntotal, len(keys))
         path = self._folder / f"dense-{uuid.uuid4().hex[:8]}.faiss"
         try:
             faiss.write_index(index, str(path))
@@ -123,9 +130,44 @@ class DenseIndex:
         sync(path)
         stamp = _Stamp(path.name, self._identity, int(keys[-1]), len(keys), checksum(path))
         write_stamp(self._folder / STAMP, asdict(stamp))
-        for other in self._folder.glob("dense-*.faiss"):
-            if other != path:
-                other.unlink()
+        self.sweep()
+
+    def leftovers(self) -> list[Path]:
+        """Files that no stamp names: of a build that was killed, or one that was replaced."""
+        stamp = self._read_stamp()
+        return [p for p in self._folder.glob("dense-*.faiss") if not stamp or p.name != stamp.file]
+
+    def sweep(self) -> None:
+        """Remove the leftovers; needs the writer's lock."""
+        for path in self.leftovers():
+            path.unlink(missing_ok=True)
+
+    def forget(self) -> None:
+        """Make the built index count no more, so that a new one is due if one is needed."""
+        (self._folder / STAMP).unlink(missing_ok=True)
+        self.sweep()
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """(place, problem): whether the built index, if any, is whole and holds what it should."""
+        stamp = self._read_stamp()
+        if stamp is None:
+            if (self._folder / STAMP).exists():
+                yield str(self._folder / STAMP), "is damaged, or belongs to another store"
+            elif self.is_due():
+                yield str(self._folder / STAMP), "is missing, and searches are exact but slow"
+            return
+        built = self._open_sound(stamp)
+        if built is None:
+            yield str(self._folder / stamp.file), "is missing, or not what was written"
+            return
+        keys, stored = _keys_of(built), self._store.keys()
+        missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
+        if len(missing):
+            problem = f"lacks {len(missing)} vectors, the first of passage {missing[0]}"
+            yield str(self._folder / stamp.file), problem
+        if len(np.unique(keys)) != len(keys) or len(keys) != stamp.n_vectors:
+            problem = f"holds {len(keys)} vectors of {len(np.unique(keys))} passages"
+            yield str(self._folder / stamp.file), f"{problem}; {stamp.n_vectors} were written"
 
     def search(self, queries: Floats, depth: int) -> list[list[tuple[int, float]]]:
         """For each query (n_queries, dim) its (passage key, score), best first, by exact score.
@@ -242,6 +284,19 @@ class DenseIndex:
         if self._checked != stamp and checksum(path) == stamp.sha256:
             self._checked = stamp
         return self._checked == stamp and path.exists()
+
+
+def _keys_of(built: Any) -> Keys:
+    """The keys in an IVF index, ascending."""
+    import faiss
+
+    lists = built.invlists
+    parts = [
+        faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).copy()
+        for number in range(built.nlist)
+        if lists.list_size(number)
+    ]
+    return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
 
 
 def _pairs(keys: Keys, vectors: Floats, query: Floats) -> list[tuple[int, float]]:

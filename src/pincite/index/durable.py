@@ -2,23 +2,28 @@
 
 FAISS files saved in place were unreadable after a kill, so nothing here is ever written in place.
 A *stamp* is a small JSON file that names what stands next to it and is written last: what no stamp
-names does not count, so a kill before the stamp leaves what was there before.
+names does not count, so a kill before the stamp leaves what was there before. It carries a checksum
+of itself: one changed digit could make an index skip passages, or a corpus look into another build.
 """
 
 import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is done, of how much
+
+SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 
 
 def write_stamp(path: Path, content: Mapping[str, object]) -> None:
     """Put the JSON object `content` in the place of `path`, at once and lastingly."""
     part = path.with_name(f"{path.name}.part")
     with part.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
+        json.dump({**content, SEAL: _seal(content)}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -26,12 +31,27 @@ def write_stamp(path: Path, content: Mapping[str, object]) -> None:
 
 
 def read_stamp(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; None if there is none or it cannot be read as one."""
+    """The JSON object in `path`; None if there is none or it is not what was written.
+
+    A stamp of an earlier Pincite has no checksum and is believed. One whose checksum's name was
+    damaged has a field that nobody knows, so callers must accept exactly the fields they write.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return content if isinstance(content, dict) else None
+    if not isinstance(content, dict):
+        return None
+    seal = content.pop(SEAL, None)
+    return content if seal in (None, _seal(content)) else None
+
+
+def _seal(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def silent(what: str, n_done: int, n_all: int) -> None:
+    """No progress is shown."""
 
 
 def sync(path: Path) -> None:

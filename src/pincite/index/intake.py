@@ -7,7 +7,8 @@ import numpy as np
 
 from pincite.core.passages import passages
 from pincite.errors import CorpusError
-from pincite.index.store import Store, content_hash
+from pincite.index.rows import content_hash
+from pincite.index.store import Store
 from pincite.protocols import Encoder, Floats
 from pincite.types import Document, Passage
 

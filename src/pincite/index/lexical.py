@@ -11,6 +11,7 @@ is merged, so scores move a little when an index is built anew.
 
 import contextlib
 import functools
+import json
 import os
 import shutil
 import tempfile
@@ -22,8 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.errors import CorpusError
-from pincite.index.durable import checksum, read_stamp, sync, write_stamp
-from pincite.index.store import Place, Store
+from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.rows import Place
+from pincite.index.store import Store
 
 if TYPE_CHECKING:
     import tantivy
@@ -36,6 +38,8 @@ WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments c
 # Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
 # around 20) equal passages would differ, and not tie.
 SCORE_DECIMALS = 4
+TOLD_EVERY = 1_024  # passages between two words of progress
+KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
 
@@ -47,6 +51,8 @@ class _Stamp:
     sequence: int
     rule: str
     files: dict[str, str]  # checksum by name; segments are never changed once written
+    meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
+    opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
 
 
 class LexicalIndex:
@@ -58,6 +64,7 @@ class LexicalIndex:
         self._identity = store.manifest()["identity"]
         self._stamp: _Stamp | None = None
         self._index: tantivy.Index | None = None
+        self._trouble = ""  # why the last attempt to bring it up to date failed
 
     def open(self) -> None:
         """Read what a writer committed; without a sound index there is nothing to search."""
@@ -65,10 +72,7 @@ class LexicalIndex:
         if stamp == self._stamp:
             return
         same = stamp and self._stamp and stamp.folder == self._stamp.folder
-        if self._index is not None and same and os.access(self._folder, os.W_OK):
-            with _reported(self._folder):
-                self._index.reload()
-        else:
+        if not (same and os.access(self._folder, os.W_OK) and self._reloaded()):
             self._index = self._open_sound(stamp) if stamp else None
             if self._index is None and self._read_stamp() != stamp:
                 self._stamp = None  # a writer replaced it while we looked
@@ -76,36 +80,64 @@ class LexicalIndex:
                 return
         self._stamp = stamp if self._index is not None else None
 
+    def _reloaded(self) -> bool:
+        """Whether the open index could go on with what was committed since."""
+        if self._index is None:
+            return False
+        try:
+            self._index.reload()
+        except (ValueError, OSError):  # removed meanwhile, or damaged
+            return False
+        return True
+
     @property
     def sequence(self) -> int:
         """The store's sequence number up to which passages can be found; -1 without an index."""
         return self._stamp.sequence if self._stamp else -1
 
-    def catch_up(self) -> None:
+    def catch_up(self, tell: Tell = silent) -> None:
         """Replay what the store did since; from the beginning if there is no sound index."""
         self.open()
-        if self.sequence == self._store.sequence:
-            return
+        if self.sequence != self._store.sequence:
+            try:
+                self._catch_up(tell)
+            except CorpusError as error:
+                self._trouble = f" ({error})"
+                raise
+            self._trouble = ""
+            self.open()
+        for other in self.leftovers():
+            shutil.rmtree(other, ignore_errors=True)
+
+    def leftovers(self) -> list[Path]:
+        """Folders that no stamp names: of a build that was killed, or one that was replaced."""
+        stamp = self._read_stamp()
+        return [p for p in self._folder.glob("lexical-*") if not stamp or p.name != stamp.folder]
+
+    def forget(self) -> None:
+        """Make the index count no more; `catch_up` then makes it anew from the store."""
+        (self._folder / STAMP).unlink(missing_ok=True)
+        self._stamp, self._index = None, None
+
+    def _catch_up(self, tell: Tell) -> None:
         try:
-            self._follow()
+            self._follow(tell)
         except CorpusError:
             if self._stamp is None:
                 raise
             self._stamp, self._index = None, None  # what a kill left can be in the way of a replay
-            self._follow()
-        self.open()
+            self._follow(tell)
 
-    def _follow(self) -> None:
+    def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
         files = self._stamp.files if self._stamp else {}
         with _reported(self._folder):
-            sequence = self._replay(self._index or _new_index(self._folder / folder))
+            sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
             sums = _checksums(self._folder / folder, files)
-            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums)
+            meta = self._folder / folder / "meta.json"
+            list_of_segments = (checksum(meta), _opstamp(meta))
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *list_of_segments)
             write_stamp(self._folder / STAMP, asdict(stamp))
-        for other in self._folder.glob("lexical-*"):
-            if other.name != folder:
-                shutil.rmtree(other, ignore_errors=True)
 
     def search(self, queries: Sequence[str], depth: int) -> list[list[tuple[int, float]]]:
         """For each query (passage key, score), best first; fewer than `depth` only if none is left.
@@ -117,8 +149,9 @@ class LexicalIndex:
         """
         if self._index is None:
             raise CorpusError(
-                f"{self._folder} has no sound word index, and another process holds the corpus or "
-                "it cannot be written. Open it again when it is free."
+                f"{self._folder} has no sound word index, and another process holds the corpus, it "
+                f"cannot be written, or a document is damaged{self._trouble}. Open it again when "
+                f"it is free, or see: pincite corpus verify {self._folder.parent}"
             )
         with _reported(self._folder):
             searcher = self._index.searcher()
@@ -138,7 +171,7 @@ class LexicalIndex:
             for key, (score, _) in zip(keys, found, strict=True)
         ]
 
-    def _replay(self, index: "tantivy.Index") -> int:
+    def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
         import tantivy
 
@@ -153,7 +186,10 @@ class LexicalIndex:
                     index.schema, "key", tantivy.FieldType.Integer, first, last
                 )
                 writer.delete_documents_by_query(span)
-            for place, text in self._added(changes.added):
+            n_all = self._store.n_passages()
+            for n_done, (place, text) in enumerate(self._added(changes.added)):
+                if n_done % TOLD_EVERY == 0:
+                    tell("indexing words", n_done, n_all)
                 document = tantivy.Document()
                 document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
                 document.add_text("text", _clean(text))
@@ -190,10 +226,72 @@ class LexicalIndex:
         for name, known in stamp.files.items():
             if (folder / name).exists() and checksum(folder / name) not in ("", known):
                 return None
+        if not _fits(stamp, folder / "meta.json"):
+            return None
         try:
             return _opened(folder)
         except (ValueError, OSError):
             return None
+
+    def faults(self, tell: Tell = silent) -> Iterator[tuple[str, str]]:
+        """(place, problem): whether it is whole and holds each passage of the store once."""
+        stamp = self._read_stamp()
+        if stamp is None:
+            yield str(self._folder / STAMP), "is missing, damaged, or belongs to another store"
+            return
+        folder = self._folder / stamp.folder
+        for name, known in stamp.files.items():
+            if (folder / name).exists() and checksum(folder / name) != known:
+                yield str(folder / name), "is not what was written"
+        if not _fits(stamp, folder / "meta.json"):
+            yield str(folder / "meta.json"), "is not what was written"
+        if stamp.sequence != self._store.sequence:
+            missing = self._store.sequence - stamp.sequence
+            yield str(self._folder / STAMP), f"misses the last {missing} batches"
+        index = self._open_sound(stamp)
+        if index is None:
+            yield str(folder), "cannot be opened"
+            return
+        yield from ((str(folder), problem) for problem in self._miscounted(index, tell))
+
+    def _miscounted(self, index: "tantivy.Index", tell: Tell) -> Iterator[str]:
+        import tantivy
+
+        searcher = index.searcher()
+        if searcher.num_docs != self._store.n_passages():
+            yield f"holds {searcher.num_docs} passages, the store {self._store.n_passages()}"
+        last = self._store.last_key()
+        for first in range(1, last + 1, KEYS_AT_ONCE):
+            tell("checking the word index", first, last)
+            window = (first, first + KEYS_AT_ONCE - 1)
+            span = tantivy.Query.range_query(
+                index.schema, "key", tantivy.FieldType.Integer, *window
+            )
+            found = searcher.search(span, 2 * KEYS_AT_ONCE, count=False).hits
+            keys = searcher.fast_field_values("key", [address for _, address in found])
+            yield from _compared(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+
+
+def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
+    for problem, keys in (
+        ("lacks", stored - indexed.keys()),
+        ("holds, though they were deleted,", indexed.keys() - stored),
+        ("holds more than once", {key for key, n in indexed.items() if n > 1}),
+    ):
+        if keys:
+            yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
+
+
+def _fits(stamp: _Stamp, meta: Path) -> bool:
+    """Whether tantivy's list of segments is the stamped one, or a later commit's."""
+    return stamp.opstamp < 0 or checksum(meta) == stamp.meta or _opstamp(meta) > stamp.opstamp
+
+
+def _opstamp(meta: Path) -> int:
+    try:
+        return int(json.loads(meta.read_text(encoding="utf-8"))["opstamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return -1
 
 
 def _new_index(folder: Path) -> "tantivy.Index":

@@ -4,6 +4,7 @@ The file carries the holder's process id, so that who is refused learns whom to 
 take no lock: SQLite gives them a snapshot, and derived files are replaced, never changed.
 """
 
+import contextlib
 import fcntl
 import os
 import time
@@ -82,14 +83,15 @@ class WriterLock:
         except BlockingIOError:
             os.close(handle)
             return False
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
         self._handle = handle
+        with contextlib.suppress(OSError):  # the lock is held, even where a full disk has no room
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
         return True
 
     def _holder(self) -> str:
         try:
-            return self._path.read_text(encoding="ascii").strip() or "(unknown)"
+            return self._path.read_text(encoding="ascii", errors="replace").strip() or "(unknown)"
         except OSError:
             return "(unknown)"
 

@@ -8,7 +8,7 @@ goes deeper until k survive *and* the cut does not go through a tie, or nothing 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from pincite.index.store import Place
+from pincite.index.rows import Place
 
 Scored: TypeAlias = list[tuple[int, float]]  # (passage key, score), best first
 

@@ -22,6 +22,7 @@ from pincite.index.generation import (
     following,
     new_generation,
     point_to,
+    sweep,
 )
 from pincite.index.intake import Encode, encoding_with
 from pincite.index.lock import WriterLock
@@ -46,6 +47,7 @@ def rebuild(folder: Path, encoder: Encoder | None, progress: Progress | None = N
     name = current_name(folder)
     with WriterLock(folder):
         name = current_name(folder)
+        sweep(folder, name)
         old = Generation(folder / name, write=False)
         try:
             target = _unfinished_or_new(folder, following(name), old, encoder)

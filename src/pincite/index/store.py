@@ -11,28 +11,43 @@ halves; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks
 passage of a 600-page report does not mean unpacking the report.
 """
 
-import hashlib
 import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pincite.errors import CorpusError
+from pincite.index.durable import sync
+from pincite.index.rows import (
+    HASH_DIGITS,
+    Keys,
+    Place,
+    blocks_of,
+    content_hash,
+    damaged,
+    listed,
+    matrix,
+    packed,
+    packed_vector,
+    place,
+    raw,
+    seal,
+    share_of_digest,
+    sound_rows,
+    text_of,
+    unpacked,
+)
 from pincite.protocols import Floats
-from pincite.types import Document, Passage, Span, about
+from pincite.types import Document, Passage, Span
 
-Keys = npt.NDArray[np.int64]
-
-BLOCK_CHARACTERS = 16_384  # about 25 passages: unpacking one takes 0.1 ms
+TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
-_VECTOR = np.dtype("<f2")
 
 _TABLES = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -57,35 +72,11 @@ CREATE INDEX changes_in_order ON changes (sequence);
 """
 
 
-class Place(NamedTuple):
-    """Where a passage stands: enough to rank it, without its text."""
-
-    key: int
-    document: int
-    doc_id: str
-    url: str
-    title: str
-    span: Span
-    about: str
-
-    @property
-    def passage_id(self) -> str:
-        """The same as `Passage.passage_id`."""
-        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
-
-
 class Changes(NamedTuple):
     """What happened after some sequence number: closed ranges of passage keys, oldest first."""
 
     added: list[tuple[int, int]]
     deleted: list[tuple[int, int]]
-
-
-def content_hash(document: Document) -> str:
-    """Equal for documents that need no new copy: all fields but the day they were fetched."""
-    fields = (document.kind, document.published, document.language, dict(document.meta))
-    content = json.dumps((document.doc_id, *fields), sort_keys=True)
-    return hashlib.sha256(content.encode("ascii")).hexdigest()[:16]
 
 
 class Store:
@@ -133,12 +124,13 @@ class Store:
 
     def manifest(self) -> dict[str, str]:
         """What the corpus was built with, its counters and its digest."""
-        return dict(self._rows("SELECT name, value FROM manifest ORDER BY name"))
+        return dict(self.rows("SELECT name, value FROM manifest ORDER BY name"))
 
     @property
     def sequence(self) -> int:
         """The number of the last committed batch; 0 at first."""
-        return int(self._value("SELECT value FROM manifest WHERE name = 'sequence'"))
+        with self._readable("the number of its last batch"):
+            return int(self._value("SELECT value FROM manifest WHERE name = 'sequence'"))
 
     def n_documents(self) -> int:
         """How many documents are stored."""
@@ -157,15 +149,15 @@ class Store:
 
     def urls(self) -> Iterator[str]:
         """All addresses, in the order in which their documents were added."""
-        for rows in self._scan("SELECT key, url FROM documents"):
+        for rows in self.scan("SELECT key, url FROM documents"):
             yield from (url for _, url in rows)
 
     def hash_at(self, url: str) -> str | None:
         """The content hash of the document at `url`; None if there is none."""
-        rows = self._rows(
-            "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (_bytes(url),)
+        rows = self.rows(
+            "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
         )
-        return str(rows[0][0]) if rows else None
+        return str(rows[0][0])[:HASH_DIGITS] if rows else None
 
     def document(self, url: str) -> Document | None:
         """The document at `url`, equal to the one that was added; None if there is none."""
@@ -173,13 +165,15 @@ class Store:
             "SELECT key, url, title, kind, published, fetched, language, meta"
             " FROM documents WHERE url = CAST(? AS TEXT)"
         )
-        for key, at, title, kind, published, fetched, language, meta in self._rows(
-            sql, (_bytes(url),)
-        ):
+        for key, at, title, kind, published, fetched, language, meta in self.rows(sql, (raw(url),)):
             sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
-            text = "".join(_unpacked(data) for (data,) in self._rows(sql, (key,)))
-            more = json.loads(meta)
-            return Document(at, title, text, kind, published, fetched, language, more)
+            with self._readable(f"the document at {url}"):
+                text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
+                more = json.loads(meta)
+                found = Document(at, title, text, kind, published, fetched, language, more)
+                if content_hash(found) != self.hash_at(url):
+                    raise ValueError("its content is not what was added")
+                return found
         return None
 
     def places(self, keys: Iterable[int]) -> dict[int, Place]:
@@ -190,7 +184,8 @@ class Store:
             " FROM passages p JOIN documents d ON d.key = p.document"
             " WHERE p.key IN (SELECT value FROM json_each(?))"
         )
-        return {row[0]: _place(row) for row in self._rows(sql, (_listed(keys),))}
+        with self._readable("a passage"):
+            return {row[0]: place(row) for row in self.rows(sql, (listed(keys),))}
 
     def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
         """The places of the stored passages with keys in the closed range, in portions."""
@@ -199,23 +194,28 @@ class Store:
             " d.published, d.meta"
             " FROM passages p JOIN documents d ON d.key = p.document"
         )
-        for rows in self._scan(sql, "p.key", first, last):
-            yield [_place(row) for row in rows]
+        for rows in self.scan(sql, "p.key", first, last):
+            with self._readable("a passage"):
+                portion = [place(row) for row in rows]
+            yield portion
 
     def passages(self, places: Sequence[Place]) -> list[Passage]:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
-        wanted = {(p.document, n) for p in places for n in _blocks(p.span)}
-        sql = "SELECT data FROM blocks WHERE document = ? AND number = ?"
-        blocks = {at: _unpacked(self._value(sql, at)) for at in sorted(wanted)}
-        return [
-            Passage(p.doc_id, p.url, p.title, _text(p, blocks), p.span, p.about) for p in places
-        ]
+        with self._readable("a passage"):
+            self._check_seals({p.document for p in places})
+            wanted = {(p.document, n) for p in places for n in blocks_of(p.span)}
+            sql = "SELECT data FROM blocks WHERE document = ? AND number = ?"
+            blocks = {at: unpacked(self._value(sql, at)) for at in sorted(wanted)}
+            return [
+                Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
+                for p in places
+            ]
 
     def changes(self, after: int) -> Changes:
         """Which passage keys came and went after the sequence number `after`."""
         sql = "SELECT added, first, last FROM changes WHERE sequence > ? ORDER BY sequence, first"
         changes = Changes([], [])
-        for added, first, last in self._rows(sql, (after,)):
+        for added, first, last in self.rows(sql, (after,)):
             (changes.added if added else changes.deleted).append((first, last))
         return changes
 
@@ -225,26 +225,36 @@ class Store:
             "SELECT passage, vector FROM vectors"
             " WHERE passage IN (SELECT value FROM json_each(?)) ORDER BY passage"
         )
-        return _matrix(self._rows(sql, (_listed(keys),)), dim)
+        with self._readable("a vector"):
+            return matrix(self.rows(sql, (listed(keys),)), dim)
 
     def vectors_between(self, first: int, last: int, dim: int) -> Iterator[tuple[Keys, Floats]]:
         """The stored vectors with keys in the closed range, ascending, in portions."""
-        for rows in self._scan("SELECT passage, vector FROM vectors", "passage", first, last):
-            yield _matrix(rows, dim)
+        for rows in self.scan("SELECT passage, vector FROM vectors", "passage", first, last):
+            with self._readable("a vector"):
+                portion = matrix(rows, dim)
+            yield portion
 
     def vectors_of(self, passages: Sequence[Passage], dim: int) -> dict[str, Floats]:
-        """The stored vectors of those passages that have one, by passage id."""
+        """The sound stored vectors of those passages that have one, by passage id."""
         sql = (
-            "SELECT d.doc_id, p.first, p.last, v.vector FROM documents d"
+            "SELECT d.doc_id, p.first, p.last, v.passage, v.vector FROM documents d"
             " JOIN passages p ON p.document = d.key JOIN vectors v ON v.passage = p.key"
             " WHERE d.url = CAST(? AS TEXT)"
         )
-        rows = [r for u in {p.url for p in passages} for r in self._rows(sql, (_bytes(u),))]
-        return {f"{i}:{a}-{b}": _matrix([(0, v)], dim)[1][0] for i, a, b, v in rows}
+        found = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
+        sound = sound_rows([(key, vector) for *_, key, vector in found], dim)
+        vectors = dict(zip(sound, matrix(list(sound.items()), dim)[1], strict=True))
+        return {f"{i}:{a}-{b}": vectors[k] for i, a, b, k, _ in found if k in vectors}
+
+    def keys_in(self, first: int, last: int) -> set[int]:
+        """The keys of the stored passages in the closed range."""
+        rows = self.rows("SELECT key FROM passages WHERE key BETWEEN ? AND ?", (first, last))
+        return {int(key) for (key,) in rows}
 
     def keys(self) -> Keys:
         """The keys of all passages that have a vector, ascending."""
-        rows = self._rows("SELECT passage FROM vectors ORDER BY passage")
+        rows = self.rows("SELECT passage FROM vectors ORDER BY passage")
         return np.array([key for (key,) in rows], dtype=np.int64)
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
@@ -269,44 +279,104 @@ class Store:
         try:
             yield
         finally:
-            self._run("COMMIT")
+            self._roll_back()  # a damaged file refuses a COMMIT, even of nothing
 
     def put(self, document: Document, spans: Sequence[Span]) -> range:
         """Store a document whose address is free, with its passages; returns the passages' keys."""
+        first = self.last_key() + 1
+        keys = range(first, first + len(spans))
         fields = (document.kind, document.published, document.fetched, document.language)
         sql = (
             "INSERT INTO documents (doc_id, url, title, kind, published, fetched, language, meta,"
             " content_hash) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)"
         )
-        names = (document.doc_id, _bytes(document.url), _bytes(document.title))
         meta = json.dumps(dict(document.meta), sort_keys=True)
-        key = self._run(sql, (*names, *fields, meta, content_hash(document))).lastrowid
-        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", _packed(key, document.text))
-        first = self.last_key() + 1
+        named = (document.doc_id, document.url, document.title, *fields, meta)
+        hashed = content_hash(document)
+        sealed = hashed + seal((*named, hashed), list(zip(keys, spans, strict=True)))
+        names = (document.doc_id, raw(document.url), raw(document.title))
+        key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
+        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
         self._run_many(
             "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
             ((key, span.start, span.end) for span in spans),
         )
         self._fold_in(document.doc_id, 1)
-        return range(first, first + len(spans))
+        return keys
 
     def put_vectors(self, keys: Sequence[int], vectors: Floats) -> None:
         """Store one vector for each passage key; `vectors` is (n_keys, dim)."""
-        rows = zip(keys, (v.tobytes() for v in vectors.astype(_VECTOR)), strict=True)
+        rows = ((key, packed_vector(key, v)) for key, v in zip(keys, vectors, strict=True))
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
     def remove(self, url: str) -> bool:
         """Remove the document at `url` with all that belongs to it; says whether it was there."""
         sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
-        for key, doc_id in self._rows(sql, (_bytes(url),)):
+        for key, doc_id in self.rows(sql, (raw(url),)):
             sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
-            first, last = self._rows(sql, (key,))[0]
+            first, last = self.rows(sql, (key,))[0]
             if first is not None:
                 self._log(self.sequence, False, first, last)
             self._run("DELETE FROM documents WHERE key = ?", (key,))
             self._fold_in(doc_id, -1)
             return True
         return False
+
+    def compact_into(self, path: Path, tick: Callable[[], None]) -> None:
+        """Write a copy without the space of what was deleted; `tick` is called now and then.
+
+        The copy's log of changes says "all of these were added", which is what a derived index
+        needs to start from nothing, and one that is behind to catch up.
+        """
+        part = path.with_name(f"{path.name}.part")
+        part.unlink(missing_ok=True)
+        self._connection.set_progress_handler(tick, TICK_STEPS)
+        try:
+            self._run("VACUUM INTO ?", (str(part),))
+        finally:
+            self._connection.set_progress_handler(None, 0)
+        sync(part)  # SQLite does not flush what it vacuums into
+        part.replace(path)
+        sync(path.parent)
+        copy = Store.open(path, write=True)
+        try:
+            copy.rows("PRAGMA journal_mode=WAL")
+            with copy._transaction():
+                copy._run("DELETE FROM changes")
+                if copy.last_key():
+                    copy._log(copy.sequence, True, 1, copy.last_key())
+        finally:
+            copy.close()
+
+    def n_live_bytes(self) -> int:
+        """About how many bytes a compact copy takes."""
+        [[n_pages], [n_free], [size]] = [
+            row
+            for name in ("page_count", "freelist_count", "page_size")
+            for row in self.rows(f"PRAGMA {name}")
+        ]
+        return int((n_pages - n_free) * size)
+
+    def _check_seals(self, documents: Iterable[int]) -> None:
+        """What is shown of a document is what was added: SQLite itself has no checksums."""
+        for key in documents:
+            if not self.is_sealed(key):
+                raise ValueError(f"the row of document {key} or of its passages was changed")
+
+    def is_sealed(self, document: int) -> bool:
+        """Whether the rows of a document and of its passages are what was written.
+
+        Documents that an earlier Pincite wrote have no seal, and are believed.
+        """
+        sql = (
+            "SELECT doc_id, url, title, kind, published, fetched, language, meta, content_hash"
+            " FROM documents WHERE key = ?"
+        )
+        [[*named, sealed]] = self.rows(sql, (document,))
+        sql = "SELECT key, first, last FROM passages WHERE document = ? ORDER BY key"
+        hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
+        spans = [(key, (first, last)) for key, first, last in self.rows(sql, (document,))]
+        return not known or known == seal((*named, hashed), spans)
 
     def _log(self, sequence: int, added: bool, first: int, last: int) -> None:
         self._run("INSERT INTO changes VALUES (?, ?, ?, ?)", (sequence, added, first, last))
@@ -316,20 +386,22 @@ class Store:
 
     def _fold_in(self, doc_id: str, sign: int) -> None:
         """The digest is a sum of hashes: the same for the same documents, whatever the history."""
-        digest = int(self._value("SELECT value FROM manifest WHERE name = 'digest'"), 16)
-        digest += sign * int(hashlib.sha256(doc_id.encode()).hexdigest()[:32], 16)
+        with self._readable("the digest"):
+            digest = int(self._value("SELECT value FROM manifest WHERE name = 'digest'"), 16)
+        digest += sign * share_of_digest(doc_id)
         self._set("digest", f"{digest % 2**128:032x}")
 
     # ── SQL goes through here, so that SQLite's errors leave as ours ─────────────────────────────
 
-    def _rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
+    def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
+        """The rows that a statement gives; for what only one caller asks."""
         with self._reported():
             return self._connection.execute(sql, arguments).fetchall()
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
-        rows = self._rows(sql, arguments)
+        rows = self.rows(sql, arguments)
         if not rows:
-            raise CorpusError(_damaged(self.path, "a row that others refer to is missing"))
+            raise CorpusError(damaged(self.path, "a row that others refer to is missing"))
         return rows[0][0]
 
     def _run(self, sql: str, arguments: Sequence[object] = ()) -> sqlite3.Cursor:
@@ -340,13 +412,16 @@ class Store:
         with self._reported():
             self._connection.executemany(sql, rows)
 
-    def _scan(
+    def scan(
         self, sql: str, key: str = "key", first: int = 1, last: int | None = None
     ) -> Iterator[list[Any]]:
-        """The rows in portions, by ascending key, which is the first column of `sql`."""
+        """The rows in portions, by ascending key, which is the first column of `sql`.
+
+        `sql` has no WHERE of its own.
+        """
         bound = int(np.iinfo(np.int64).max) if last is None else last
         sql = f"{sql} WHERE {key} BETWEEN ? AND ? ORDER BY {key} LIMIT {ROWS_AT_ONCE}"
-        while rows := self._rows(sql, (first, bound)):
+        while rows := self.rows(sql, (first, bound)):
             yield rows
             first = rows[-1][0] + 1
 
@@ -357,9 +432,12 @@ class Store:
             yield
             self._run("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:  # a full disk has rolled back already
-                self._run("ROLLBACK")
+            self._roll_back()
             raise
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a full disk or a damaged file has ended it already
+            self._run("ROLLBACK")
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
@@ -367,10 +445,22 @@ class Store:
             yield
         except sqlite3.ProgrammingError:  # a closed store: a mistake of ours, not of the file
             raise
+        except UnicodeDecodeError as error:
+            raise CorpusError(damaged(self.path, f"a text in it is no text: {error}")) from error
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
+                raise KeyboardInterrupt from error
             raise CorpusError(_failed(self.path, error)) from error
         except sqlite3.DatabaseError as error:
-            raise CorpusError(_damaged(self.path, str(error))) from error
+            raise CorpusError(damaged(self.path, str(error))) from error
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        """Rows that are not what this class writes are damage, not a mistake of the caller."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            raise CorpusError(damaged(self.path, f"{what}: {error}")) from error
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -387,7 +477,7 @@ def _connect(uri: str) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         raise CorpusError(_failed(Path(uri), error)) from error
     except sqlite3.DatabaseError as error:
-        raise CorpusError(_damaged(Path(uri), str(error))) from error
+        raise CorpusError(damaged(Path(uri), str(error))) from error
     return connection
 
 
@@ -406,55 +496,3 @@ def _failed(path: Path, error: sqlite3.OperationalError) -> str:
         f"{path}: {error}. The corpus is as it was before. Is the disk full, or the file on a "
         "medium that cannot be written or read?"
     )
-
-
-def _damaged(path: Path, detail: str) -> str:
-    return (
-        f"{path} is damaged ({detail}). It holds the documents themselves, so it cannot be derived "
-        "again: restore it from a copy, or make the corpus anew."
-    )
-
-
-def _bytes(text: str) -> bytes:
-    """SQLite keeps any bytes as text; Python's own way refuses half a surrogate pair."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _listed(keys: Iterable[int]) -> str:
-    return json.dumps([int(key) for key in keys])
-
-
-def _place(row: Sequence[Any]) -> Place:
-    key, document, doc_id, url, title, first, last, published, meta = row
-    known = about(title, published, json.loads(meta))
-    return Place(key, document, doc_id, url, title, Span(first, last), known)
-
-
-def _blocks(span: Span) -> range:
-    return range(span.start // BLOCK_CHARACTERS, (span.end - 1) // BLOCK_CHARACTERS + 1)
-
-
-def _text(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
-    numbers = _blocks(place.span)
-    offset = numbers.start * BLOCK_CHARACTERS
-    text = "".join(blocks[place.document, number] for number in numbers)
-    return text[place.span.start - offset : place.span.end - offset]
-
-
-def _packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
-    for start in range(0, len(text), BLOCK_CHARACTERS):
-        block = text[start : start + BLOCK_CHARACTERS]
-        yield key, start // BLOCK_CHARACTERS, zlib.compress(_bytes(block), 6)
-
-
-def _unpacked(data: bytes) -> str:
-    try:
-        return zlib.decompress(data).decode("utf-8", "surrogatepass")
-    except (zlib.error, UnicodeDecodeError) as error:
-        raise CorpusError(_damaged(Path("a stored text"), str(error))) from error
-
-
-def _matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
-    keys = np.array([key for key, _ in rows], dtype=np.int64)
-    values = np.frombuffer(b"".join(vector for _, vector in rows), dtype=_VECTOR)
-    return keys, values.reshape(-1, dim).astype(np.float32)

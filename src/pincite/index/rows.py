@@ -1,0 +1,161 @@
+"""How a corpus's documents, passages and vectors stand in SQLite's rows, and how damage shows.
+
+SQLite has no checksums, so a flipped bit on the disk would come back as another address, another
+span or another score. Texts are compressed, which has a checksum; a vector carries one that covers
+its key; a document's *seal* covers its row and the rows of its passages, and is looked at when a
+passage is shown. Rows of an earlier Pincite lack both and are believed.
+"""
+
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pincite.protocols import Floats
+from pincite.types import Document, Span, about
+
+Keys = npt.NDArray[np.int64]
+
+BLOCK_CHARACTERS = 16_384  # about 25 passages: unpacking one takes 0.1 ms
+HASH_DIGITS = 16  # of a content hash; its document's seal stands behind it
+_VECTOR = np.dtype("<f2")
+_CHECK_BYTES = 4
+UNIT_TOLERANCE = 2e-3  # half precision moves a unit vector's length by 0.0005 at most
+
+
+class Place(NamedTuple):
+    """Where a passage stands: enough to rank it, without its text."""
+
+    key: int
+    document: int
+    doc_id: str
+    url: str
+    title: str
+    span: Span
+    about: str
+
+    @property
+    def passage_id(self) -> str:
+        """The same as `Passage.passage_id`."""
+        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+
+
+def content_hash(document: Document) -> str:
+    """Equal for documents that need no new copy: all fields but the day they were fetched."""
+    fields = (document.kind, document.published, document.language, dict(document.meta))
+    content = json.dumps((document.doc_id, *fields), sort_keys=True)
+    return hashlib.sha256(content.encode("ascii")).hexdigest()[:HASH_DIGITS]
+
+
+def seal(fields: Sequence[object], spans: Sequence[tuple[int, Sequence[int]]]) -> str:
+    """8 hex digits over a document's fields and its passages, each with its key and span."""
+    content = json.dumps([*fields, [(key, *span) for key, span in spans]])
+    return f"{zlib.crc32(content.encode('ascii')):08x}"
+
+
+def share_of_digest(doc_id: str) -> int:
+    """What one document adds to a corpus's digest, which is the sum modulo 2**128."""
+    return int(hashlib.sha256(doc_id.encode()).hexdigest()[:32], 16)
+
+
+def damaged(path: Path, detail: str) -> str:
+    """The message about a store that can be trusted no more."""
+    return (
+        f"{path} is damaged ({detail}). It holds the documents themselves, so it cannot be derived "
+        f"again. What is affected says: pincite corpus verify {path.parent.parent}"
+    )
+
+
+def raw(text: str) -> bytes:
+    """SQLite keeps any bytes as text; Python's own way refuses half a surrogate pair."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def listed(keys: Iterable[int]) -> str:
+    """Keys as the JSON that SQLite's `json_each` takes."""
+    return json.dumps([int(key) for key in keys])
+
+
+def place(row: Sequence[Any]) -> Place:
+    """Where a passage stands, from a row of the passages joined with their documents."""
+    key, document, doc_id, url, title, first, last, published, meta = row
+    if not 0 <= first < last:
+        raise ValueError(f"passage {key} spans {first} to {last}")
+    known = about(title, published, json.loads(meta))
+    return Place(key, document, doc_id, url, title, Span(first, last), known)
+
+
+def blocks_of(span: Span) -> range:
+    """The numbers of the blocks of text that a span needs."""
+    return range(span.start // BLOCK_CHARACTERS, (span.end - 1) // BLOCK_CHARACTERS + 1)
+
+
+def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
+    """The text of a passage, from the blocks that it needs."""
+    numbers = blocks_of(place.span)
+    offset = numbers.start * BLOCK_CHARACTERS
+    text = "".join(blocks[place.document, number] for number in numbers)
+    return text[place.span.start - offset : place.span.end - offset]
+
+
+def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
+    """A document's text as rows of compressed blocks."""
+    for start in range(0, len(text), BLOCK_CHARACTERS):
+        block = text[start : start + BLOCK_CHARACTERS]
+        yield key, start // BLOCK_CHARACTERS, zlib.compress(raw(block), 6)
+
+
+def unpacked(data: bytes) -> str:
+    """The text of a block.
+
+    Raises:
+        ValueError: It is damaged (or `zlib.error`).
+    """
+    return zlib.decompress(data).decode("utf-8", "surrogatepass")
+
+
+def packed_vector(key: int, vector: Floats) -> bytes:
+    """A vector (dim,) as it is stored: half precision, then its checksum."""
+    data = vector.astype(_VECTOR).tobytes()
+    return data + _checksum(key, data)
+
+
+def sound_rows(rows: Sequence[tuple[int, bytes]], dim: int) -> dict[int, bytes]:
+    """The stored vectors that are what was written, and of unit length, by key."""
+    sound = {key: data for key, data in rows if _is_sound(key, data, dim)}
+    keys, vectors = matrix(list(sound.items()), dim)
+    with np.errstate(all="ignore"):  # a damaged one of an earlier Pincite may hold infinities
+        unit = np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_TOLERANCE
+    return {int(key): sound[int(key)] for key in keys[unit]}
+
+
+def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
+    """Keys and vectors (n_rows, dim).
+
+    Raises:
+        ValueError: One of the vectors is damaged.
+    """
+    for key, data in rows:
+        if not _is_sound(key, data, dim):
+            raise ValueError(f"that of passage {key} is not what was written")
+    n_bytes = dim * _VECTOR.itemsize
+    keys = np.array([key for key, _ in rows], dtype=np.int64)
+    values = np.frombuffer(b"".join(data[:n_bytes] for _, data in rows), dtype=_VECTOR)
+    return keys, values.reshape(len(rows), dim).astype(np.float32)
+
+
+def _is_sound(key: int, data: bytes, dim: int) -> bool:
+    n_bytes = dim * _VECTOR.itemsize
+    if not isinstance(data, bytes) or len(data) not in (n_bytes, n_bytes + _CHECK_BYTES):
+        return False
+    return len(data) == n_bytes or data[n_bytes:] == _checksum(key, data[:n_bytes])
+
+
+def _checksum(key: int, data: bytes) -> bytes:
+    return struct.pack("<I", zlib.crc32(data, key & 0xFFFFFFFF))
