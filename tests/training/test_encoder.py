@@ -1,4 +1,4 @@
-"""`pincite train encoder` from files to a folder that `--encoder` loads, stopped and gone on with."""
+"""`pincite train encoder` from files to a folder that `--encoder` loads; stopped runs go on."""
 
 import json
 import os
@@ -30,7 +30,7 @@ RECIPE = EncoderRecipe(
     max_passage_tokens=64,
     batch_claims=6,
     steps=20,
-    learning_rate=2e-3,
+    learning_rate=5e-3,
 )
 
 
@@ -95,7 +95,7 @@ def test_what_is_wrong_in_a_recipe_is_named(tmp_path: Path, text: str, message: 
 def test_the_loss_falls_and_negatives_are_of_other_documents(run: Run[EncoderRecipe]) -> None:
     means = trained(run)
     assert len(means) == 20
-    assert means[-1] < 0.85 * means[1]
+    assert means[-1] < 0.9 * means[1]
     found = searches.read_searches(run.folder / prepare.GROUPS)
     assert {s.set_name for s in found if s.negatives} == {"towns"}
     for search in found:
@@ -129,7 +129,6 @@ from pincite.training import encoder, loop, prepare
 from pincite.training.run import Run
 import test_encoder
 torch.set_num_threads(1)
-loop.SAVE_EVERY = 0.0
 loop.descend.__defaults__ = (None, 0.0)
 def stopped(what, done, total):
     if {at!r} == what:
