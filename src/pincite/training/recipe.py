@@ -123,7 +123,7 @@ def _require_sense(made: Recipe | EncoderRecipe, path: Path) -> None:
         value = getattr(made, key, choices[0])
         if value not in choices:
             raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
-    for key in ("score_temperature", "batch_claims", "max_passages"):
+    for key in ("score_temperature", "batch_claims"):
         if not getattr(made, key, 1):
             raise ConfigError(f"{path}: {key} is 0; expected a number above 0.")
 
