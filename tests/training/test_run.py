@@ -16,11 +16,11 @@ RECIPE = Recipe(sets=(SetRecipe("towns"),))
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> runs.Run:
+def run(tmp_path: Path) -> runs.Run[Recipe]:
     return runs.Run(tmp_path / "data", tmp_path / "run", RECIPE, "base")
 
 
-def test_the_same_run_goes_on_also_elsewhere(run: runs.Run) -> None:
+def test_the_same_run_goes_on_also_elsewhere(run: runs.Run[Recipe]) -> None:
     runs.record(run)
     runs.record(replace(run, device="cuda", threads=3, max_bad=1))
     kept = json.loads((run.folder / runs.RECORD).read_text())
@@ -40,14 +40,16 @@ def test_the_same_run_goes_on_also_elsewhere(run: runs.Run) -> None:
     ],
     ids=["base", "recipe", "dense", "data", "teacher"],
 )
-def test_another_run_is_refused(run: runs.Run, change: dict[str, object], message: str) -> None:
+def test_another_run_is_refused(
+    run: runs.Run[Recipe], change: dict[str, object], message: str
+) -> None:
     runs.record(run)
     with pytest.raises(ConfigError, match=message) as caught:
         runs.record(replace(run, **change))  # type: ignore[arg-type]
     assert "--run" in str(caught.value)
 
 
-def test_a_folder_with_groups_of_unknown_origin_is_refused(run: runs.Run) -> None:
+def test_a_folder_with_groups_of_unknown_origin_is_refused(run: runs.Run[Recipe]) -> None:
     run.folder.mkdir()
     (run.folder / "groups.jsonl").write_text("")
     with pytest.raises(ConfigError, match=r"groups\.jsonl but no run\.json"):
@@ -55,7 +57,7 @@ def test_a_folder_with_groups_of_unknown_origin_is_refused(run: runs.Run) -> Non
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])
-def test_a_record_that_cannot_be_read_is_named(run: runs.Run, content: str) -> None:
+def test_a_record_that_cannot_be_read_is_named(run: runs.Run[Recipe], content: str) -> None:
     run.folder.mkdir()
     (run.folder / runs.RECORD).write_text(content)
     with pytest.raises(ConfigError, match=r"run\.json cannot be read"):

@@ -17,7 +17,7 @@ VERBS = {
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
-    "train": "train a verifier on claims with evidence",
+    "train": "train a verifier or an encoder",
     "models": "where the models are, and fetching others",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",

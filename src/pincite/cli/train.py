@@ -1,5 +1,6 @@
-"""`pincite train`: train a verifier of one's own, and turn it into what `verify` runs."""
+"""`pincite train`: train a verifier or an encoder of one's own, and export what `verify` runs."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -8,43 +9,80 @@ import click
 
 from pincite.cli import options
 from pincite.errors import MissingExtra
-from pincite.models.weights import RERANKER
+from pincite.models.weights import ENCODER, RERANKER, locate
+from pincite.training import recipe as recipes
 from pincite.training.prepare import MAX_BAD
-from pincite.training.recipe import SHIPPED, read_recipe
+
+Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
 
 
-@click.group("train", short_help="train a verifier on claims with evidence")
+def run_options(folder: str, base: str, recipe: Path) -> Callable[[options.Command], Any]:
+    """What every run is told, with these defaults."""
+    given = [
+        click.argument("data", type=options.FilePath),
+        click.option("--run", "folder", type=options.FilePath, default=Path(folder),
+                     show_default=True, help="What it reads, state, log and model are kept here."),
+        click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
+        click.option("--base", default=base, show_default=True,
+                     help="Name, folder or Hugging Face id."),
+        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
+        click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
+                     help="Bad rows of one file that are skipped before the run is refused."),
+        click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
+        click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too."),
+        quiet_option,
+    ]  # fmt: skip
+
+    def add(command: options.Command) -> Any:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return add
+
+
+@click.group("train", short_help="train a verifier or an encoder")
 def command() -> None:
-    """Train and export a verifier; needs the extra: pip install 'pincite[train]'."""
+    """Train and export a verifier or an encoder; needs pip install 'pincite[train]'."""
 
 
 @command.command("verifier")
-@click.argument("data", type=options.FilePath)
-@click.option("--run", "folder", type=options.FilePath, default=Path("pincite-train"),
-              show_default=True, help="Groups, state, log and model are kept here.")  # fmt: skip
-@click.option("--recipe", type=options.FilePath, default=SHIPPED, help="A TOML file.")
-@click.option(
-    "--base", default=RERANKER, show_default=True, help="Name, folder or Hugging Face id."
-)
+@run_options("pincite-train", RERANKER, recipes.SHIPPED)
 @click.option("--teacher", type=options.FilePath, help="A trained model that is imitated too.")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto")
-@click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
-              help="Bad rows of one file that are skipped before the run is refused.")  # fmt: skip
-@click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
-@click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too.")
-@quiet_option
 def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
 
     A run that was stopped or killed goes on when the same command is given again.
     """
-    wanted = read_recipe(recipe)
+    wanted = recipes.read_recipe(recipe)
     _require_extra()
     from pincite.training.run import Run, train_verifier
 
     run = Run(recipe=wanted, **given)
+    _train(lambda *told: train_verifier(run, *told), run.folder, quiet)
+
+
+@command.command("encoder")
+@run_options("pincite-train-encoder", ENCODER, recipes.ENCODER)
+@click.option("--teacher", help="A verifier (name or folder) whose ranking is imitated too.")
+def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> None:
+    """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records.
+
+    A run that was stopped or killed goes on when the same command is given again.
+    """
+    wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
+    _require_extra()
+    from pincite.training.encoder import train_encoder
+    from pincite.training.run import Run
+
+    run = Run(recipe=wanted, teacher=locate(teacher) if teacher else None, **given)
+    _train(lambda *told: train_encoder(run, *told), run.folder, quiet)
+
+
+def _train(train: Train, folder: Path, quiet: bool) -> None:
+    """Go through a run with its progress shown; Ctrl-C says how to go on."""
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
 
@@ -52,9 +90,9 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
             tell("training", done, total, f"training, loss {loss:.3f}")
 
         try:
-            model = train_verifier(run, tell, lambda text: options.say(text, quiet), progress)
+            model = train(tell, lambda text: options.say(text, quiet), progress)
         except KeyboardInterrupt:
-            options.say(f"Stopped. {run.folder} keeps what was done: the same command goes on.")
+            options.say(f"Stopped. {folder} keeps what was done: the same command goes on.")
             raise click.exceptions.Exit(130) from None
     options.say(f"The model is in {model}. Next: pincite train export {model} OUT", quiet)
 
@@ -63,16 +101,19 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
 @click.argument("model", type=options.FilePath)
 @click.argument("out", type=options.FilePath)
 @click.option("--float", "floats", is_flag=True, help="Keep float32 instead of int8.")
-@click.option("--source", default="pincite train verifier", help="What it comes from (card).")
+@click.option("--source", default="pincite train", help="What it comes from (card).")
 @click.option("--licence", default="not stated", help="Licence of the weights (card).")
 @quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
-    """Turn the trained MODEL into the folder OUT, which `--verifier OUT` then uses."""
+    """Turn the trained MODEL into the folder OUT for `--verifier OUT` or `--encoder OUT`."""
     _require_extra()
     from pincite.training.export import export as write
 
-    write(model, out, **given)
-    options.say(f"Use it: pincite verify ARTICLE --verifier {out}", quiet)
+    use = {
+        "verifier": f"pincite verify ARTICLE --verifier {out}",
+        "encoder": f"pincite corpus add CORPUS PAGES --encoder {out}",
+    }[write(model, out, **given)]
+    options.say(f"Use it: {use}", quiet)
 
 
 @command.command("shrink")

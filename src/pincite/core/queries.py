@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pincite.types import Claim
 
 SHARE = 0.2  # of the length: what title and section may each take once the whole is too long
-_SEPARATOR = " [SEP] "
+SEPARATOR = " [SEP] "
 
 Starts = Callable[[str], list[int]]  # a text → where each of its units (words, tokens) begins
 
@@ -85,7 +85,7 @@ def context_query(
         fields = [_first(field, max(1, int(length * SHARE)), begins) for field in fields]
         left = length - sum(len(begins(field)) for field in fields)
         text = _last(text, max(1, left), begins)
-    return _SEPARATOR.join(part for part in (*fields, text) if part)
+    return SEPARATOR.join(part for part in (*fields, text) if part)
 
 
 def words(text: str) -> list[int]:

@@ -6,32 +6,51 @@ from typing import Literal
 
 import numpy as np
 
+from pincite.errors import MissingModel
 from pincite.models import weights
-from pincite.models.session import Session
+from pincite.models.session import Batch, Session
 from pincite.protocols import Floats
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
+POOLINGS = ("mean", "cls")  # of the last hidden states: their mean, or the first token's
 
 
 class OnnxEncoder:
-    """A sentence encoder: the mean of the last hidden states, L2-normalised."""
+    """A sentence encoder: the last hidden states pooled as its card says, L2-normalised.
+
+    A folder with `query` in it has two towers: queries go through that one.
+    """
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        """Load the model; raises MissingModel where the folder holds none."""
+        """Load the model; raises MissingModel where the folder holds none that can be used."""
         card = weights.read_card(folder)
-        self._session = Session(
-            folder, max_tokens=card.get("max_tokens", MAX_TOKENS), threads=threads
-        )
+        self._pooling: str = card.get("pooling", "mean")
+        if self._pooling not in POOLINGS:
+            raise MissingModel(
+                f"{folder}/pincite.json names the pooling {self._pooling!r}; expected one of "
+                f"{', '.join(POOLINGS)}."
+            )
+        max_tokens = card.get("max_tokens", MAX_TOKENS)
+        passages = Session(folder, max_tokens=max_tokens, threads=threads)
+        own = folder / weights.QUERY_TOWER
+        queries = passages
+        if (own / "model.onnx").is_file():
+            queries = Session(own, max_tokens=max_tokens, threads=threads)
+        self._sessions = {"query": queries, "passage": passages}
         self._prefix: dict[str, str] = card.get("prefix", {})
-        self.dim = self._session.width
+        self.dim = passages.width
         self.fingerprint = weights.fingerprint(folder)
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
         """Unit vectors, (n_texts, dim) float32."""
         prefix = self._prefix.get(role, "")
         embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for batch in self._session.run([prefix + text for text in texts]):
-            mask = batch.mask[:, :, None].astype(np.float32)
-            means = (batch.output * mask).sum(axis=1) / mask.sum(axis=1)
-            embeddings[batch.rows] = means / np.linalg.norm(means, axis=1, keepdims=True)
+        for batch in self._sessions[role].run([prefix + text for text in texts]):
+            pooled = _mean(batch) if self._pooling == "mean" else batch.output[:, 0]
+            embeddings[batch.rows] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return embeddings
+
+
+def _mean(batch: Batch) -> Floats:
+    mask = batch.mask[:, :, None].astype(np.float32)
+    return np.asarray((batch.output * mask).sum(axis=1) / mask.sum(axis=1))

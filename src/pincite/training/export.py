@@ -1,9 +1,10 @@
-"""A trained verifier as Pincite runs it: model.onnx, tokenizer.json and its card in one folder.
+"""A trained model as Pincite runs it: model.onnx, tokenizer.json and its card in one folder.
 
 A plain BERT goes through `bert_onnx`, whose graph is small and known; any other encoder through
 torch's exporter.
 """
 
+import hashlib
 import json
 import logging
 import tempfile
@@ -14,7 +15,8 @@ from typing import Any
 import onnx
 import torch
 
-from pincite.training import bert_onnx, network
+from pincite.models import weights
+from pincite.training import bert_onnx, network, towers
 from pincite.training.losses import CLASSES
 
 MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
@@ -22,11 +24,11 @@ LANGUAGES = ("en",)
 _STEP = 8  # rows are padded to multiples of it when they run
 
 
-def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool = False) -> None:
-    """Write the Hugging Face folder `trained` into `out` as `weights.locate` accepts it.
+def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool = False) -> str:
+    """Write the Hugging Face folder `trained` into `out` as `weights.locate` accepts it; its kind.
 
     Args:
-        trained: what `run.write_model` wrote.
+        trained: the folder `model` of a run, of a verifier or of an encoder.
         out: made if it is not there; other files in it stay.
         source: for the card: which network and data it comes from.
         licence: for the card.
@@ -36,20 +38,45 @@ def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool 
         MissingModel: `trained` cannot be loaded.
         ConfigError: its labels are not CLASSES in their order.
     """
+    about = {"source": source, "licence": licence}
+    if weights.read_card(trained).get("kind") == towers.KIND:
+        _encoder(trained, out, about, floats)
+        return towers.KIND
+    _verifier(trained, out, about, floats)
+    return "verifier"
+
+
+def _verifier(trained: Path, out: Path, about: dict[str, str], floats: bool) -> None:
     model, tokenizer = network.load_trained(trained)
-    tokenizer.no_truncation()
-    out.mkdir(parents=True, exist_ok=True)
     places = network.most_tokens(model) or MAX_TOKENS
     card = {
         "kind": "verifier",
-        "source": source,
-        "licence": licence,
+        **about,
         "labels": list(CLASSES),
         "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
         "languages": list(LANGUAGES),
     }
+    _write(model, tokenizer, out, card, floats)
+
+
+def _encoder(trained: Path, out: Path, about: dict[str, str], floats: bool) -> None:
+    """The passages' tower in `out`, and the claims' in `out/query` where they have their own."""
+    card = weights.read_card(trained) | about
+    both = towers.load_trained(trained)
+    if not both.shared:
+        own = out / weights.QUERY_TOWER
+        _write(both.query, both.tokenizer, own, {**card, "tower": "query"}, floats)
+        # In the card, so that the fingerprint of the whole changes with it.
+        card["query_sha256"] = hashlib.sha256((own / "model.onnx").read_bytes()).hexdigest()
+    _write(both.passage, both.tokenizer, out, card, floats)
+
+
+def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: bool) -> None:
+    tokenizer.no_truncation()
+    out.mkdir(parents=True, exist_ok=True)
     beside = out / "model.onnx.part"
-    graph = _plain_bert(model) if _is_plain_bert(model.config) else _traced(model)
+    head = "labels" in card
+    graph = (_plain_bert if _is_plain_bert(model.config) else _traced)(model, head)
     if floats:
         onnx.save(graph, beside)
     else:
@@ -70,42 +97,44 @@ def _is_plain_bert(config: Any) -> bool:
     )
 
 
-def _plain_bert(model: Any) -> onnx.ModelProto:
+def _plain_bert(model: Any, head: bool) -> onnx.ModelProto:
     state = {name.removeprefix("bert."): v.numpy() for name, v in model.state_dict().items()}
-    return bert_onnx.build(state, model.config.num_attention_heads, head=True)
+    return bert_onnx.build(state, model.config.num_attention_heads, head=head)
 
 
-class _Logits(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
+class _OneOutput(torch.nn.Module):  # type: ignore[misc]  # Any to mypy
     """The network with its inputs by position and one tensor out, as the exporter wants it."""
 
-    def __init__(self, model: Any, fields: list[str]) -> None:
+    def __init__(self, model: Any, fields: list[str], output: str) -> None:
         super().__init__()
-        self.model, self.fields = model, fields
+        self.model, self.fields, self.output = model, fields, output
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """(batch, 3)."""
-        return self.model(**dict(zip(self.fields, inputs, strict=True))).logits
+        """(batch, 3), or the hidden states: (batch, tokens, width)."""
+        answer = self.model(**dict(zip(self.fields, inputs, strict=True)))
+        return getattr(answer, self.output)
 
 
-def _traced(model: Any) -> onnx.ModelProto:
+def _traced(model: Any, head: bool) -> onnx.ModelProto:
     """The graph of any encoder, by torch's exporter that traces."""
     fields = ["input_ids", "attention_mask", *network.types_field(model)]
     # Two rows of unlike length: what is traced with one, or unpadded, may drop the mask.
     row = torch.ones(2, _STEP, dtype=torch.int64)
     row[1, _STEP // 2 :] = 0
+    output = "logits" if head else "last_hidden_state"
     given = {"input_ids": row, "attention_mask": row, "token_type_ids": torch.zeros_like(row)}
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the tracer: constants, the exporter's age
         path = Path(folder) / "model.onnx"
         torch.onnx.export(
-            _Logits(model, fields).eval(),
+            _OneOutput(model, fields, output).eval(),
             tuple(given[field] for field in fields),
             path,
             input_names=fields,
-            output_names=["logits"],
+            output_names=[output],
             dynamic_axes={name: {0: "batch", 1: "tokens"} for name in fields}
-            | {"logits": {0: "batch"}},
+            | {output: {0: "batch"} if head else {0: "batch", 1: "tokens"}},
             opset_version=bert_onnx.OPSET,
             dynamo=False,
         )

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pincite.core import swaps, wording
 from pincite.core.passages import cited_passages
@@ -49,8 +50,13 @@ class Reading:
     bad: list[str]
 
 
-def read_set(folder: Path, wanted: SetRecipe, seed: int, max_bad: int) -> Reading:
-    """The chosen rows of one set, in an order that the seed decides.
+Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
+
+
+def read_set(
+    folder: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
+) -> Reading:
+    """The chosen rows of one set, in an order that the seed decides; `read` knows its format.
 
     Raises:
         InputError: the file cannot be read, has no rows, or more than `max_bad` bad ones.
@@ -70,7 +76,7 @@ def read_set(folder: Path, wanted: SetRecipe, seed: int, max_bad: int) -> Readin
                 "raise --max-bad-rows."
             ) from error
 
-    rows = list(read_labelled(path, note))
+    rows = list(read(path, note))
     if not rows:
         raise InputError(f"{path} has no rows that can be used; expected claims with evidence.")
     random.Random(f"{seed} {wanted.name}").shuffle(rows)  # noqa: S311 - a sample, not a secret
@@ -177,8 +183,11 @@ def groups_of(
             )  # fmt: skip
 
 
-def write_groups(path: Path, groups: Sequence[Group]) -> None:
-    """Keep groups as JSON lines, whole or not at all: a resumed run must see the same."""
+def write_groups(path: Path, groups: Sequence[Any]) -> None:
+    """Keep groups as JSON lines, whole or not at all: a resumed run must see the same.
+
+    An encoder's searches are kept so too.
+    """
     beside = path.with_suffix(".part")
     with beside.open("w", encoding="utf-8") as out:
         for group in groups:

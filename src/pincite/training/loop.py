@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -32,6 +33,37 @@ MAX_NORM = 1.0
 _POOL = 40  # batches whose groups are sorted by length together
 
 Progress = Callable[[int, int, float], None]  # steps done, steps in all, mean loss of late
+Item = TypeVar("Item")
+Asked_contra = TypeVar("Asked_contra", contravariant=True)
+
+
+class HasLoss(Protocol[Asked_contra]):
+    """What is asked of the items of a batch; all chance comes from the generator and torch's."""
+
+    def loss(self, items: Sequence[Asked_contra], step: int, generator: torch.Generator) -> Any: ...  # noqa: D102
+
+
+class Pace(Protocol):
+    """What of a recipe decides the steps."""
+
+    @property
+    def seed(self) -> int: ...  # noqa: D102
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def warmup(self) -> float: ...  # noqa: D102
+    @property
+    def weight_decay(self) -> float: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[Item]):
+    """All that a run goes through: the batches name items, the objective trains the model."""
+
+    items: Sequence[Item]
+    batches: Sequence[Sequence[int]]
+    objective: HasLoss[Item]
+    model: Any
 
 
 def train(  # noqa: PLR0913 - the parts of a run, each from its own place
@@ -44,7 +76,23 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     progress: Progress | None = None,
     save_every: float = SAVE_EVERY,
 ) -> None:
-    """Train `model` in place; `folder` keeps the state, and a state found there is gone on with.
+    """Train `model` as a verifier, in place; the rest as `descend` has it."""
+    network.freeze(model, recipe.frozen_layers)
+    pairs = network.Pairs(model, tokenizer, recipe.max_tokens)
+    taught = network.Pairs(*teacher, recipe.max_tokens) if teacher else None
+    batches = plan(groups, pairs, recipe)[: recipe.steps or None]
+    work = Work(groups, batches, Objective(recipe, pairs, taught), model)
+    descend(work, recipe, folder, progress, save_every)
+
+
+def descend(
+    work: Work[Item],
+    recipe: Pace,
+    folder: Path,
+    progress: Progress | None = None,
+    save_every: float = SAVE_EVERY,
+) -> None:
+    """Train the work's model; `folder` keeps the state, and a state found there is gone on with.
 
     Ctrl-C saves the state and comes out as KeyboardInterrupt; any other end of the process costs
     what was learnt since the last save.
@@ -52,14 +100,10 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     Raises:
         InputError: the state in `folder` belongs to another run, or the loss is not finite.
     """
-    network.freeze(model, recipe.frozen_layers)
-    pairs = network.Pairs(model, tokenizer, recipe.max_tokens)
-    taught = network.Pairs(*teacher, recipe.max_tokens) if teacher else None
-    objective = Objective(recipe, pairs, taught)
-    batches = plan(groups, pairs, recipe)[: recipe.steps or None]
+    items, batches, model = work.items, work.batches, work.model
     weights = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimizer = torch.optim.AdamW(weights.values(), weight_decay=recipe.weight_decay)
-    done = first = restore(folder / STATE, weights, optimizer, len(groups))
+    done = first = restore(folder / STATE, weights, optimizer, len(items))
     generator, late, mean, saved = torch.Generator(), 0.0, 0.0, time.monotonic()
     model.train()
     try:
@@ -68,7 +112,7 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
             generator.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
-            loss = objective.loss([groups[i] for i in batches[step]], step, generator)
+            loss = work.objective.loss([items[i] for i in batches[step]], step, generator)
             if not torch.isfinite(loss):
                 raise InputError(
                     f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "
@@ -85,13 +129,13 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
             if progress:
                 progress(done, len(batches), mean)
             if time.monotonic() - saved > save_every:
-                save(folder, (done, len(groups)), mean, weights, optimizer)
+                save(folder, (done, len(items)), mean, weights, optimizer)
                 saved = time.monotonic()
     except KeyboardInterrupt:
-        save(folder, (done, len(groups)), mean, weights, optimizer)
+        save(folder, (done, len(items)), mean, weights, optimizer)
         raise
     if done > first:
-        save(folder, (done, len(groups)), mean, weights, optimizer)
+        save(folder, (done, len(items)), mean, weights, optimizer)
     model.eval()
 
 

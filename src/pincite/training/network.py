@@ -6,7 +6,8 @@ the head for three classes starts from that direction, so that the first step ra
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,29 +75,42 @@ def load_trained(folder: Path) -> tuple[Any, Any]:
 
 
 def _from_hub(base: str) -> tuple[Any, Any]:
-    from tokenizers import Tokenizer
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoModelForSequenceClassification
 
     try:
-        config = AutoConfig.from_pretrained(base)
+        config = config_of(base)
         names = [str(config.id2label[i]).lower() for i in range(config.num_labels)]
         config.num_labels = len(CLASSES)
-        for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
-            if hasattr(config, dropout):
-                setattr(config, dropout, 0.0)  # with it attention takes the slow path on a CPU
         model = AutoModelForSequenceClassification.from_pretrained(
             base, config=config, ignore_mismatched_sizes=True
         )
-        own = Path(base) / "tokenizer.json"
-        tokenizer = (
-            Tokenizer.from_file(str(own))
-            if own.is_file()
-            else AutoTokenizer.from_pretrained(base).backend_tokenizer
-        )
+        tokenizer = tokenizer_of(base)
     except Exception as error:  # transformers raises what its parts raise
         raise MissingModel(f"{base} cannot be loaded as a Hugging Face encoder: {error}") from error
     _reorder_head(model, [_SAME.get(name, name) for name in names])
     return model, tokenizer
+
+
+def config_of(base: str) -> Any:
+    """The configuration of a Hugging Face encoder, without dropout in attention."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(base)
+    for dropout in ("attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, dropout):
+            setattr(config, dropout, 0.0)  # with it attention takes the slow path on a CPU
+    return config
+
+
+def tokenizer_of(base: str) -> Any:
+    """The fast tokenizer in a folder's tokenizer.json, or that of a Hugging Face id."""
+    from tokenizers import Tokenizer
+    from transformers import AutoTokenizer
+
+    own = Path(base) / "tokenizer.json"
+    if own.is_file():
+        return Tokenizer.from_file(str(own))
+    return AutoTokenizer.from_pretrained(base).backend_tokenizer
 
 
 def _reorder_head(model: Any, names: list[str]) -> None:
@@ -112,28 +126,34 @@ def _reorder_head(model: Any, names: list[str]) -> None:
 
 
 def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
-    """The weights of an int8 ONNX file and the BertConfig that they fit, with as many labels."""
+    """The weights of an int8 ONNX file and the BertConfig that they fit, with as many labels.
+
+    A cross-encoder's names begin with "bert.", those of a bare body do not.
+    """
     from transformers import BertConfig
 
     state = {
         name: torch.from_numpy(v) for name, v in recover.state_dict(folder / "model.onnx").items()
     }
-    layers = 1 + max(int(name.split(".")[3]) for name in state if ".layer." in name)
-    vocabulary, width = state["bert.embeddings.word_embeddings.weight"].shape
+    words = "embeddings.word_embeddings.weight"
+    body = "" if words in state else "bert."
+    layers = 1 + max(int(n.removeprefix(body).split(".")[2]) for n in state if ".layer." in n)
+    vocabulary, width = state[body + words].shape
+    places, _ = state[f"{body}embeddings.position_embeddings.weight"].shape
     config = BertConfig(
         vocab_size=vocabulary,
         hidden_size=width,
         num_hidden_layers=layers,
         num_attention_heads=recover.HEADS,
-        intermediate_size=state["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
-        num_labels=state["classifier.bias"].shape[0],
+        intermediate_size=state[f"{body}encoder.layer.0.intermediate.dense.weight"].shape[0],
+        max_position_embeddings=places,
+        num_labels=state["classifier.bias"].shape[0] if "classifier.bias" in state else 0,
         attention_probs_dropout_prob=0.0,  # with it attention takes the slow path on a CPU
     )
     return state, config
 
 
 def _from_onnx(folder: Path) -> tuple[Any, Any]:
-    from tokenizers import Tokenizer
     from transformers import BertForSequenceClassification
 
     state, config = recovered(folder)
@@ -143,7 +163,7 @@ def _from_onnx(folder: Path) -> tuple[Any, Any]:
     state["classifier.bias"] = torch.cat([share * bias for share in _START])
     model = BertForSequenceClassification(config)
     model.load_state_dict(state)
-    return model, Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return model, tokenizer_of(str(folder))
 
 
 def freeze(model: Any, n_layers: int) -> None:
@@ -194,39 +214,57 @@ class Pairs:
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """The logits without gradient or dropout: which passage speaks is no lottery."""
-        before = self._model.training
-        self._model.eval()
-        with torch.no_grad():
-            logits = self.logits(pairs)
-        self._model.train(before)
-        return logits
+        with at_rest(self._model):
+            return self.logits(pairs)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """(n_pairs, 3) float32, in order; long and short ones run in batches of their own."""
-        chunk_tokens = CHUNK_TOKENS[self._device.type == "cuda"]
         encodings = self._tokenizer.encode_batch(list(pairs))
-        order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
-        parts, start = [], 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order):
-                if (end + 1 - start) * len(encodings[order[end]].ids) > chunk_tokens:
-                    break
-                end += 1
-            parts.append(self._run([encodings[i] for i in order[start:end]]))
-            start = end
-        back = torch.tensor(order).argsort()
-        return torch.cat(parts)[back.to(self._device)]
+        return in_chunks(
+            encodings, self._device, lambda some: self._model(**inputs_of(self._model, some)).logits
+        ).float()
 
-    def _run(self, encodings: list[Any]) -> Tensor:
-        longest = max(len(e.ids) for e in encodings)
 
-        def padded(field: str) -> Tensor:
-            rows = [getattr(e, field) + [0] * (longest - len(e.ids)) for e in encodings]
-            return torch.tensor(rows, device=self._device)
+@contextmanager
+def at_rest(model: Any) -> Iterator[None]:
+    """Within the block `model` answers without gradient or dropout."""
+    before = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(before)
 
-        inputs = {"input_ids": padded("ids"), "attention_mask": padded("attention_mask")}
-        if types_field(self._model):
-            inputs["token_type_ids"] = padded("type_ids")
-        logits: Tensor = self._model(**inputs).logits.float()
-        return logits
+
+def in_chunks(
+    encodings: list[Any], device: torch.device, run: Callable[[list[Any]], Tensor]
+) -> Tensor:
+    """What `run` gives for all encodings, in order, by chunks of like length on `device`."""
+    chunk_tokens = CHUNK_TOKENS[device.type == "cuda"]
+    order = sorted(range(len(encodings)), key=lambda i: len(encodings[i].ids))
+    parts, start = [], 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order):
+            if (end + 1 - start) * len(encodings[order[end]].ids) > chunk_tokens:
+                break
+            end += 1
+        parts.append(run([encodings[i] for i in order[start:end]]))
+        start = end
+    return torch.cat(parts)[torch.tensor(order).argsort().to(device)]
+
+
+def inputs_of(model: Any, encodings: list[Any]) -> dict[str, Tensor]:
+    """Encodings as the padded tensors that `model` takes."""
+    longest = max(len(e.ids) for e in encodings)
+    device = next(model.parameters()).device
+
+    def padded(field: str) -> Tensor:
+        rows = [getattr(e, field) + [0] * (longest - len(e.ids)) for e in encodings]
+        return torch.tensor(rows, device=device)
+
+    inputs = {"input_ids": padded("ids"), "attention_mask": padded("attention_mask")}
+    if types_field(model):
+        inputs["token_type_ids"] = padded("type_ids")
+    return inputs

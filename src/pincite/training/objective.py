@@ -100,14 +100,14 @@ class Objective:
     def _ranking(self, asked: _Asked, logits: Tensor) -> Tensor:
         """The listwise losses of the groups that have positives and negatives, summed."""
         scores = losses.log_odds(logits)
-        rows, shares, _ = _padded([[r for r, _ in p] for p in asked.positives], logits.device,
+        rows, shares, _ = padded([[r for r, _ in p] for p in asked.positives], logits.device,
                                   [[s for _, s in p] for p in asked.positives])  # fmt: skip
-        others, _, there = _padded(asked.negatives, logits.device)
+        others, _, there = padded(asked.negatives, logits.device)
         loss = losses.ranking_loss(scores[rows], shares, scores[others], there)
         return (loss * torch.tensor(asked.ranked_weights, device=logits.device)).sum()
 
 
-def _padded(
+def padded(
     rows: list[list[int]], device: torch.device, values: list[list[float]] | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Row numbers, their values (0 for padding) and which are no padding: (G, longest) each."""

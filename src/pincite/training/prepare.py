@@ -3,10 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from pincite.documents.labelled import read_labelled
 from pincite.protocols import Encoder
 from pincite.training import retrieval
-from pincite.training.groups import Group, Reading, groups_of, read_groups, read_set, write_groups
-from pincite.training.recipe import Recipe
+from pincite.training.groups import (
+    Group,
+    Read,
+    Reading,
+    groups_of,
+    read_groups,
+    read_set,
+    write_groups,
+)
+from pincite.training.recipe import EncoderRecipe, Recipe
 
 GROUPS = "groups.jsonl"
 MAX_BAD = 20  # bad rows of one file that are skipped before the run is refused
@@ -31,10 +40,7 @@ def prepared(  # noqa: PLR0913 - each from its own place
     """
     if (folder / GROUPS).exists():
         return read_groups(folder / GROUPS)
-    readings = {each.name: read_set(data, each, recipe.seed, max_bad) for each in recipe.sets}
-    for reading in readings.values():
-        for message in reading.bad:
-            warn(f"skipped: {message}")
+    readings = read_sets(data, recipe, warn, max_bad)
     found = _negatives(readings, recipe, encoder, folder, tell)
     groups: list[Group] = []
     for n, wanted in enumerate(recipe.sets, 1):
@@ -43,6 +49,25 @@ def prepared(  # noqa: PLR0913 - each from its own place
         tell("cutting evidence", n, len(recipe.sets))
     write_groups(folder / GROUPS, groups)
     return groups
+
+
+def read_sets(
+    data: Path,
+    recipe: Recipe | EncoderRecipe,
+    warn: Warn,
+    max_bad: int,
+    read: Read = read_labelled,
+) -> dict[str, Reading]:
+    """The recipe's sets by name; what was skipped is warned of once all could be read.
+
+    Raises:
+        InputError: a file is missing, or has more than `max_bad` bad rows.
+    """
+    readings = {each.name: read_set(data, each, recipe.seed, max_bad, read) for each in recipe.sets}
+    for reading in readings.values():
+        for message in reading.bad:
+            warn(f"skipped: {message}")
+    return readings
 
 
 def _negatives(

@@ -1,4 +1,4 @@
-"""What a verifier is trained on and how: the recipe file as frozen dataclasses.
+"""What a model is trained on and how: the recipe file as frozen dataclasses.
 
 A recipe is TOML (`verifier.toml` beside this file is the one behind the shipped weights), so that
 a run can be read, changed and repeated without touching code.
@@ -10,11 +10,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pincite.core.queries import VARIANTS
 from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
+ENCODER = Path(__file__).parent / "encoder.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
+TOWERS = ("shared", "separate", "query")
+POOLINGS = ("mean", "cls")
+QUERIES = ("title+claim", *VARIANTS)  # the first: `core.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
+R = TypeVar("R", "Recipe", "EncoderRecipe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,43 @@ class Recipe:
     distillation: float = 0.5  # weight of the teacher's distribution, where there is a teacher
 
 
+@dataclass(frozen=True, slots=True)
+class EncoderRecipe:
+    """All that decides an encoder's run, beside the data and the base network."""
+
+    sets: tuple[SetRecipe, ...]
+    seed: int = 13
+    towers: str = "shared"  # or separate; query: separate, and the passages' is left as it was
+    pooling: str = "mean"  # as sentence-transformers bases have it; or cls
+    query: str = "title+claim"  # one of QUERIES
+    strategy: str = "hard_em"  # one of STRATEGIES: which passage of a document is its target
+    temperature: tuple[float, float] = (0.1, 1.0)  # soft EM: at the first step, after warm-up
+    temperature_steps: int = 200
+    score_temperature: float = 0.05  # cosines are divided by it: SimCSE's (Gao et al. 2021, §3)
+    max_query_tokens: int = 96
+    max_passage_tokens: int = 256
+    max_passages: int = 3  # of one document; those that share most words with the claim
+    batch_claims: int = 32  # in one step; each has the others' passages as negatives
+    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
+    learning_rate: float = 2e-5
+    warmup: float = 0.06  # share of the steps over which the rate rises
+    weight_decay: float = 0.01
+    frozen_layers: int = 0  # the embeddings too, where it is above 0
+    refuted: bool = True  # evidence that refutes a claim is on its topic: it is to be found too
+    negatives: int = 1  # a claim, drawn from what words and meanings bring
+    confusing: int = 0  # a claim, those of them that the teacher ranks highest; needs a teacher
+    title_dropout: float = 0.0  # how often a title is replaced by the mask token
+    section_dropout: float = 0.0
+    distillation: float = 0.5  # weight of the teacher's ranking, where there is a teacher
+
+
 def read_recipe(path: Path = SHIPPED) -> Recipe:
-    """The recipe in a TOML file: keys as `Recipe` names them, and `[[sets]]`.
+    """The recipe of a verifier, as `recipe_in` reads it."""
+    return recipe_in(path, Recipe)
+
+
+def recipe_in(path: Path, kind: type[R]) -> R:
+    """The recipe in a TOML file: keys as `kind` names them, and `[[sets]]`.
 
     Raises:
         ConfigError: names the file and the key that is unknown or wrong.
@@ -68,15 +109,23 @@ def read_recipe(path: Path = SHIPPED) -> Recipe:
         raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
     if isinstance(given.get("temperature"), list):
         given["temperature"] = tuple(given["temperature"])
-    made = _made(Recipe, given | {"sets": tuple(_made(SetRecipe, s, path) for s in sets)}, path)
+    made = _made(kind, given | {"sets": tuple(_made(SetRecipe, s, path) for s in sets)}, path)
     names = [each.name for each in made.sets]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"{path} names the set {twice[0]!r} twice; give it once, with `visits`.")
-    if made.strategy not in STRATEGIES:
-        raise ConfigError(
-            f"{path}: strategy is {made.strategy!r}; expected one of {', '.join(STRATEGIES)}."
-        )
+    _require_sense(made, path)
     return made
+
+
+def _require_sense(made: Recipe | EncoderRecipe, path: Path) -> None:
+    """Each key that chooses has one of its values, and what divides or counts is above zero."""
+    for key, choices in _CHOICES.items():
+        value = getattr(made, key, choices[0])
+        if value not in choices:
+            raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
+    for key in ("score_temperature", "batch_claims"):
+        if not getattr(made, key, 1):
+            raise ConfigError(f"{path}: {key} is 0; expected a number above 0.")
 
 
 def _made(kind: type[T], given: Any, path: Path) -> T:
@@ -103,6 +152,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
+_CHOICES = {"strategy": STRATEGIES, "towers": TOWERS, "pooling": POOLINGS, "query": QUERIES}
 # A field's type → how it is called, and what it allows.
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     str: ("a string", lambda value: isinstance(value, str)),

@@ -15,6 +15,7 @@ from onnx import numpy_helper
 Floats = npt.NDArray[np.float32]
 # Layers that were exported as Gemm keep their names, and the quantiser turns them round.
 TRANSPOSED = ("bert.pooler.dense.weight", "classifier.weight")
+TURNED = "^T"
 HEADS = 12  # the file does not name the number of heads; MiniLM has 12 at every depth
 
 
@@ -35,6 +36,8 @@ def state_dict(path: Path) -> dict[str, Floats]:
     for name in TRANSPOSED:
         if name in state:
             state[name] = np.ascontiguousarray(state[name].T)
+    for name in [name for name in state if name.endswith(TURNED)]:  # as bert_onnx names kernels
+        state[name.removesuffix(TURNED)] = np.ascontiguousarray(state.pop(name).T)
     for node in model.graph.node:
         if node.op_type in ("MatMulInteger", "MatMul"):
             state |= _linear(stored, node)

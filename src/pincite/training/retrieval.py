@@ -4,13 +4,13 @@ The evidence of the searched sets is indexed as Pincite's own corpus, so that a 
 against the very passages that the retrievers will put before it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pincite.documents.labelled import LabelledClaim
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.protocols import Encoder
-from pincite.types import Document
+from pincite.types import Document, Passage
 
 DEPTH = 20
 # The very first are often the evidence in other words: a right passage taken for a wrong one
@@ -18,20 +18,28 @@ DEPTH = 20
 SKIPPED = 2
 _BATCH = 200  # documents in one transaction
 _QUERIES = 256
+_URL = "evidence:"
 
 Tell = Callable[[str, int, int], None]
 
 
 def indexed(
-    folder: Path, evidences: Sequence[str], encoder: Encoder | None, tell: Tell
+    folder: Path,
+    evidences: Sequence[str],
+    encoder: Encoder | None,
+    tell: Tell,
+    titles: Mapping[str, str] | None = None,
 ) -> EmbeddedCorpus:
-    """A corpus of the distinct evidences, new or gone on with; its documents' urls are numbers."""
+    """A corpus of the distinct evidences, new or gone on with; its documents' urls are numbers.
+
+    `titles`: evidence → the title of its page, where it has one.
+    """
     corpus = EmbeddedCorpus.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
     for start in range(0, len(distinct), _BATCH):
         corpus.add(
             [
-                Document(f"evidence:{n}", "", text)
+                Document(f"{_URL}{n}", (titles or {}).get(text, ""), text)
                 for n, text in enumerate(distinct[start : start + _BATCH], start)
             ]
         )
@@ -46,14 +54,28 @@ def negatives(
     own: dict[str, list[str]] = {}
     for row in rows:
         own.setdefault(row.claim, []).append(row.evidence)
-    claims = list(own)
+    found = brought(corpus, list(own), dense, tell)
+    return {
+        claim: [p.text for p in some if not any(p.text in e for e in own[claim])]
+        for claim, some in found.items()
+    }
+
+
+def brought(
+    corpus: EmbeddedCorpus, asked: Sequence[str], dense: bool, tell: Tell
+) -> dict[str, list[Passage]]:
+    """Query → what both rankings bring behind their first, by words before by meaning."""
     retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])
-    found: dict[str, list[str]] = {claim: [] for claim in claims}
-    for start in range(0, len(claims), _QUERIES):
-        chunk = claims[start : start + _QUERIES]
+    found: dict[str, list[Passage]] = {query: [] for query in asked}
+    for start in range(0, len(asked), _QUERIES):
+        chunk = asked[start : start + _QUERIES]
         for retriever in retrievers:
-            for claim, hits in zip(chunk, retriever.retrieve(chunk, DEPTH), strict=True):
-                texts = [hit.passage.text for hit in hits[SKIPPED:]]
-                found[claim] += [t for t in texts if not any(t in e for e in own[claim])]
-        tell("searching negatives", min(start + _QUERIES, len(claims)), len(claims))
+            for query, hits in zip(chunk, retriever.retrieve(chunk, DEPTH), strict=True):
+                found[query] += [hit.passage for hit in hits[SKIPPED:]]
+        tell("searching negatives", min(start + _QUERIES, len(asked)), len(asked))
     return found
+
+
+def number_of(passage: Passage) -> int:
+    """Which of the distinct evidences that `indexed` was given the passage comes from."""
+    return int(passage.url.removeprefix(_URL))

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import torch
 
@@ -17,19 +17,23 @@ from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.training import loop, network, prepare
-from pincite.training.recipe import Recipe
+from pincite.training.recipe import EncoderRecipe, R, Recipe
 
 RECORD = "run.json"
 MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What a run is made of. `teacher`: a Hugging Face folder with CLASSES as its labels."""
+class Run(Generic[R]):
+    """What a run is made of.
+
+    `teacher`: a verifier's a Hugging Face folder with CLASSES as its labels; an encoder's a
+    verifier as `weights.locate` finds it.
+    """
 
     data: Path
     folder: Path
-    recipe: Recipe
+    recipe: R
     base: str
     teacher: Path | None = None
     dense: bool = True  # negatives by meaning too, not by words alone
@@ -39,7 +43,7 @@ class Run:
 
 
 def train_verifier(
-    run: Run, tell: prepare.Tell, warn: prepare.Warn, progress: loop.Progress
+    run: Run[Recipe], tell: prepare.Tell, warn: prepare.Warn, progress: loop.Progress
 ) -> Path:
     """Prepare, train and write the model, or what of it is still to do; the model's folder.
 
@@ -48,11 +52,7 @@ def train_verifier(
         InputError: the data cannot be used, or the state does not fit.
         MissingModel: base, teacher or encoder is nowhere.
     """
-    device = _device(run.device)
-    if run.threads:
-        torch.set_num_threads(run.threads)
-    record(run)
-    torch.manual_seed(run.recipe.seed)  # of a new head
+    device = begun(run)
     model, tokenizer = network.load(run.base)
     taught = network.load_trained(run.teacher) if run.teacher else None
     if taught:
@@ -66,7 +66,21 @@ def train_verifier(
     return run.folder / MODEL
 
 
-def record(run: Run) -> None:
+def begun(run: Run[Recipe] | Run[EncoderRecipe]) -> str:
+    """The device of a run that is now on record, with its threads and its chance set.
+
+    Raises:
+        ConfigError: the folder holds another run, or there is no such device.
+    """
+    device = _device(run.device)
+    if run.threads:
+        torch.set_num_threads(run.threads)
+    record(run)
+    torch.manual_seed(run.recipe.seed)  # of a new head
+    return device
+
+
+def record(run: Run[Recipe] | Run[EncoderRecipe]) -> None:
     """Write what decides the run when it starts; afterwards refuse what would make it another.
 
     Raises:
@@ -112,7 +126,7 @@ def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
     beside.replace(folder)
 
 
-def _decides(run: Run) -> dict[str, Any]:
+def _decides(run: Run[Recipe] | Run[EncoderRecipe]) -> dict[str, Any]:
     """All on which the weights depend; a device is left out, a run may change it."""
     return {
         "data": str(run.data.resolve()),

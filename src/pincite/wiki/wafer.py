@@ -7,7 +7,7 @@
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
@@ -18,6 +18,7 @@ from pincite.types import Claim
 
 SEPARATOR = " [SEP] "
 CITATION = "[CIT]"
+_EXPECTED = "Expected one WAFER record a line."
 # KILT, on which WAFER stands, writes a heading path as "Section::::History.:Early life."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
@@ -77,8 +78,14 @@ _KNOWN = {
 }
 
 
-def read_records(path: str | Path) -> Iterator[WaferRecord]:
+def read_records(
+    path: str | Path, on_bad: Callable[[InputError], None] | None = None
+) -> Iterator[WaferRecord]:
     """The records of a file (plain or .gz) in order; blank lines are skipped.
+
+    Args:
+        path: the file.
+        on_bad: hears of each line that is no record, which is then skipped; None: it is raised.
 
     Raises:
         InputError: the file is missing or a line is no record; names file, line and field.
@@ -87,14 +94,22 @@ def read_records(path: str | Path) -> Iterator[WaferRecord]:
     number = 0
     try:
         with _open(path, "rt") as lines:
-            for number, line in enumerate(lines, 1):  # noqa: B007  # named in the message below
-                if line.strip():
-                    yield _record(_json(line))
+            for number, line in enumerate(lines, 1):  # named in the message below
+                if not line.strip():
+                    continue
+                try:
+                    record = _record(_json(line))
+                except _BadField as error:
+                    if on_bad is None:
+                        raise
+                    on_bad(InputError(f"{path}, line {number}: {error}. {_EXPECTED}"))
+                    continue
+                yield record
     except FileNotFoundError:
         message = f"no file {path}. Expected WAFER records as JSON lines, plain or .gz."
         raise InputError(message) from None
     except (_BadField, UnicodeDecodeError, OSError, EOFError) as error:
-        message = f"{path}, line {number}: {error}. Expected one WAFER record a line."
+        message = f"{path}, line {number}: {error}. {_EXPECTED}"
         raise InputError(message) from error
 
 
