@@ -133,6 +133,27 @@ def shrink(model: Path, out: Path, layers: int, quiet: bool) -> None:
     )
 
 
+@command.command("average")
+@click.argument("first", type=options.FilePath)
+@click.argument("second", type=options.FilePath)
+@click.argument("out", type=options.FilePath)
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="Of the second in the mean.",
+)
+@quiet_option
+def average(first: Path, second: Path, out: Path, share: float, quiet: bool) -> None:
+    """Write the weights' mean of two verifiers, trained from one base, as a third one."""
+    _require_extra()
+    from pincite.training.average import average as write
+
+    write(first, second, out, share)
+    options.say(f"The model is in {out}. Next: pincite train export {out} EXPORTED", quiet)
+
+
 def _require_extra() -> None:
     libraries = ("torch", "transformers", "safetensors", "onnx")
     if absent := [name for name in libraries if find_spec(name) is None]:

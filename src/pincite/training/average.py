@@ -1,0 +1,32 @@
+"""Two trained verifiers of one origin made one, weight by weight.
+
+Runs that begin at the same network end close enough for the mean of their weights to work, often
+better than either (Wortsman et al. 2022, Model soups, §2), at the price of one network.
+"""
+
+from pathlib import Path
+
+from pincite.errors import ConfigError
+from pincite.training import network
+from pincite.training.run import write_model
+
+
+def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
+    """Write (1 − share) · first + share · second as a Hugging Face folder.
+
+    Raises:
+        ConfigError: their weights have other names or shapes, or their vocabularies differ.
+        MissingModel: a folder holds no trained verifier.
+    """
+    model, tokenizer = network.load_trained(first)
+    other, vocabulary = network.load_trained(second)
+    ours, theirs = model.state_dict(), other.state_dict()
+    shapes = [{name: tuple(w.shape) for name, w in state.items()} for state in (ours, theirs)]
+    if shapes[0] != shapes[1] or tokenizer.get_vocab() != vocabulary.get_vocab():
+        raise ConfigError(
+            f"{first} and {second} are not two runs of one network: their weights or vocabularies "
+            "differ. Give two models that were trained from the same base."
+        )
+    mixed = {name: weight.lerp(theirs[name], share) for name, weight in ours.items()}
+    model.load_state_dict(mixed)
+    write_model(model, tokenizer, out)
