@@ -269,11 +269,13 @@ def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
 
 
 def _table(result: dict[str, Any]) -> str:
+    from pincite.evaluation.wafer import SYSTEMS
+
     columns = ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR")
     lines = []
     for level in ("page", "evidence"):
         lines.append(f"{level:10}" + "".join(f"{column:>9}" for column in columns))
-        for system in ("sparse", "dense", "union", "verified"):
+        for system in SYSTEMS:
             row = result[level][system]
             lines.append(f"{system:10}" + "".join(f"{row[column]:9.3f}" for column in columns))
     left_out = result["evidence"]["n_without_marks"]

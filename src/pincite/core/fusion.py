@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pincite.core.wording import content_words
 from pincite.types import Hit, Passage
 
 Mode = Literal["weighted", "rrf", "union"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 # The dense ranking's share in the weighted sum. On the WAFER-like dev claims a supporting passage
 # comes first for 0.87 of them with 0.3 to 0.5, 0.82 with 0.7, and 0.82 by reciprocal ranks.

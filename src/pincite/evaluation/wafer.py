@@ -20,7 +20,7 @@ from pincite.protocols import Retriever
 from pincite.types import Claim, Document, Hit, Passage
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
-SYSTEMS = ("sparse", "dense", "union", "verified")
+SYSTEMS = ("sparse", "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
@@ -59,13 +59,13 @@ def evaluate(
 ) -> dict[str, Any]:
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
-    As `pipeline` does it: sparse and dense give `depth` passages each, union is both fused, and
-    verified is the union with its first `judged` passages in the order of the verifier's score and
-    their rank.
+    As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in each way
+    there is, and verified is the pipeline's way with its first `judged` passages in the order of the
+    verifier's score and their rank.
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
-    runs["verified"] = _verified(collection.claims, runs["union"], pipeline, tell)
+    runs["verified"] = _verified(collection.claims, runs[pipeline.fusion], pipeline, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
@@ -116,22 +116,21 @@ def _retrieved(
         for start in range(0, len(texts), QUERIES_AT_ONCE):
             runs[name] += retriever.retrieve(texts[start : start + QUERIES_AT_ONCE], pipeline.depth)
             tell(name, len(runs[name]), len(texts))
-    runs["union"] = [
-        fusion.fused(sparse, dense, 2 * pipeline.depth, pipeline.fusion)
-        for sparse, dense in zip(runs["sparse"], runs["dense"], strict=True)
-    ]
+    both = list(zip(runs["sparse"], runs["dense"], strict=True))
+    for mode in fusion.MODES:
+        runs[mode] = [fusion.fused(*hits, 2 * pipeline.depth, mode) for hits in both]
     return runs
 
 
 def _verified(
     claims: Sequence[Claim],
-    union: list[list[Hit]],
+    fused: list[list[Hit]],
     pipeline: VerifyPipeline,
     tell: Progress,
 ) -> list[list[Hit]]:
-    """The first `judged` of the union in the order that `verify` gives them; the rest follow."""
+    """The first `judged` in the order that `verify` gives them; the rest follow."""
     ranked = []
-    for claim, hits in zip(claims, union, strict=True):
+    for claim, hits in zip(claims, fused, strict=True):
         read = hits[: pipeline.judged]
         evidence = pipeline.verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
