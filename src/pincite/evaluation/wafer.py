@@ -60,8 +60,8 @@ def evaluate(
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
     As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in each way
-    there is, and verified is the pipeline's way with its first `judged` passages in the order of the
-    verifier's score and their rank.
+    there is, and verified is the pipeline's way with its first `judged` passages in the order of
+    the verifier's score and their rank.
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
