@@ -66,11 +66,8 @@ reranker: $(STAMP) ## fetch the cross-encoder that our verifier was trained from
 	@$(BIN)/python tools/fetch_models.py --reranker
 
 verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
-	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/first \
-		--recipe src/pincite/training/verifier_first.toml
-	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/second --base build/first/model
-	$(BIN)/pincite train average build/first/model build/second/model build/verifier
-	$(BIN)/pincite train export build/verifier src/pincite/models/weights_data/pincite-verifier \
+	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier
+	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
 		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
 
