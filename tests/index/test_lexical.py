@@ -87,10 +87,11 @@ def test_titles_count_when_they_are_given_weight(
 ) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
+        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.0)
         assert corpus.lexical().retrieve(["rome"], 5) == [[]]
         [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
         assert a.score == b.score
-        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.5)
+        monkeypatch.undo()
         assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
         assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
 

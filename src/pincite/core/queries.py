@@ -74,7 +74,7 @@ def side_query(claim: Claim, generated_title: str = "") -> str:
 
 def dense_query(claim: Claim) -> str:
     """The article's title, then the claim: the title stands in for "it" and "he"."""
-    return f"{claim.title}. {claim.text}" if claim.title else claim.text
+    return f"{claim.title} {claim.text}".strip()
 
 
 def context_query(
