@@ -14,6 +14,7 @@ import numpy.typing as npt
 from pincite.types import Claim, Document, Evidence, Hit, Passage
 
 Floats: TypeAlias = npt.NDArray[np.float32]
+Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
 
 
 class Encoder(Protocol):
@@ -36,6 +37,12 @@ class Retriever(Protocol):
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]: ...
 
 
+class WordRetriever(Protocol):
+    """A `Retriever` by words, whose queries may weigh them: what is likely beside what is said."""
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]: ...
+
+
 class Verifier(Protocol):
     """For each (claim, passage) pair its evidence."""
 
@@ -56,6 +63,6 @@ class Corpus(Protocol):
 
     def get(self, urls: Sequence[str]) -> list[Document | None]: ...
 
-    def lexical(self) -> Retriever: ...
+    def lexical(self) -> WordRetriever: ...
 
     def dense(self) -> Retriever: ...

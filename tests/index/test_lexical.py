@@ -87,10 +87,11 @@ def test_titles_count_when_they_are_given_weight(
 ) -> None:
     with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
         add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
+        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.0)
         assert corpus.lexical().retrieve(["rome"], 5) == [[]]
         [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
         assert a.score == b.score
-        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.5)
+        monkeypatch.undo()
         assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
         assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
 
@@ -105,3 +106,21 @@ def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert corpus.manifest()["lexical_rule"] in ("another", "simple-lower-fold-english-v1")
     [after] = (tmp_path / "c" / "g1").glob("lexical-*")
     assert after != before
+
+
+def test_weighted_words(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "ape ibex", "b": "bear ibex"})
+        words = corpus.lexical()
+
+        def found(*parts: tuple[str, float]) -> dict[str, float]:
+            (hits,) = words.retrieve([parts], 10)
+            return {hit.passage.url[2:]: hit.score for hit in hits}
+
+        alone = found(("ape", 1.0))["a"]
+        assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": pytest.approx(alone / 2, abs=1e-3)}
+        assert found(("ape", 0.5), ("ape", 0.5)) == {"a": alone}
+        assert found(("ape", 0.0), ("", 1.0)) == {}
+        assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
+            [(("bear", 2.0), ("ape", 1.0))], 10
+        )

@@ -62,7 +62,7 @@ def test_context_names_the_query_and_the_page_its_passages() -> None:
     assert (found.title, found.section, found.before) == ("Holm", ("History",), "Old.")
     assert found.claim.text == "It was opened."
     assert found.passages == ("Mills of Holm\nThe mill was opened.",)
-    assert asked_of(given) == "Holm. It was opened."
+    assert asked_of(given) == "Holm It was opened."
 
 
 @pytest.mark.parametrize("context", [3, {"title": 4, "section": 5}, {"section": None}])
@@ -100,7 +100,7 @@ def test_scores_stand_in_the_order_of_passages_and_negatives() -> None:
 
 def test_searches_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     context = {"title": "Holm", "section": ["a", "b"]}
-    found = made([row("The mill.", "It is.", context=context)], found={"Holm. The mill.": FOUND})
+    found = made([row("The mill.", "It is.", context=context)], found={"Holm The mill.": FOUND})
     assert found[0].negatives
     write_groups(tmp_path / "groups.jsonl", found)
     assert read_searches(tmp_path / "groups.jsonl") == found

@@ -9,10 +9,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pincite.protocols import Query
 from pincite.types import Claim
 
 SHARE = 0.2  # of the length: what title and section may each take once the whole is too long
 SEPARATOR = " [SEP] "
+# Of words that stand near the claim, beside 1 for its own; chosen on the WAFER-like dev claims.
+SECTION_WEIGHT = 0.5
+BEFORE_WEIGHT = 0.1
 
 Starts = Callable[[str], list[int]]  # a text → where each of its units (words, tokens) begins
 
@@ -36,14 +40,33 @@ VARIANTS = {
 }
 
 
-def lexical_query(claim: Claim, generated_title: str = "") -> str:
+def lexical_query(claim: Claim, generated_title: str = "") -> Query:
+    """The claim with its context as words for BM25, the farther away the lighter.
+
+    What is asked is the claim and, for "it" and "he", the article's title. The section and the
+    sentences before say what it is about, at a weight that tells equal passages apart.
+
+    >>> lexical_query(Claim("c1", "It opened in 1911.", "Varde Bridge", ("Use",), "It was dear."))
+    (('It opened in 1911.', 1.0), ('Varde Bridge', 1.0), ('Use', 0.5), ('It was dear.', 0.1))
+    """
+    parts = (
+        (claim.text, 1.0),
+        (generated_title, 1.0),
+        (claim.title, 1.0),
+        (" ".join(claim.section), SECTION_WEIGHT),
+        (claim.before, BEFORE_WEIGHT),
+    )
+    return tuple((text, weight) for text, weight in parts if text)
+
+
+def side_query(claim: Claim, generated_title: str = "") -> str:
     """SIDE's BM25 query: the claim, a generated title of the page to be found, the article's title.
 
     (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
 
-    >>> lexical_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
+    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
     'It opened in 1911. Varde Bridge'
-    >>> lexical_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"), "A century of Varde")
+    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"), "A century of Varde")
     'It opened in 1911. A century of Varde Varde Bridge'
     """
     return " ".join(part for part in (claim.text, generated_title, claim.title) if part)
@@ -51,7 +74,7 @@ def lexical_query(claim: Claim, generated_title: str = "") -> str:
 
 def dense_query(claim: Claim) -> str:
     """The article's title, then the claim: the title stands in for "it" and "he"."""
-    return f"{claim.title}. {claim.text}" if claim.title else claim.text
+    return f"{claim.title} {claim.text}".strip()
 
 
 def context_query(

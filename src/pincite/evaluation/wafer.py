@@ -16,11 +16,11 @@ from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.pipeline.verify import VerifyPipeline
-from pincite.protocols import Retriever
+from pincite.protocols import Query, WordRetriever
 from pincite.types import Claim, Document, Hit, Passage
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
-SYSTEMS = ("sparse", "dense", *fusion.MODES, "verified")
+SYSTEMS = ("side", "sparse", "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
@@ -106,9 +106,13 @@ def _levels(
 def _retrieved(
     claims: Sequence[Claim], corpus: EmbeddedCorpus, pipeline: VerifyPipeline, tell: Progress
 ) -> dict[str, list[list[Hit]]]:
-    ways: list[tuple[str, Retriever, list[str]]] = [
-        ("sparse", corpus.lexical(), [queries.lexical_query(claim) for claim in claims]),
-        ("dense", corpus.dense(), [queries.dense_query(claim) for claim in claims]),
+    by_side = [queries.side_query(claim) for claim in claims]
+    by_words = [queries.lexical_query(claim) for claim in claims]
+    by_meaning = [queries.dense_query(claim) for claim in claims]
+    ways: list[tuple[str, WordRetriever, Sequence[Query]]] = [
+        ("side", corpus.lexical(), by_side),
+        ("sparse", corpus.lexical(), by_words),
+        ("dense", corpus.dense(), by_meaning),
     ]
     runs: dict[str, list[list[Hit]]] = {}
     for name, retriever, texts in ways:

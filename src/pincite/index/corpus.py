@@ -34,7 +34,7 @@ from pincite.index.lexical import LEXICAL_RULE
 from pincite.index.lock import WriterLock
 from pincite.index.ranking import Scored, best
 from pincite.index.rows import Place
-from pincite.protocols import Encoder
+from pincite.protocols import Encoder, Query
 from pincite.types import Document, Hit, Passage
 
 
@@ -217,9 +217,10 @@ class EmbeddedCorpus:
                 unfinished_rebuild=unfinished.exists(),
             )
 
-    def _search(self, by: str, queries: Sequence[str], k: int, sites: Collection[str]) -> _Ranked:
+    def _search(self, by: str, queries: Sequence[Query], k: int, sites: Collection[str]) -> _Ranked:
         encoder = self._encoder if by == "dense" else None
-        vectors = encoder.encode(queries, "query") if encoder and queries else None
+        texts = list(map(_text_of, queries))
+        vectors = encoder.encode(texts, "query") if encoder and queries else None
         with self._current() as generation:
             store = generation.store
             if vectors is not None:
@@ -236,8 +237,8 @@ class EmbeddedCorpus:
 
             ranked = best(search, places_of, len(queries), k)
             places = {place.key: place for pairs in ranked for place, _ in pairs}
-            texts = dict(zip(places, store.passages(list(places.values())), strict=True))
-            return [[(texts[place.key], score) for place, score in pairs] for pairs in ranked]
+            passages = dict(zip(places, store.passages(list(places.values())), strict=True))
+            return [[(passages[place.key], score) for place, score in pairs] for pairs in ranked]
 
     @contextmanager
     def _current(self) -> Iterator[Generation]:
@@ -273,19 +274,26 @@ class EmbeddedCorpus:
 
 @dataclass(frozen=True, slots=True)
 class CorpusRetriever:
-    """One way to search a corpus; a `protocols.Retriever` that sees what is committed."""
+    """One way to search a corpus, by words or by meaning; sees what is committed."""
 
     corpus: EmbeddedCorpus
     by: Literal["lexical", "dense"]
     exclude: frozenset[str] = frozenset()
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits; fewer only if no more passages match."""
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query at most `k` hits; fewer only if no more passages match.
+
+        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
+        """
         ranked = self.corpus._search(self.by, queries, k, self.exclude)
         return [
             [Hit(passage, score, rank) for rank, (passage, score) in enumerate(pairs, start=1)]
             for pairs in ranked
         ]
+
+
+def _text_of(query: Query) -> str:
+    return query if isinstance(query, str) else " ".join(text for text, _ in query)
 
 
 def is_corpus(folder: Path) -> bool:

@@ -1,9 +1,10 @@
 """Words: an inverted index of the passages (tantivy), with Lucene's BM25.
 
 Queries are built by hand, one clause for each different word, boosted by how often it stands in the
-query: tantivy's own query parser drops repeated words (engines.md, B2). Nothing is stored but the
-passages' keys. The index follows the store's log of changes: the stamp names the last sequence
-number it holds, and replaying is harmless, since a range of keys is deleted before it is added.
+query and with which weight: tantivy's own query parser drops repeated words (engines.md, B2).
+Nothing is stored but the passages' keys. The index follows the store's log of changes: the stamp
+names the last sequence number it holds, and replaying is harmless, since a range of keys is deleted
+before it is added.
 
 Known and accepted, as in Lucene: deleted passages count in the word statistics until their segment
 is merged, so scores move a little when an index is built anew.
@@ -16,8 +17,8 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,13 +27,14 @@ from pincite.errors import CorpusError
 from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
 from pincite.index.rows import Place
 from pincite.index.store import Store
+from pincite.protocols import Query
 
 if TYPE_CHECKING:
     import tantivy
 
 # How text becomes words. It stands in the stamp: an index made by another rule is made anew.
 LEXICAL_RULE = "simple-lower-fold-english-v1"
-TITLE_BOOST = 0.0  # weight of a title's words beside the text's; 0 leaves titles out of a search
+TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
 MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
 WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments come in one order
 # Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
@@ -139,7 +141,7 @@ class LexicalIndex:
             stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *list_of_segments)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
-    def search(self, queries: Sequence[str], depth: int) -> list[list[tuple[int, float]]]:
+    def search(self, queries: Sequence[Query], depth: int) -> list[list[tuple[int, float]]]:
         """For each query (passage key, score), best first; fewer than `depth` only if none is left.
 
         Keys of deleted passages may be among them.
@@ -158,9 +160,9 @@ class LexicalIndex:
             return [self._search(searcher, query, depth) for query in queries]
 
     def _search(
-        self, searcher: "tantivy.Searcher", query: str, depth: int
+        self, searcher: "tantivy.Searcher", query: Query, depth: int
     ) -> list[tuple[int, float]]:
-        counts = Counter(_analyzer().analyze(_clean(query)))
+        counts = _weights(query)
         limit = min(depth, searcher.num_docs)
         if not counts or limit < 1 or self._index is None:
             return []
@@ -346,7 +348,16 @@ def _analyzer() -> "tantivy.TextAnalyzer":
     )
 
 
-def _query(schema: "tantivy.Schema", counts: Counter[str]) -> "tantivy.Query":
+def _weights(query: Query) -> dict[str, float]:
+    """Words with their weight, each time they stand in the query; none without any."""
+    found: dict[str, float] = defaultdict(float)
+    for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
+        for word, count in Counter(_analyzer().analyze(_clean(text))).items():
+            found[word] += weight * count
+    return {word: weight for word, weight in found.items() if weight > 0}
+
+
+def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":
     from tantivy import Occur, Query
 
     boosts = {"text": 1.0, "title": TITLE_BOOST}

@@ -13,7 +13,7 @@ from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
 from pincite.core.fusion import JUDGED, Mode, fused, kept, without_copies
 from pincite.core.passages import cited_passages
-from pincite.protocols import Retriever, Verifier
+from pincite.protocols import Retriever, Verifier, WordRetriever
 from pincite.types import (
     Article,
     Citation,
@@ -44,7 +44,7 @@ class VerifyPipeline:
 
     verifier: Verifier
     source_of: SourceOf
-    lexical: Retriever | None = None
+    lexical: WordRetriever | None = None
     dense: Retriever | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
