@@ -118,7 +118,8 @@ def test_weighted_words(tmp_path: Path) -> None:
             return {hit.passage.url[2:]: hit.score for hit in hits}
 
         alone = found(("ape", 1.0))["a"]
-        assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": pytest.approx(alone / 2, abs=1e-3)}
+        half = pytest.approx(alone / 2, abs=1e-3)
+        assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": half}
         assert found(("ape", 0.5), ("ape", 0.5)) == {"a": alone}
         assert found(("ape", 0.0), ("", 1.0)) == {}
         assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
