@@ -223,12 +223,12 @@ def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     assert aggregation.speaking([]) is None
 
 
-def test_a_rank_counts_beside_the_score() -> None:
+def test_how_well_it_was_found_counts_beside_the_score() -> None:
     first = evidence(2.0, url="https://first.example/")
     tenth = evidence(2.5, url="https://tenth.example/")
-    ranks = {"https://first.example/": 1, "https://tenth.example/": 10}
+    shares = {"https://first.example/": 1.0, "https://tenth.example/": 0.8}
     by_score = aggregation.suggestions([first, tenth], None, 2)
-    by_both = aggregation.suggestions([first, tenth], None, 2, ranks=ranks)
+    by_both = aggregation.suggestions([first, tenth], None, 2, shares=shares)
     assert [s.evidence for s in by_score] == [tenth, first]
     assert [s.evidence for s in by_both] == [first, tenth]
 

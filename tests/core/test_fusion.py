@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.core import fusion
 from pincite.core.fusion import (
     Mode,
     fused,
@@ -104,3 +105,11 @@ def test_a_syndicated_text_counts_once_and_a_rewrite_stays() -> None:
         hit("c", 3, "Mayor Holm opened the bridge, and the wind blew."),
     ]
     assert ids(without_copies(copies)) == "ac"
+
+
+def test_shares_of_the_best_score() -> None:
+    assert fusion.shares([]) == []
+    assert fusion.shares(run("a")) == [1.0]
+    found = fusion.shares(run("abc"))
+    assert found[0] == 1 and found[-1] == 0 and found == sorted(found, reverse=True)
+    assert fusion.with_prior(1.0, 1.0) > fusion.with_prior(1.0, 0.5) > 1.0

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pincite.core import figures, parts, wording
-from pincite.core.fusion import with_rank
+from pincite.core.fusion import with_prior
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -203,7 +203,7 @@ def suggestions(
     existing: float | None,
     k: int,
     threshold: float = THRESHOLD,
-    ranks: Mapping[str, int] | None = None,
+    shares: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
     """At most `k` candidates that bear the claim out and outrank the existing citation.
 
@@ -213,12 +213,13 @@ def suggestions(
         k: how many to return, best first.
         threshold: probability of support that a suggestion needs (SIDE needs only the rank; a
             better source that fails too helps nobody).
-        ranks: each page's rank among what was retrieved, by url: it counts beside the score.
+        shares: each page's share of the best score among what was retrieved, by url, which counts
+            beside the evidence; 1 for a page that is not in it.
     """
-    known = ranks or {}
+    known = shares or {}
 
     def order(evidence: Evidence) -> float:
-        return -with_rank(evidence.score, known.get(evidence.passage.url, 1))
+        return -with_prior(evidence.score, known.get(evidence.passage.url, 1.0))
 
     floor = float("-inf") if existing is None else existing
     outranking: dict[str, Suggestion] = {}

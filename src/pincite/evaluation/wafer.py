@@ -138,8 +138,8 @@ def _verified(
         read = hits[: pipeline.judged]
         evidence = pipeline.verifier.verify([(claim, hit.passage) for hit in read])
         scored = [
-            (fusion.with_rank(found.score, hit.rank), hit)
-            for found, hit in zip(evidence, read, strict=True)
+            (fusion.with_prior(found.score, share), hit)
+            for found, share, hit in zip(evidence, fusion.shares(hits), read, strict=False)
         ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].rank))
         rest = [(float("-inf"), hit) for hit in hits[pipeline.judged :]]

@@ -11,7 +11,7 @@ from itertools import islice
 
 from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
-from pincite.core.fusion import JUDGED, Mode, fused, kept, without_copies
+from pincite.core.fusion import JUDGED, Mode, fused, kept, shares, without_copies
 from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier, WordRetriever
 from pincite.types import (
@@ -66,7 +66,8 @@ class VerifyPipeline:
         sources = [self._source(citation) for citation in claim.citations]
         cited = [_passages(source) for source in sources]
         read = [cascade.worth_reading(claim.text, passages, self.read) for passages in cited]
-        hits = self._candidates(claim)[: self.judged]
+        candidates = self._candidates(claim)
+        hits = candidates[: self.judged]
         pairs = [
             (claim, passage)
             for group in [*read, [hit.passage for hit in hits]]
@@ -90,8 +91,9 @@ class VerifyPipeline:
             suggestions=(),
             missing=aggregation.missing(label, of_group, atoms),
         )
-        ranks = {hit.passage.url: hit.rank for hit in reversed(hits)}  # a page's best rank
-        return self._with_suggestions(found, list(judged), ranks)
+        of_hits = list(zip(candidates, shares(candidates), strict=True))
+        best = {hit.passage.url: share for hit, share in reversed(of_hits)}  # each page's best
+        return self._with_suggestions(found, list(judged), best)
 
     def _results(
         self,
@@ -135,13 +137,13 @@ class VerifyPipeline:
         ]
 
     def _with_suggestions(
-        self, finding: Finding, candidates: list[Evidence], ranks: Mapping[str, int]
+        self, finding: Finding, candidates: list[Evidence], shares_of: Mapping[str, float]
     ) -> Finding:
         """The finding with better sources: better for the whole claim, parts are not asked for."""
         if finding.label is not Label.SUPPORTED:
             candidates = [*candidates, *self._wider(finding.claim, candidates)]
         existing = aggregation.group_score(finding.citations, finding.together, "max")
-        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, ranks)
+        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, shares_of)
         return replace(
             finding,
             suggestions=tuple(self._from_stored_text(suggested)),
