@@ -34,7 +34,15 @@ def test_other_kinds_fill_up_where_one_offers_no_place() -> None:
     rows = [cut_row(f"The mill was closed in 19{i}.", f"Closed in 19{i}.") for i in range(10, 20)]
     found = Counter(one.swap.kind for one in swaps.swaps(rows, 14))
     assert found == {"date": 7, "negation": 7}
-    assert len(swaps.swaps(rows, 1000)) == 20
+
+
+def test_rows_are_changed_again_where_once_is_too_little() -> None:
+    rows = [cut_row(f"The mill was closed in 19{i}.", f"Closed in 19{i}.") for i in range(10, 20)]
+    once, often = swaps.swaps(rows, 20), swaps.swaps(rows, 1000)
+    assert often[:20] == once
+    assert Counter(one.swap.kind for one in once) == {"date": 10, "negation": 10}
+    assert 20 < len(often) <= 10 * (swaps.ROUNDS + 1)
+    assert len({(one.row.row.row_id, one.swap.text) for one in often}) == len(often)
 
 
 def test_what_may_be_true_is_left_out() -> None:

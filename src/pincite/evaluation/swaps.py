@@ -18,6 +18,7 @@ from pincite.protocols import Verifier
 from pincite.types import Evidence, Label
 
 SEED = 20
+ROUNDS = 4  # of changes of each kind to a row; there are seldom more places
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Judged:
 def swaps(rows: Sequence[CutRow], n: int) -> list[Changed]:
     """At most `n` changes of supported rows, the kinds as equal in number as the rows allow.
 
-    Left out is a change whose new figure or name stands in the evidence: it may be true.
+    A row is changed once in each way and, where that gives too few, again elsewhere or to another
+    value. Left out is a change whose new figure or name stands in the evidence: it may be true.
 
     Raises:
         InputError: no row is supported, or none offers a place to change.
@@ -54,16 +56,20 @@ def swaps(rows: Sequence[CutRow], n: int) -> list[Changed]:
     chance = random.Random(SEED)  # noqa: S311 - a sample, no secret
     pool = sorted({name for row in supported for name in wording.names(row.row.claim)})
     chance.shuffle(supported)
-    candidates = {kind: _of_kind(kind, supported, pool, chance) for kind in KINDS}
-    chosen: list[Changed] = []
-    for turn in range(len(supported)):
-        chosen += [found[turn] for found in candidates.values() if turn < len(found)]
+    chosen: dict[tuple[str, str], Changed] = {}
+    for _ in range(ROUNDS):
+        candidates = [_of_kind(kind, supported, pool, chance) for kind in KINDS]
+        for turn in range(len(supported)):
+            for one in (found[turn] for found in candidates if turn < len(found)):
+                chosen.setdefault((one.row.row.row_id, one.swap.text), one)
+        if len(chosen) >= n:
+            break
     if not chosen:
         raise InputError(
             f"None of {len(supported)} supported rows can be changed; expected claims with label "
             "support that hold a number, a date, a name or a verb form such as is, was, has."
         )
-    return chosen[:n]
+    return list(chosen.values())[:n]
 
 
 def judge(
