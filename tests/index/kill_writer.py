@@ -8,8 +8,10 @@ a kill.
 import os
 import random
 import sys
+import traceback
 from pathlib import Path
 
+from pincite.errors import CorpusError
 from pincite.index import corpus as corpora
 from pincite.index import dense
 from pincite.index.corpus import EmbeddedCorpus
@@ -47,7 +49,12 @@ def work(job: str, folder: Path, log: Path, seed: int) -> None:
             encoder = FakeEncoder(80 - encoder_of(folder).dim)  # 32 and 48 in turn
             rebuild(folder, encoder)
         while job == "optimize":
-            optimize(folder)
+            try:
+                optimize(folder)
+            except CorpusError as error:
+                if "unfinished rebuild" not in str(error):
+                    raise
+                rebuild(folder, FakeEncoder(80 - encoder_of(folder).dim))  # as it advises
         with EmbeddedCorpus.open(folder, encoder_of(folder), write=True) as corpus:
             version = 1000 * seed
             while True:
@@ -77,6 +84,8 @@ def main() -> None:
         if (child := os.fork()) == 0:
             try:
                 work(job, Path(folder), Path(log), int(seed))
+            except BaseException:  # it should be killed, not end
+                traceback.print_exc()
             finally:
                 os._exit(1)
         _say(child)

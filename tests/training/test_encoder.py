@@ -1,7 +1,6 @@
 """`pincite train encoder` from files to a folder that `--encoder` loads; stopped runs go on."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -243,8 +242,7 @@ def test_ctrl_c_says_how_to_go_on(
     run: Run[EncoderRecipe], pincite: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> float:
-        os.kill(os.getpid(), signal.SIGINT)
-        return 1.0
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(loop, "rate_at", interrupted)
     given = ["--recipe", "r.toml", "--base", run.base, "--no-dense", "--run", "cut"]
