@@ -128,7 +128,7 @@ def current(folder: Path) -> str:
 
 
 def run(folder: Path, nursery: Nursery, jobs: list[str], seed: int) -> int:
-    """Kill one writer after the other and check each time; how many documents there were at most."""
+    """Kill one writer after the other and check; how many documents there were at most."""
     chance = random.Random(seed)
     state: State = {}
     most = 0
