@@ -105,7 +105,14 @@ def test_reasons_name_what_the_passage_lacks() -> None:
     said = reasons(CLAIM.text, PAIRS[1][1])
     assert said == (
         "the claim says “1911”, the quote “1913”",
-        "the passage does not name Ingrid Holm",
+        "the passage does not name “Ingrid Holm”",
+    )
+
+
+def test_names_are_told_apart() -> None:
+    claim = "In the storm Ingrid Holm met the Orlaith off Ribe."
+    assert reasons(claim, passage("A page on wool and cloth.")) == (
+        "the passage does not name “Ingrid Holm”, “Orlaith”, “Ribe”",
     )
 
 

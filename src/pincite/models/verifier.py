@@ -109,7 +109,8 @@ def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
     found = _figure_reasons(claim, source, quoted)
     absent = wording.missing_names(claim, source)
     if absent:
-        found.append(f"the passage does not name {' '.join(absent[:MAX_NAMED])}")
+        named = ", ".join(f"“{name}”" for name in _whole_names(claim, absent[:MAX_NAMED]))
+        found.append(f"the passage does not name {named}")
     if quoted and wording.is_negated(claim) != wording.is_negated(quoted):
         found.append("one of claim and quote is negated, the other is not")
     found += [f"the claim says “{a}”, the quote “{b}”" for a, b in contrasts(claim, quoted)]
@@ -118,6 +119,17 @@ def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
         for figure, _ in other_units(claim, quoted)
     ]
     return tuple(found)
+
+
+def _whole_names(claim: str, names: Sequence[str]) -> list[str]:
+    """Words of names put together where they stand side by side in the claim."""
+    whole: list[str] = []
+    for name in names:
+        if whole and f"{whole[-1]} {name}" in claim:
+            whole[-1] += f" {name}"
+        else:
+            whole.append(name)
+    return whole
 
 
 def _figure_reasons(claim: str, source: str, quoted: str) -> list[str]:
