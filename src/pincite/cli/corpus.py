@@ -74,7 +74,7 @@ def status(folder: Path, as_json: bool) -> None:
 @command.command("search")
 @click.argument("folder", type=options.FilePath)
 @click.argument("query")
-@click.option("--k", default=10, show_default=True, help="How many passages.")
+@click.option("-k", "--k", default=10, show_default=True, help="How many passages.")
 @click.option("--by", type=click.Choice(["both", "words", "meaning"]), default="both")
 @encoder_option
 @json_option
@@ -161,7 +161,8 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
         click.echo(f"{finding.kind}: {finding.place}: {finding.problem}{done}")
         if not finding.repaired:
             click.echo(f"    {finding.remedy}")
-    options.say(f"{folder} has {n_wrong} faults." if n_wrong else f"{folder} is sound.", quiet)
+    n_faults = "1 fault" if n_wrong == 1 else f"{n_wrong} faults"
+    options.say(f"{folder} has {n_faults}." if n_wrong else f"{folder} is sound.", quiet)
     ctx.exit(1 if n_wrong else 0)
 
 

@@ -21,7 +21,7 @@ def settings_options(command: Command) -> Command:
             click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
             click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
             click.option("--depth", type=int, help="Passages from each retriever. [100]"),
-            click.option("--k", type=int, help="Suggestions for a claim. [3]"),
+            click.option("-k", "--k", type=int, help="Suggestions for a claim. [3]"),
             click.option("--threshold", type=float, help="Probability that counts. [0.3]"),
             click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
         ]

@@ -149,8 +149,9 @@ def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Findi
         else:
             path.unlink(missing_ok=True)
     problem = "was left by a process that was killed"
+    remedy = f"Remove it: pincite corpus verify {folder} --repair"
     found = [
-        Finding("leftover", str(path), problem, _repair(folder), repair and not path.exists())
+        Finding("leftover", str(path), problem, remedy, repair and not path.exists())
         for path in gone
     ]
     going_on = f"Go on with it: pincite corpus rebuild {folder}"
