@@ -11,14 +11,23 @@ passages stay in it, and the store drops them, until enough are dead to build it
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pincite.errors import CorpusError
-from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.durable import (
+    Tell,
+    checksum,
+    is_as_written,
+    read_stamp,
+    silent,
+    sync,
+    witness,
+    write_stamp,
+)
 from pincite.index.rows import Keys
 from pincite.index.store import Store
 from pincite.protocols import Floats
@@ -47,6 +56,7 @@ class _Stamp:
     last_key: int
     n_vectors: int
     sha256: str
+    seen: list[int] = field(default_factory=list)  # the file's witness
 
 
 class DenseIndex:
@@ -128,7 +138,8 @@ class DenseIndex:
 
         faiss.read_index(str(path), faiss.IO_FLAG_MMAP)  # a full disk may show only here
         sync(path)
-        stamp = _Stamp(path.name, self._identity, int(keys[-1]), len(keys), checksum(path))
+        last, sha256 = int(keys[-1]), checksum(path)
+        stamp = _Stamp(path.name, self._identity, last, len(keys), sha256, witness(path))
         write_stamp(self._folder / STAMP, asdict(stamp))
         self.sweep()
 
@@ -156,9 +167,10 @@ class DenseIndex:
             elif self.is_due():
                 yield str(self._folder / STAMP), "is missing, and searches are exact but slow"
             return
-        built = self._open_sound(stamp)
+        path = self._folder / stamp.file
+        built = self._open_sound(stamp) if checksum(path) == stamp.sha256 else None
         if built is None:
-            yield str(self._folder / stamp.file), "is missing, or not what was written"
+            yield str(path), "is missing, or not what was written"
             return
         keys, stored = _keys_of(built), self._store.keys()
         missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
@@ -279,9 +291,9 @@ class DenseIndex:
             return None
 
     def _is_whole(self, stamp: _Stamp) -> bool:
-        """Whether the file is what the stamp says; read through once, not at every batch."""
+        """Whether the file is what the stamp says; looked at once, not at every batch."""
         path = self._folder / stamp.file
-        if self._checked != stamp and checksum(path) == stamp.sha256:
+        if self._checked != stamp and is_as_written(path, stamp.sha256, stamp.seen):
             self._checked = stamp
         return self._checked == stamp and path.exists()
 

@@ -18,13 +18,22 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.errors import CorpusError
-from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.durable import (
+    Tell,
+    checksum,
+    is_as_written,
+    read_stamp,
+    silent,
+    sync,
+    witness,
+    write_stamp,
+)
 from pincite.index.rows import Place
 from pincite.index.store import Store
 from pincite.protocols import Query
@@ -55,6 +64,7 @@ class _Stamp:
     files: dict[str, str]  # checksum by name; segments are never changed once written
     meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
     opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
+    seen: dict[str, list[int]] = field(default_factory=dict)  # the files' witnesses
 
 
 class LexicalIndex:
@@ -137,8 +147,8 @@ class LexicalIndex:
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
             sums = _checksums(self._folder / folder, files)
             meta = self._folder / folder / "meta.json"
-            list_of_segments = (checksum(meta), _opstamp(meta))
-            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *list_of_segments)
+            rest = (checksum(meta), _opstamp(meta), _witnesses(self._folder / folder, sums))
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *rest)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
     def search(self, queries: Sequence[Query], depth: int) -> list[list[tuple[int, float]]]:
@@ -226,7 +236,8 @@ class LexicalIndex:
         """
         folder = self._folder / stamp.folder
         for name, known in stamp.files.items():
-            if (folder / name).exists() and checksum(folder / name) not in ("", known):
+            sound = is_as_written(folder / name, known, stamp.seen.get(name, ()))
+            if not sound and (folder / name).exists():
                 return None
         if not _fits(stamp, folder / "meta.json"):
             return None
@@ -380,6 +391,10 @@ def _checksums(folder: Path, known: dict[str, str]) -> dict[str, str]:
     """The checksums of all segment files; what is `known` is not read again."""
     names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
     return {name: known.get(name) or checksum(folder / name) for name in sorted(names)}
+
+
+def _witnesses(folder: Path, names: Iterable[str]) -> dict[str, list[int]]:
+    return {name: witness(folder / name) for name in names}
 
 
 @contextlib.contextmanager
