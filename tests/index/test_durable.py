@@ -60,7 +60,7 @@ def test_an_untouched_file_is_not_read(file: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_faithful_copy_is_as_written(file: Path) -> None:
     known, seen = checksum(file), witness(file)
-    copy = shutil.copy2(file, file.with_name("copy"))
+    copy = Path(shutil.copy2(file, file.with_name("copy")))
     assert is_as_written(copy, known, seen)
 
 
