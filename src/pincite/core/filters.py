@@ -125,6 +125,11 @@ class Filters:
         """Whether anything is asked."""
         return any(getattr(self, f.name) for f in fields(self) if f.name != "undated")
 
+    @property
+    def leaves_out_undated(self) -> bool:
+        """Whether a document fails for having no date: whoever asks should hear of it."""
+        return bool(self.published_from or self.published_to) and not self.undated
+
     def accepts(self, facts: Facts) -> bool:
         """Whether a document may be returned.
 

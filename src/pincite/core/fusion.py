@@ -1,5 +1,6 @@
 """Several rankings made into one, and repetition taken out of it."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
@@ -93,6 +94,17 @@ def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
     """The hits that `keep` accepts, ranks closed up."""
     chosen = [hit for hit in hits if keep(hit)]
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
+
+
+def at_most(n: int, hits: Sequence[Hit]) -> list[Hit]:
+    """The first `n` hits of each page, so that a long one cannot crowd the others out."""
+    of_page: Counter[str] = Counter()
+
+    def is_early(hit: Hit) -> bool:
+        of_page[hit.passage.url] += 1
+        return of_page[hit.passage.url] <= n
+
+    return kept(hits, is_early)
 
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
