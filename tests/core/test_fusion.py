@@ -11,7 +11,6 @@ from pincite.core.fusion import (
     reciprocal_rank_fusion,
     union,
     weighted_sum,
-    without_copies,
 )
 from pincite.types import Hit, Passage, Span
 
@@ -96,16 +95,6 @@ def test_union_is_dense_first_then_what_words_add() -> None:
 
 def test_kept_closes_ranks_up() -> None:
     assert [h.rank for h in kept(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
-
-
-def test_a_syndicated_text_counts_once_and_a_rewrite_stays() -> None:
-    text = "The harbour bridge was opened by mayor Holm on a windy morning before large crowds"
-    copies = [
-        hit("a", 1, text),
-        hit("b", 2, text + "."),
-        hit("c", 3, "Mayor Holm opened the bridge, and the wind blew."),
-    ]
-    assert ids(without_copies(copies)) == "ac"
 
 
 def test_shares_of_the_best_score() -> None:

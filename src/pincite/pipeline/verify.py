@@ -11,7 +11,8 @@ from itertools import islice
 
 from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
-from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares, without_copies
+from pincite.core.copies import without_copies
+from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
 from pincite.protocols import Retriever, Verifier, WordRetriever
 from pincite.types import (
