@@ -13,7 +13,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
 HEAVY = {
     *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
-    *("pypdfium2 warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
+    *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and no other file of Pincite.
@@ -27,6 +27,7 @@ HOMES = {
     "huggingface_hub": {"models/weights.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
+    "rensa": {"core/copies.py"},
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},

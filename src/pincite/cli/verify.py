@@ -28,6 +28,7 @@ from pincite.types import Article, Finding, Report
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
 @options.settings_options
+@options.filter_options
 def command(
     article: str, corpus: Path | None, sources: Path | None, title: str | None, **given: Any
 ) -> None:

@@ -13,6 +13,7 @@ is merged, so scores move a little when an index is built anew.
 import contextlib
 import functools
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -23,7 +24,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pincite.errors import CorpusError
+from pincite.index.accepted import Accepted
 from pincite.index.durable import (
     Tell,
     checksum,
@@ -51,6 +55,7 @@ WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments c
 SCORE_DECIMALS = 4
 TOLD_EVERY = 1_024  # passages between two words of progress
 KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
+MORE = 1.5  # times the depth that a filter's share of all passages asks for
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
 
@@ -151,10 +156,12 @@ class LexicalIndex:
             stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *rest)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
-    def search(self, queries: Sequence[Query], depth: int) -> list[list[tuple[int, float]]]:
+    def search(
+        self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
+    ) -> list[list[tuple[int, float]]]:
         """For each query (passage key, score), best first; fewer than `depth` only if none is left.
 
-        Keys of deleted passages may be among them.
+        Keys of deleted passages may be among them; others than those `accepted`, if given, not.
 
         Raises:
             CorpusError: There is no index, and none could be made (see `open`).
@@ -166,22 +173,8 @@ class LexicalIndex:
                 f"it is free, or see: pincite corpus verify {self._folder.parent}"
             )
         with _reported(self._folder):
-            searcher = self._index.searcher()
-            return [self._search(searcher, query, depth) for query in queries]
-
-    def _search(
-        self, searcher: "tantivy.Searcher", query: Query, depth: int
-    ) -> list[tuple[int, float]]:
-        counts = _weights(query)
-        limit = min(depth, searcher.num_docs)
-        if not counts or limit < 1 or self._index is None:
-            return []
-        found = searcher.search(_query(self._index.schema, counts), limit, count=False).hits
-        keys = searcher.fast_field_values("key", [address for _, address in found])
-        return [
-            (int(key or 0), round(float(score), SCORE_DECIMALS))
-            for key, (score, _) in zip(keys, found, strict=True)
-        ]
+            ask = _Searcher(self._index)
+            return [ask.accepted(query, depth, accepted) for query in queries]
 
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
@@ -285,6 +278,44 @@ class LexicalIndex:
             yield from _compared(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
 
+class _Searcher:
+    """One state of an index, which queries are put to."""
+
+    def __init__(self, index: "tantivy.Index") -> None:
+        self._searcher, self._schema = index.searcher(), index.schema
+
+    def accepted(
+        self, query: Query, depth: int, accepted: Accepted | None
+    ) -> list[tuple[int, float]]:
+        """The best of the accepted passages, with the scores that they have among all."""
+        counts = _weights(query)
+        if not counts:
+            return []
+        asked = _query(self._schema, counts)
+        if accepted is None:
+            return self._best(asked, depth)
+        if not accepted.is_small:
+            # As deep as to find enough if the words do not care for the filter.
+            deeper = math.ceil(MORE * depth / accepted.share)
+            found = self._best(asked, deeper)
+            held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
+            kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
+            if len(kept) >= depth or len(found) < deeper:
+                return kept[:depth]
+        return self._best(_among(self._schema, asked, accepted), depth)
+
+    def _best(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
+        limit = min(depth, self._searcher.num_docs)
+        if limit < 1:
+            return []
+        found = self._searcher.search(query, limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        return [
+            (int(key or 0), round(float(score), SCORE_DECIMALS))
+            for key, (score, _) in zip(keys, found, strict=True)
+        ]
+
+
 def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
     for problem, keys in (
         ("lacks", stored - indexed.keys()),
@@ -380,6 +411,16 @@ def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Qu
             for word, count in sorted(counts.items())
         ]
     )
+
+
+def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
+    """The query among these passages only; what says so adds nothing to a score."""
+    import tantivy
+
+    keys = tantivy.Query.term_set_query(schema, "key", accepted.keys().tolist())
+    only = tantivy.Query.const_score_query(keys, 0.0)
+    must = tantivy.Occur.Must
+    return tantivy.Query.boolean_query([(must, only), (must, query)])
 
 
 def _clean(text: str) -> str:

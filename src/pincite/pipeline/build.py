@@ -19,6 +19,8 @@ from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
+UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -63,13 +65,14 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             source_of=_source_of(copies.get if copies else None, stored),
-            lexical=stored.lexical(settings.excluded) if stored else None,
-            dense=stored.dense(settings.excluded) if stored else None,
+            lexical=stored.lexical(settings.excluded, settings.filters) if stored else None,
+            dense=stored.dense(settings.excluded, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
             fusion=settings.fusion,
             judged=settings.judged,
+            per_page=settings.per_page,
             read=settings.read,
             k=settings.k,
             threshold=settings.threshold,
@@ -80,6 +83,8 @@ def verifying(
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
         warnings = tuple(map(str, copies.warnings)) if copies else ()
+        if stored and settings.filters.leaves_out_undated:
+            warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
         yield Run(pipeline, versions, warnings, precision)
 
