@@ -49,6 +49,7 @@ from pincite.protocols import Floats
 from pincite.types import Document, Passage, Span
 
 TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
+MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
 
 _TABLES = """
@@ -87,6 +88,7 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._sealed: set[int] = set()  # documents that were found as they were written
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, str]) -> "Store":
@@ -204,8 +206,7 @@ class Store:
     def passages(self, places: Sequence[Place]) -> list[Passage]:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
         with self._readable("a passage"):
-            if unsealed := self.unsealed({p.document for p in places}):
-                raise ValueError(f"the row of document {unsealed[0]} or of its passages changed")
+            self._check_seals({p.document for p in places})
             blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
                 Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
@@ -357,6 +358,17 @@ class Store:
             for row in self.rows(f"PRAGMA {name}")
         ]
         return int((n_pages - n_free) * size)
+
+    def _check_seals(self, documents: set[int]) -> None:
+        """What is shown of a document is what was added; looked at when it is first shown.
+
+        A document's rows never change, and its key is never used again.
+        """
+        if unsealed := self.unsealed(documents - self._sealed):
+            raise ValueError(f"the row of document {unsealed[0]} or of its passages changed")
+        if len(self._sealed) > MOST_SEALED:
+            self._sealed.clear()
+        self._sealed |= documents
 
     def unsealed(self, documents: Iterable[int]) -> list[int]:
         """Those documents whose row, or one of whose passages' rows, is not what was written.
