@@ -42,7 +42,6 @@ KINDS = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
-    monkeypatch.setattr(dense, "PROBED_SHARE", 1)  # as exact as without the index
     monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
     folder = tmp_path / "corpus"
     with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:

@@ -7,6 +7,7 @@ import pytest
 
 from pincite.index import dense
 from pincite.index.dense import DenseIndex
+from pincite.index.rows import Keys
 from pincite.index.store import Store
 from pincite.protocols import Floats
 from pincite.types import Document, Span
@@ -57,7 +58,10 @@ def recall(found: list[list[tuple[int, float]]], expected: list[list[int]]) -> f
     return float(np.mean(shares))
 
 
-def test_ivf_finds_what_an_exact_search_finds(tmp_path: Path, store: Store) -> None:
+def test_ivf_finds_what_an_exact_search_finds(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "SCANNED", 15_000)
     vectors = clustered(30_000, 48)
     queries = near(vectors, 100)
     put(store, "a", vectors)
@@ -78,7 +82,10 @@ def test_ivf_finds_what_an_exact_search_finds(tmp_path: Path, store: Store) -> N
 
 
 @pytest.mark.slow
-def test_recall_of_ivf_at_384_dimensions(tmp_path: Path, store: Store) -> None:
+def test_recall_of_ivf_at_384_dimensions(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "SCANNED", 30_000)
     vectors = clustered(60_000, 384)
     put(store, "a", vectors)
     index = DenseIndex(tmp_path, store, 384)
@@ -86,6 +93,53 @@ def test_recall_of_ivf_at_384_dimensions(tmp_path: Path, store: Store) -> None:
     index.open()
     queries = near(vectors, 200)
     assert recall(index.search(queries, 100), exact(vectors, queries, 100)) >= 0.98
+
+
+def test_a_trained_index_is_added_to_until_it_has_doubled(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
+    vectors = clustered(2_000, 16)
+    put(store, "a", vectors[:900])
+    index = DenseIndex(tmp_path, store, 16)
+    index.build()
+    put(store, "b", vectors[900:1_700])
+    trained = index._trained
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "_trained", lambda keys: pytest.fail("trained anew"))
+        assert index.is_due()
+        index.build()
+    index.open()
+    queries = near(vectors[:1_700], 20)
+    assert recall(index.search(queries, 20), exact(vectors[:1_700], queries, 20)) > 0.99
+    assert not list(index.faults())
+    put(store, "c", vectors[1_700:])
+    asked: list[int] = []
+
+    def noted(keys: Keys) -> object:
+        asked.append(len(keys))
+        return trained(keys)
+
+    monkeypatch.setattr(index, "_trained", noted)
+    index.build()
+    assert asked == [2_000]
+
+
+def test_an_index_with_many_deleted_vectors_is_trained_anew(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
+    vectors = clustered(1_000, 16)
+    put(store, "a", vectors[:300])
+    put(store, "b", vectors[300:])
+    index = DenseIndex(tmp_path, store, 16)
+    index.build()
+    with store.batch():
+        store.remove("a")
+    assert index.is_due()
+    index.build()
+    assert not index.is_due()
+    assert not list(index.faults())
 
 
 def test_tail_and_deletions(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

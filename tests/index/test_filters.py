@@ -65,7 +65,6 @@ def corpus(
         monkeypatch.setattr(accepted, "FEW", 20)
     if request.param == "built":
         monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
-        monkeypatch.setattr(dense, "PROBED_SHARE", 1)
         monkeypatch.setattr(dense, "REFINED", 4)
     with EmbeddedCorpus.create(tmp_path / "corpus", FakeEncoder(64)) as corpus:
         corpus.add([document(number) for number in range(100)])

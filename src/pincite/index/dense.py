@@ -36,14 +36,15 @@ from pincite.protocols import Floats
 
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
 EXACT_LIMIT = 20_000
-# The tail may grow to a quarter of what is built, so that building costs a bounded share of adding.
-TAIL_SHARE = 4
+# The tail may grow to a twentieth of what is built: 50,000 of a million take 5 ms to search. Adding
+# it to a trained index takes seconds; training starts anew once there is twice as much.
+TAIL_SHARE = 20
+GROWTH = 2
 DEAD_SHARE = 5  # built anew when more than a fifth of what it holds was deleted
-# 4*sqrt(n) lists of which half are searched: recall@100 was 0.994 at 30,000 and 0.997 at 100,000
-# clustered vectors (a third: 0.986 and 0.992; FAISS's own default of one list: 0.30), in 1 to 2 ms.
-LISTS_PER_ROOT = 4
+LISTS_PER_ROOT = 4  # 4*sqrt(n) lists; FAISS's guide has 4 to 16
 MAX_LISTS = 2_048  # k-means over more takes minutes
-PROBED_SHARE = 2
+# How many vectors a query is compared with, in whole lists: all of a small index.
+SCANNED = 60_000
 TRAINED_PER_LIST = 40  # FAISS asks for 39 at least
 TRAINING_ROUNDS = 5
 # SQ8 codes are off by about 0.003 in a score: twice the candidates, and the exact scores decide.
@@ -59,6 +60,7 @@ class _Stamp:
     n_vectors: int
     sha256: str
     seen: list[int] = field(default_factory=list)  # the file's witness
+    n_trained: int = 0  # vectors that there were when its lists were made
 
 
 class DenseIndex:
@@ -112,7 +114,7 @@ class DenseIndex:
         )
 
     def build(self, tell: Tell = silent) -> None:
-        """Train and write an index of all vectors, then name it; the old one serves until then.
+        """Write an index of all vectors, then name it; the old one serves until then.
 
         Raises:
             CorpusError: It could not be written.
@@ -120,14 +122,14 @@ class DenseIndex:
         import faiss
 
         keys = self._store.keys()
-        index = self._trained(keys)
-        for portion, vectors in self._store.vectors_between(1, int(keys[-1]), self._dim):
+        index, last, n_trained = self._grown(keys) or (self._trained(keys), 0, len(keys))
+        for portion, vectors in self._store.vectors_between(last + 1, int(keys[-1]), self._dim):
             index.add_with_ids(vectors, portion)
             tell("indexing vectors", index.ntotal, len(keys))
         path = self._folder / f"dense-{uuid.uuid4().hex[:8]}.faiss"
         try:
             faiss.write_index(index, str(path))
-            self._name(path, keys)
+            self._name(path, int(keys[-1]), index.ntotal, n_trained)
         except (RuntimeError, OSError) as error:
             path.unlink(missing_ok=True)
             raise CorpusError(
@@ -135,15 +137,30 @@ class DenseIndex:
                 "and searches stay exact but slow. Is the disk full?"
             ) from error
 
-    def _name(self, path: Path, keys: Keys) -> None:
+    def _grown(self, keys: Keys) -> tuple[Any, int, int] | None:
+        """The built index in memory with its last key and n_trained, if it may just be added to."""
+        import faiss
+
+        stamp = self._read_stamp()
+        if stamp is None or len(keys) > GROWTH * stamp.n_trained or not self._is_whole(stamp):
+            return None
+        n_dead = stamp.n_vectors - int(np.searchsorted(keys, stamp.last_key, "right"))
+        if n_dead > stamp.n_vectors // DEAD_SHARE:
+            return None
+        try:
+            index = faiss.read_index(str(self._folder / stamp.file))
+        except RuntimeError:  # damaged where its checksum was not read
+            return None
+        return index, stamp.last_key, stamp.n_trained
+
+    def _name(self, path: Path, last: int, n_vectors: int, n_trained: int) -> None:
         """Make a written file the built index, if it can be read back, and drop the one before."""
         import faiss
 
         faiss.read_index(str(path), faiss.IO_FLAG_MMAP)  # a full disk may show only here
         sync(path)
-        last, sha256 = int(keys[-1]), checksum(path)
-        stamp = _Stamp(path.name, self._identity, last, len(keys), sha256, witness(path))
-        write_stamp(self._folder / STAMP, asdict(stamp))
+        known = (self._identity, last, n_vectors, checksum(path), witness(path), n_trained)
+        write_stamp(self._folder / STAMP, asdict(_Stamp(path.name, *known)))
         self.sweep()
 
     def leftovers(self) -> list[Path]:
@@ -222,9 +239,9 @@ class DenseIndex:
         if self._built is None:
             return [[] for _ in queries]
         n_found = min(REFINED * depth, self._built.ntotal)
-        n_probed = max(1, self._built.nlist // PROBED_SHARE)
-        if accepted:  # as many vectors are compared as without a filter
-            n_probed = min(self._built.nlist, math.ceil(n_probed / accepted.share))
+        # With a filter as many vectors are compared as without one.
+        share = SCANNED / max(1, self._built.ntotal) / (accepted.share if accepted else 1.0)
+        n_probed = math.ceil(self._built.nlist * min(1.0, share))
         found = self._probe(queries, n_found, n_probed, accepted)
         short = np.flatnonzero((found < 0).sum(axis=1) > n_found - min(depth, n_found))
         if len(short):  # the probed lists held too few: search them all
