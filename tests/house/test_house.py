@@ -13,18 +13,19 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
 HEAVY = {
     *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
-    *("pypdfium2 warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
+    *("pypdfium2 warcio lxml numpy sklearn ir_measures rich jinja2 py3langid httpx2".split()),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and no other file of Pincite.
 HOMES = {
-    "torch": {"training/"},
-    "transformers": {"training/"},
+    "torch": {"training/", "models/titles.py"},
+    "transformers": {"training/", "models/titles.py"},
     "safetensors": {"training/"},
     "onnx": {"training/"},
     "onnxruntime": {"models/session.py", "training/bert_onnx.py"},
     "tokenizers": {"models/session.py", "training/network.py"},
     "huggingface_hub": {"models/weights.py"},
+    "httpx2": {"models/chat.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
     "sentencex": {"core/sentences.py"},

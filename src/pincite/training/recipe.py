@@ -121,17 +121,15 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if kind is TitlesRecipe:
-        made = _made(kind, given, path)
-        _require_sense(made, path)
-        return made
-    sets = given.pop("sets", [])
-    if not isinstance(sets, list) or not sets:
-        raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
+    if kind is not TitlesRecipe:
+        sets = given.pop("sets", [])
+        if not isinstance(sets, list) or not sets:
+            raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
+        given["sets"] = tuple(_made(SetRecipe, each, path) for each in sets)
     if isinstance(given.get("temperature"), list):
         given["temperature"] = tuple(given["temperature"])
-    made = _made(kind, given | {"sets": tuple(_made(SetRecipe, s, path) for s in sets)}, path)
-    names = [each.name for each in made.sets]
+    made = _made(kind, given, path)
+    names = [each.name for each in given.get("sets", ())]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"{path} names the set {twice[0]!r} twice; give it once, with `visits`.")
     _require_sense(made, path)

@@ -60,10 +60,9 @@ def prepared(run: Run[TitlesRecipe], reading: Reading, told: Told) -> list[Title
         return kept_pairs(kept)
     most = run.recipe.max_title_tokens
     sieve = read_pairs(run.data, run.recipe, lambda title: len(reading.title(title)) <= most, told)
-    left_out = "".join(f"; {count} {why}" for why, count in sorted(sieve.dropped.items()))
-    told.warn(
-        f"{len(sieve.kept)} pairs of {sieve.n_good} are learnt from. Left out{left_out or ': none'}."
-    )
+    told.warn(f"{len(sieve.kept)} of {sieve.n_good} pairs are learnt from.")
+    for why, count in sorted(sieve.dropped.items()):
+        told.warn(f"left out: {count} {why}")
     write_groups(kept, sieve.kept)
     return sieve.kept
 
