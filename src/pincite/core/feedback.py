@@ -23,11 +23,15 @@ Terms = Callable[[Sequence[str]], list[tuple[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """How much is taken from what was found; passages and words as Anserini's RM3 has them."""
+    """How much is taken from what was found; passages and words as Anserini's RM3 has them.
+
+    On the WAFER-like dev claims it does harm at every share: evidence P@1 is 0.85 without, 0.79
+    with 0.8, 0.71 with 0.5. It is there for other collections, and off unless asked for.
+    """
 
     passages: int = 10  # the first so many
     words: int = 10  # of them, added to the query
-    original: float = 0.7  # share of the query's own words in the mixture, above 0 up to 1
+    original: float = 0.8  # share of the query's own words in the mixture, above 0 up to 1
 
 
 def rm3(query: Query, hits: Sequence[Hit], terms: Terms, how: Feedback | None = None) -> Query:
@@ -42,7 +46,7 @@ def rm3(query: Query, hits: Sequence[Hit], terms: Terms, how: Feedback | None = 
     >>> text = "The Holm bridge spans the Gudena."
     >>> hit = Hit(Passage("d", "http://a", "", text, Span(0, len(text))), 2.0, 1)
     >>> rm3("Holm", [hit], lambda words: [(word, 1.0) for word in words], Feedback(words=2))
-    (('Holm', 1.0), ('bridge', 0.21428571428571433), ('gudena', 0.21428571428571433))
+    (('Holm', 1.0), ('bridge', 0.12499999999999997), ('gudena', 0.12499999999999997))
     """
     how = how or Feedback()
     texts = ((query, 1.0),) if isinstance(query, str) else query

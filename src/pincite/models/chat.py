@@ -189,7 +189,10 @@ class ChatClient:
                         extensions={"trace": note},
                     ) as response,
                 ):
-                    return response.status_code, dict(response.headers), self._body(response)
+                    status, body = response.status_code, self._body(response)
+                    if overdue.is_set():  # the end of a body of unknown length
+                        raise self._late(connecting=False)
+                    return status, dict(response.headers), body
             except httpx2.InvalidURL as error:
                 raise ConfigError(f"chat_url is {self.url!r}: {error}") from error
             except httpx2.TimeoutException as error:
