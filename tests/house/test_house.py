@@ -16,8 +16,8 @@ HEAVY = {
     *("pypdfium2 warcio lxml numpy sklearn ir_measures rich jinja2 py3langid httpx2".split()),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
-# of torch and its kin, so they have that room ("training/"), and of all other files only the one that
-# runs a model as it was trained.
+# of torch and its kin, so they have that room ("training/"), and of all other files only the one
+# that runs a model as it was trained.
 HOMES = {
     "torch": {"training/", "models/titles.py"},
     "transformers": {"training/", "models/titles.py"},

@@ -1,6 +1,9 @@
 """The chat client against a real server on this machine that says what each test wants."""
 
 import json
+import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -262,3 +265,15 @@ def test_a_key_or_model_that_cannot_be_one() -> None:
         ChatClient("http://a.example/v1", "")
     with pytest.raises(ConfigError, match="characters that no key has"):
         ChatClient("http://a.example/v1", "tiny", "a\nb")
+
+
+def test_ctrl_c_ends_all_waiting_at_once(server: Server) -> None:
+    server.answers = [Answer(body=b"{}", pause=20)]
+    client = ChatClient(server.url, "tiny", "", Limits(seconds=30))
+    timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
+    began = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        client.generate([ASKED] * 6)
+    assert time.monotonic() - began < 5
+    assert len(server.asked) <= 4

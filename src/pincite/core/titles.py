@@ -5,6 +5,7 @@ GAR (Mao et al. 2021) adds to a query what a model guesses of the answer; SIDE (
 """
 
 import re
+import unicodedata
 
 from pincite.core import queries
 from pincite.core.prompts import DATA_RULE, fenced
@@ -19,8 +20,9 @@ _HOST = re.compile(r"(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re
 # What archives, error pages, bots and doors are called; none of it tells one page from another.
 _JUNK = re.compile(
     r"(?:archived?(?: copy| page| version)?(?: from the original)?|"
-    r"(?:error )?(?:40[0-9]|41[0-9]|50[0-9])\b.*|(?:page|file|url) not found.*|not found|"
-    r"access denied.*|forbidden|bad gateway|service unavailable|just a moment.*|"
+    r"(?:http )?error\W*(?:4|5)\d\d\b.*|(?:4|5)0\d(?:\W+(?:error|not found|bad|forbidden|page|"
+    r"internal|server|service|gateway|unauthori[sz]ed)\b.*)?|(?:page|file|url) not found.*|"
+    r"not found|access denied.*|forbidden|bad gateway|service unavailable|just a moment.*|"
     r"attention required.*|are you a (?:human|robot).*|(?:please )?(?:log|sign)[ -]?in.*|subscribe|"
     r"untitled.*|no title|title|home ?page|home|welcome|index|default|document|redirect.*|"
     r"loading.*|website|web ?page|link|source|reference|google (?:books|news|maps|translate)|"
@@ -65,6 +67,7 @@ def cleaned(reply: str) -> str:
     ''
     """
     for line in reply.splitlines():
+        line = "".join(" " if unicodedata.category(c)[0] == "C" else c for c in line)
         title = _LABEL.sub("", " ".join(line.split()).strip(_QUOTES + " ")).strip(_QUOTES + " ")
         if not is_junk(title):
             return title
