@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema clean
+.PHONY: help demo test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -79,6 +79,14 @@ $(BENCH)/.installed: $(STAMP)
 
 bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
+
+sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
+	$(BIN)/python tools/sweep.py $(CORPUS)
+
+million: $(BENCH)/.installed ## the engine at size, and others beside it: make million CORPUS=folder JAR=anserini.jar
+	$(BENCH)/bin/python -m pip install --quiet bm25s numba PyStemmer lancedb pyjnius
+	$(BENCH)/bin/python tools/bench_million.py alone $(CORPUS)
+	$(BENCH)/bin/python tools/bench_million.py against $(CORPUS) $(if $(JAR),--jar $(JAR))
 
 clean: ## remove what was built
 	rm -rf $(VENV) $(BENCH) .pytest_cache .mypy_cache .ruff_cache dist build

@@ -155,6 +155,42 @@ def test_collections_of_others_can_be_added(home: Path) -> None:
         assert json.loads(found.splitlines()[0])["text"] == text
 
 
+def test_filters_say_which_pages_may_be_found(home: Path) -> None:
+    pages = [
+        {"url": "https://a.example/1", "text": "The tram ran.", "published": "2019-05-14"},
+        {"url": "https://b.a.example/2", "text": "The tram stopped.", "published": "2021"},
+        {"url": "https://c.example/3", "text": "A tram museum.", "section": "news"},
+    ]
+    (home / "pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
+    run("corpus", "add", "web", "pages.jsonl", "-q")
+
+    def found(*filters: str) -> tuple[str, str]:
+        result = run("corpus", "search", "web", "tram", "--by", "words", *filters, "--json")
+        urls = sorted(json.loads(line)["url"] for line in result.stdout.splitlines())
+        return "".join(url[-1] for url in urls), result.stderr
+
+    assert found() == ("123", "")
+    assert found("--from-date", "2019-05")[0] == "12"
+    assert found("--to-date", "2020", "--undated")[0] == "13"
+    assert found("--domain", "a.example", "--domain", "c.example")[0] == "123"
+    assert found("--domain", "a.example", "--not-domain", "b.a.example")[0] == "1"
+    assert found("--where", "section == news")[0] == "3"
+    assert found("--kind", "pdf")[0] == found("--source-language", "de")[0] == ""
+    said = run("corpus", "search", "web", "tram", "--by", "words", "--to-date", "2020").stderr
+    assert "without a known date are left out; --undated" in said
+    assert "2019-05" in run("corpus", "search", "web", "x", "--from-date", "May", code=2).stderr
+    report = json.loads(
+        run(
+            *"verify article.wiki --corpus web --from-date 2020 --domain a.example".split(),
+            *"--not-domain b.a.example --json -".split(),
+        ).stdout
+    )
+    assert report["settings"]["published_from"] == "2020"
+    assert report["settings"]["domains"] == "a.example"
+    assert any("without a known date" in warning for warning in report["warnings"])
+    assert {finding["n_candidates"] for finding in report["findings"]} == {0}
+
+
 def test_corpus_verified_and_optimized(home: Path) -> None:
     run("corpus", "add", "web", "web.jsonl", "-q")
     assert "web is sound" in run("corpus", "verify", "web").stderr

@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 from pincite.core import fusion
 from pincite.core.fusion import (
     Mode,
+    at_most,
     fused,
     kept,
     reciprocal_rank_fusion,
     union,
     weighted_sum,
-    without_copies,
 )
 from pincite.types import Hit, Passage, Span
 
@@ -97,19 +97,19 @@ def test_kept_closes_ranks_up() -> None:
     assert [h.rank for h in kept(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
 
 
-def test_a_syndicated_text_counts_once_and_a_rewrite_stays() -> None:
-    text = "The harbour bridge was opened by mayor Holm on a windy morning before large crowds"
-    copies = [
-        hit("a", 1, text),
-        hit("b", 2, text + "."),
-        hit("c", 3, "Mayor Holm opened the bridge, and the wind blew."),
-    ]
-    assert ids(without_copies(copies)) == "ac"
-
-
 def test_shares_of_the_best_score() -> None:
     assert fusion.shares([]) == []
     assert fusion.shares(run("a")) == [1.0]
     found = fusion.shares([hit._replace(score=3.0 - n) for n, hit in enumerate(run("abc"))])
     assert found == [1.0, 0.5, 0.0]
     assert fusion.with_prior(1.0, 1.0) > fusion.with_prior(1.0, 0.5) > 1.0
+
+
+@given(st.lists(st.sampled_from("abc")), st.integers(1, 3))
+def test_at_most_so_many_of_a_page(pages: list[str], n: int) -> None:
+    hits = [hit(page, rank, f"{page}{rank}") for rank, page in enumerate(pages, 1)]
+    found = at_most(n, hits)
+    assert [h.rank for h in found] == list(range(1, len(found) + 1))
+    for page in "abc":
+        texts = [h.passage.text for h in hits if h.passage.doc_id == page]
+        assert [h.passage.text for h in found if h.passage.doc_id == page] == texts[:n]

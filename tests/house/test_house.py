@@ -13,7 +13,8 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
 HEAVY = {
     *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
-    *("pypdfium2 warcio lxml numpy sklearn ir_measures rich jinja2 py3langid httpx2".split()),
+    *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
+    "httpx2",
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only the one
@@ -29,6 +30,7 @@ HOMES = {
     "httpx2": {"models/chat.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
+    "rensa": {"core/copies.py"},
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import CorpusError
-from pincite.index import dense, lock
+from pincite.index import dense, durable, lock
 from pincite.index.check import verify
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.testing import FakeEncoder
@@ -38,8 +38,9 @@ KINDS = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=["every file is read", "untouched files are believed"])
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
     monkeypatch.setattr(dense, "PROBED_SHARE", 1)  # as exact as without the index
     monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)

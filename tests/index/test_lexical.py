@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,33 @@ def test_weighted_words(tmp_path: Path) -> None:
         assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
             [(("bear", 2.0), ("ape", 1.0))], 10
         )
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedCorpus]:
+    """A corpus in which "the" stands in all but one passage, and counts as common."""
+    places = "mill bridge inn end quay lane moor fen ford".split()
+    monkeypatch.setattr(lexical, "LARGE", 5)
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {f"{i}": f"the {place}" for i, place in enumerate(places)} | {"x": "wood"})
+        yield corpus
+
+
+def found(corpus: EmbeddedCorpus, query: str, k: int) -> list[tuple[str, float]]:
+    hits = corpus.lexical().retrieve([query], k)[0]
+    return [(hit.passage.text, round(hit.score, 3)) for hit in hits]
+
+
+def test_in_a_large_index_common_words_are_left_out(
+    large: EmbeddedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = large._generation.lexical.search
+    assert search(["the the bridge"], 1) == search(["bridge"], 1)
+    monkeypatch.setattr(lexical, "LARGE", 1_000)
+    assert search(["the the bridge"], 1) != search(["bridge"], 1)
+
+
+def test_common_words_count_where_the_others_bring_too_few(large: EmbeddedCorpus) -> None:
+    assert len(found(large, "the bridge", 8)) == 8
+    assert found(large, "the bridge", 8)[0][0] == "the bridge"
+    assert len(found(large, "the", 8)) == 8

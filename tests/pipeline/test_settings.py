@@ -51,6 +51,11 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("depth = true", "expected int"),
         ("exclude_hosts = 3", "expected"),
         ("depth =", "TOML"),
+        ("undated = 'perhaps'", "expected bool"),
+        ("undated = 1", "expected bool"),
+        ("per_page = -1", "no limit"),
+        ("published_from = '19'", "2019-05"),
+        ("where = ['a b']", "FIELD COMPARISON VALUE"),
     ],
 )
 def test_bad_settings_say_what_was_expected(tmp_path: Path, text: str, said: str) -> None:
@@ -70,3 +75,18 @@ def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PINCITE_DEPHT", "3")
     with pytest.raises(ConfigError, match="PINCITE_DEPHT"):
         load({})
+
+
+def test_filters_from_a_file_and_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pincite.toml").write_text(
+        'published_from = "2019-05"\nkinds = ["html"]\nwhere = ["pages < 90", "a in b, c"]'
+    )
+    monkeypatch.setenv("PINCITE_UNDATED", "true")
+    monkeypatch.setenv("PINCITE_DOMAINS", "a.example, b.example")
+    filters = load({}).filters
+    assert (filters.published_from, filters.undated, filters.kinds) == ("2019-05", True, ("html",))
+    assert filters.domains == ("a.example", "b.example")
+    assert [c.values for c in filters.where] == [("90",), ("b", "c")]
+    assert not Settings().filters

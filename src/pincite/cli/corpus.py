@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
+from pincite.types import Hit
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -78,31 +79,46 @@ def status(folder: Path, as_json: bool) -> None:
 @click.option("--by", type=click.Choice(["both", "words", "meaning"]), default="both")
 @encoder_option
 @json_option
-def search(folder: Path, query: str, k: int, by: str, encoder: str | None, as_json: bool) -> None:
-    """Passages of FOLDER for QUERY, best first."""
+@options.filter_options
+def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
+    """Passages of FOLDER for QUERY, best first, from the pages that all filters let through."""
+    from pincite.pipeline import build
+
+    settings = options.settings_of(given)
+    encoder = None if by == "words" else build.encoder(settings)
+    hits = _found(folder, query, (k, by), encoder, settings)
+    if settings.filters.leaves_out_undated:
+        options.say("Pages without a known date are left out; --undated lets them in.", as_json)
+    for hit in hits:
+        _print_hit(hit, as_json)
+
+
+def _found(
+    folder: Path, query: str, how: tuple[int, str], encoder: Any, settings: Any
+) -> list[Hit]:
+    """The `how[0]` best hits by "words", by "meaning" or by "both"."""
     from pincite.core.fusion import fused
     from pincite.index.corpus import EmbeddedCorpus
+
+    (k, by), chosen = how, (settings.exclude_hosts, settings.filters)
+    with EmbeddedCorpus.open(folder, encoder) as corpus:
+        words = [] if by == "meaning" else corpus.lexical(*chosen).retrieve([query], k)[0]
+        meaning = [] if by == "words" else corpus.dense(*chosen).retrieve([query], k)[0]
+    return fused(words, meaning, k, settings.fusion) if by == "both" else words or meaning
+
+
+def _print_hit(hit: Hit, as_json: bool) -> None:
     from pincite.report.wording import one_line, shortened
 
-    chosen = None if by == "words" else _encoder(encoder)
-    with EmbeddedCorpus.open(folder, chosen) as corpus:
-        words = [] if by == "meaning" else corpus.lexical().retrieve([query], k)[0]
-        meaning = [] if by == "words" else corpus.dense().retrieve([query], k)[0]
-    hits = (
-        fused(words, meaning, k, options.settings_of({}).fusion)
-        if by == "both"
-        else words or meaning
-    )
-    for hit in hits:
-        passage = hit.passage
-        if as_json:
-            row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
-            row |= {"title": passage.title, "span": passage.span, "text": passage.text}
-            click.echo(json.dumps(row, ensure_ascii=False))
-        else:
-            click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")
-            click.secho(f"              {one_line(passage.url)}", dim=True)
-            click.echo(f"              {shortened(passage.text, 240)}")
+    passage = hit.passage
+    if as_json:
+        row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
+        row |= {"title": passage.title, "span": passage.span, "text": passage.text}
+        click.echo(json.dumps(row, ensure_ascii=False))
+    else:
+        click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")
+        click.secho(f"              {one_line(passage.url)}", dim=True)
+        click.echo(f"              {shortened(passage.text, 240)}")
 
 
 @command.command("delete")

@@ -48,10 +48,35 @@ def expansion_options(command: Command) -> Command:
     return command
 
 
+def filter_options(command: Command) -> Command:
+    """An option for each setting that says which documents of a corpus may be found."""
+    several: dict[str, Any] = {"multiple": True, "metavar": "TEXT"}
+    for option in reversed(
+        [
+            click.option("--from-date", "published_from", help="Published then or later: 2019-05."),
+            click.option("--to-date", "published_to", help="Published then or earlier."),
+            click.option(
+                "--undated",
+                is_flag=True,
+                default=None,
+                help="Pages without a date too, though a date is asked for.",
+            ),
+            click.option("--domain", "domains", **several, help="Only this site; repeatable."),
+            click.option("--not-domain", "exclude_hosts", **several, help="Not this site."),
+            click.option("--source-language", "source_languages", **several, help="en, de, …"),
+            click.option("--kind", "kinds", **several, help="html, pdf, text, …"),
+            click.option("--where", **several, help="On metadata: 'section in news, sport'."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
 def settings_of(options: dict[str, Any]) -> Settings:
     """The settings in force, from what the options above collected."""
     config = options.pop("config", None)
-    return load(options, config)
+    given = {name: value for name, value in options.items() if value != ()}
+    return load(given, config)
 
 
 def progress(quiet: bool) -> Any:

@@ -29,6 +29,7 @@ from pincite.types import Article, Finding, Report
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
 @options.expansion_options
 @options.settings_options
+@options.filter_options
 def command(
     article: str, corpus: Path | None, sources: Path | None, title: str | None, **given: Any
 ) -> None:

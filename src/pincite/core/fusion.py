@@ -1,9 +1,9 @@
-"""Several rankings made into one, and repetition taken out of it."""
+"""Several rankings made into one."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from pincite.core.wording import content_words
 from pincite.types import Hit, Passage
 
 Mode = Literal["weighted", "rrf", "union"]
@@ -17,7 +17,6 @@ RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot 
 # the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
 PRIOR_WEIGHT = 6.5
 JUDGED = 50  # candidates that the verifier reads; docs/benchmarks.md says what more would change
-SAME_TEXT = 0.9  # Jaccard over content words: syndicated copies reach it, rewrites do not
 
 
 def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
@@ -95,19 +94,12 @@ def kept(hits: Sequence[Hit], keep: Callable[[Hit], bool]) -> list[Hit]:
     return [hit._replace(rank=rank) for rank, hit in enumerate(chosen, 1)]
 
 
-def without_copies(hits: Sequence[Hit]) -> list[Hit]:
-    """Hits without later ones that say nearly the same words: a syndicated text counts once."""
-    seen: list[frozenset[str]] = []
+def at_most(n: int, hits: Sequence[Hit]) -> list[Hit]:
+    """The first `n` hits of each page, so that a long one cannot crowd the others out."""
+    of_page: Counter[str] = Counter()
 
-    def is_new(hit: Hit) -> bool:
-        words = frozenset(content_words(hit.passage.text))
-        if any(_jaccard(words, other) >= SAME_TEXT for other in seen):
-            return False
-        seen.append(words)
-        return True
+    def is_early(hit: Hit) -> bool:
+        of_page[hit.passage.url] += 1
+        return of_page[hit.passage.url] <= n
 
-    return kept(hits, is_new)
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a or b else 1.0
+    return kept(hits, is_early)

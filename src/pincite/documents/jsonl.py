@@ -9,7 +9,7 @@ costs only itself.
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -28,15 +28,19 @@ class Line(NamedTuple):
     """A line of a file; `data` is cut off at the limit, `broken` says why there is no more."""
 
     number: int
-    offset: int  # in the unpacked file, for `document_at`
+    offset: int  # in the unpacked file, for `lines_at`
     data: bytes
     broken: str = ""
 
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
     """A document a line, or what is wrong with the line; blank lines are passed over."""
-    for line in lines(path, limits):
-        yield document_of(line, path, limits)
+    return of_lines(lines(path, limits), path, limits)
+
+
+def of_lines(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
+    """What `documents` gives, of these lines alone."""
+    return (document_of(line, path, limits) for line in chosen)
 
 
 def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
@@ -56,11 +60,12 @@ def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
             yield Line(number + 1, offset, b"", f"the file breaks off: {error}")
 
 
-def document_at(path: Path, offset: int, number: int, limits: Limits) -> Document | Unchecked:
-    """The document of the one line that begins at `offset` of the unpacked file."""
+def lines_at(path: Path, places: Iterable[tuple[int, int]], limits: Limits) -> Iterator[Line]:
+    """The lines with these numbers, each beginning at its offset of the unpacked file."""
     with opened(path) as file:
-        file.seek(offset)
-        return document_of(Line(number, offset, file.readline(limits.line_bytes + 1)), path, limits)
+        for number, offset in places:
+            file.seek(offset)
+            yield Line(number, offset, file.readline(limits.line_bytes + 1))
 
 
 def document_of(line: Line, path: Path, limits: Limits) -> Document | Unchecked:
@@ -116,13 +121,9 @@ def opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def url_of(line: Line) -> str | None:
-    """The address in a line, if it has one; for an index of a file whose texts are not needed."""
-    try:
-        record = json.loads(line.data)
-    except (ValueError, RecursionError):
-        return None
-    return _url(record) if isinstance(record, dict) else None
+def url_of(record: Mapping[str, Any]) -> str:
+    """The address of a record; empty if it has none."""
+    return _url(record)
 
 
 def _document(record: Mapping[str, Any], where: str, limits: Limits) -> Document | Unchecked:

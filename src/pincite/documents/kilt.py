@@ -9,7 +9,7 @@ Source: Petroni et al. 2021, KILT, and the README of facebookresearch/KILT.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -26,12 +26,24 @@ _BETWEEN_HEADINGS = re.compile(r"\.:|::+")
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
     """A page a line, or what is wrong with the line."""
-    for line in jsonl.lines(path, limits):
+    return of_lines(jsonl.lines(path, limits), path, limits)
+
+
+def of_lines(
+    lines: Iterable[jsonl.Line], path: Path, limits: Limits
+) -> Iterator[Document | Unchecked]:
+    """What `documents` gives, of these lines alone."""
+    for line in lines:
         record = jsonl.record_of(line, path, limits)
         if isinstance(record, Unchecked):
             yield record
         else:
             yield _page(record, jsonl.place(line, path), limits)
+
+
+def url_of(record: Mapping[str, Any]) -> str:
+    """The address of a page; empty if it has none."""
+    return _url(record, _revision(record))
 
 
 def is_page(record: Mapping[str, Any]) -> bool:
@@ -41,7 +53,7 @@ def is_page(record: Mapping[str, Any]) -> bool:
 
 def _page(record: Mapping[str, Any], where: str, limits: Limits) -> Document | Unchecked:
     title = one_line(jsonl.field_of(record, "wikipedia_title"))
-    revision = record["history"] if isinstance(record.get("history"), dict) else {}
+    revision = _revision(record)
     url, paragraphs = _url(record, revision), record.get("text")
     if not url or not _are_paragraphs(paragraphs):
         missing = "text, a list of paragraphs" if url else "wikipedia_id or history.url"
@@ -59,6 +71,10 @@ def _page(record: Mapping[str, Any], where: str, limits: Limits) -> Document | U
         language=language_of(text, "en"),
         meta={name: one_line(value) for name, value in known if value},
     )
+
+
+def _revision(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return record["history"] if isinstance(record.get("history"), dict) else {}
 
 
 def _url(record: Mapping[str, Any], revision: Mapping[str, Any]) -> str:

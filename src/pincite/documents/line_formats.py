@@ -6,7 +6,7 @@ line that is a record of one of them decides; bad lines before it do not.
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pincite.documents.body import Limits
 from pincite.types import Document, Reason, Unchecked
 
 Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
+OfLines = Callable[[Iterable[jsonl.Line], Path, Limits], Iterator[Document | Unchecked]]
 
 JSONL_ENDINGS = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 _ENDINGS = (*JSONL_ENDINGS, ".json", ".json.gz", ".tsv", ".tsv.gz")
@@ -23,6 +24,17 @@ _READERS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
     (kilt.is_page, kilt.documents),
     (jsonl.is_document, jsonl.documents),
 )
+_OF_LINES: Mapping[Reader, OfLines] = {
+    sphere.documents: sphere.of_lines,
+    kilt.documents: kilt.of_lines,
+    jsonl.documents: jsonl.of_lines,
+    wiki_passages.documents: wiki_passages.of_lines,
+}
+_ADDRESS: Mapping[Reader, Callable[[Mapping[str, Any]], str]] = {
+    sphere.documents: jsonl.url_of,
+    kilt.documents: kilt.url_of,
+    jsonl.documents: jsonl.url_of,
+}
 FIRST_LINES = 20
 FIRST_BYTES = 8_000_000  # a page of KILT has 6 kB, the longest articles with all links some 3 MB
 
@@ -42,10 +54,33 @@ def reader_of(path: Path) -> Reader | None:
     records = [record for data in head if (record := _object(data)) is not None]
     if name.endswith(JSONL_ENDINGS):
         if _are_queries(name, records):
-            return _refused
+            return refused
         return _first_fitting(records) or jsonl.documents
     found = _first_fitting(records)
     return None if found is jsonl.documents else found
+
+
+def addresses(path: Path, reader: Reader, limits: Limits) -> Iterator[tuple[jsonl.Line, str]]:
+    """The lines of a file with the address of the page that each is of; empty if it has none."""
+    for line in jsonl.lines(path, limits):
+        if reader is wiki_passages.documents:
+            address = wiki_passages.address_in(line)
+            if address == "":  # the table's header
+                continue
+        else:
+            record = _object(line.data)
+            address = _ADDRESS[reader](record) if record is not None else None
+        yield line, address or ""
+
+
+def document_at(
+    path: Path, reader: Reader, places: Sequence[tuple[int, int]], limits: Limits
+) -> Document | Unchecked:
+    """The page in the lines at `places` (number, offset): the first that can be read."""
+    lines = jsonl.lines_at(path, places, limits)
+    found = list(_OF_LINES[reader](lines, path, limits))
+    documents = (page for page in found if isinstance(page, Document))
+    return next(documents, found[0])
 
 
 def _first_fitting(records: Sequence[Mapping[str, Any]]) -> Reader | None:
@@ -67,7 +102,8 @@ def _are_queries(name: str, records: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def _refused(path: Path, limits: Limits) -> Iterator[Unchecked]:
+def refused(path: Path, limits: Limits) -> Iterator[Unchecked]:
+    """The reader of a file that holds no documents: why it is not read."""
     detail = (
         f"{path.name}: these are the queries of a BEIR collection, not documents. Add its "
         "corpus.jsonl; what is found for the queries, `pincite eval beir` measures"

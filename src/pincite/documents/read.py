@@ -21,7 +21,6 @@ __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 Reader = Callable[[Body], Document | Unchecked]
 WARC_ENDINGS = (".warc", ".warc.gz")
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
-JSONL_ENDINGS = line_formats.JSONL_ENDINGS
 
 
 def read_bytes(

@@ -1,8 +1,8 @@
 """The cited pages that a user has stored: a folder, asked by address.
 
-A folder holds bodies named in `manifest.jsonl`, saved pages that state their own address, JSONL
-collections and web archives; in the folder itself or in a folder directly in it. Opening reads
-addresses only; a body is read when it is asked for, and remembered.
+A folder holds bodies named in `manifest.jsonl`, saved pages that state their own address, web
+archives, and every collection of lines that `corpus add` reads; in the folder itself or anywhere
+below it. Opening reads addresses only; a body is read when it is asked for, and remembered.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
-from pincite.documents import jsonl, manifest, read, warc
+from pincite.documents import line_formats, manifest, read, warc
 from pincite.documents.addresses import exact_key, loose_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.manifest import Problem
@@ -99,8 +99,8 @@ class Sources:
         name = path.name.lower()
         if name.endswith(read.WARC_ENDINGS):
             self._index_warc(path)
-        elif name.endswith(read.JSONL_ENDINGS):
-            self._index_jsonl(path)
+        elif reader := line_formats.reader_of(path):
+            self._index_lines(path, reader)
         elif name.endswith(_SAVED_PAGES):
             self._index_page(path)
         elif name.endswith(".pdf"):
@@ -119,14 +119,19 @@ class Sources:
             else:
                 self._add(record.url, partial(_read_archived, path, record.offset, self.limits))
 
-    def _index_jsonl(self, path: Path) -> None:
-        for line in jsonl.lines(path, self.limits):
-            url = jsonl.url_of(line)
+    def _index_lines(self, path: Path, reader: line_formats.Reader) -> None:
+        if reader is line_formats.refused:
+            for unread in line_formats.refused(path, self.limits):
+                self._problem(path, 0, unread.detail)
+            return
+        places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for line, url in line_formats.addresses(path, reader, self.limits):
             if url:
-                place = (path, line.offset, line.number, self.limits)
-                self._add(url, partial(jsonl.document_at, *place))
+                places[url].append((line.number, line.offset))
             else:
-                self._problem(path, line.number, line.broken or "no JSON object with a url")
+                self._problem(path, line.number, line.broken or "no address in it")
+        for url, at in places.items():
+            self._add(url, partial(line_formats.document_at, path, reader, at, self.limits))
 
     def _index_page(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -160,10 +165,11 @@ def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
 
 
 def _directories(folder: Path) -> Iterator[Path]:
-    """The folder and those directly in it, but for hidden ones and links."""
+    """The folder and all below it, but for hidden ones and links."""
     yield folder
-    inner = (path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-    yield from sorted(path for path in inner if not _hidden(path))
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink() and not _hidden(path):
+            yield from _directories(path)
 
 
 def _hidden(path: Path) -> bool:

@@ -10,7 +10,7 @@ Source: Piktus et al. 2021, The Web Is Your Oyster; the fields are those of the 
 published of it (sphere.100k.jsonl to sphere.899M.jsonl).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,14 @@ from pincite.types import Document, Reason, Unchecked
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
     """The pages of a file in order, or what is wrong with a line; `meta` is the first chunk's."""
-    chunks = (_chunk(line, path, limits) for line in jsonl.lines(path, limits))
+    return of_lines(jsonl.lines(path, limits), path, limits)
+
+
+def of_lines(
+    lines: Iterable[jsonl.Line], path: Path, limits: Limits
+) -> Iterator[Document | Unchecked]:
+    """What `documents` gives, of these lines alone."""
+    chunks = (_chunk(line, path, limits) for line in lines)
     return joined(chunks, "\n\n", "jsonl", limits)
 
 

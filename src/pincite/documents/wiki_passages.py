@@ -8,7 +8,7 @@ Source: Karpukhin et al. 2020, Dense Passage Retrieval; the files of facebookres
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,8 +23,27 @@ _COLUMNS = ["id", "text", "title"]
 
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
     """The articles of a file in order, or what is wrong with a line; `meta` is the first row's."""
-    rows = (line for line in jsonl.lines(path, limits) if not is_header(line.data))
+    return of_lines(jsonl.lines(path, limits), path, limits)
+
+
+def of_lines(
+    lines: Iterable[jsonl.Line], path: Path, limits: Limits
+) -> Iterator[Document | Unchecked]:
+    """What `documents` gives, of these lines alone."""
+    rows = (line for line in lines if not is_header(line.data))
     return joined((_passage(row, path, limits) for row in rows), " ", "tsv", limits)
+
+
+def address_in(line: jsonl.Line) -> str | None:
+    """The address of the article that a row is of; empty for the header, None for a bad row."""
+    if is_header(line.data):
+        return ""
+    try:
+        fields = _fields(line.data.decode())
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    good = len(fields) == len(_COLUMNS) and fields[2].strip()
+    return url_of(one_line(fields[2])) if good else None
 
 
 def is_header(data: bytes) -> bool:

@@ -68,7 +68,7 @@ def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
 def _problem_of(store: Store, key: int, url: str) -> str:
     """What is wrong with one document, empty if nothing is."""
     try:
-        if not store.is_sealed(key):
+        if store.unsealed([key]):
             return "its address, title, dates or passages are not what was written"
         document = store.document(url)
         if document is None:

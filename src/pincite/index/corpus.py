@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, TypeAlias
 
+from pincite.core.filters import Filters
 from pincite.core.hosts import is_below
 from pincite.errors import ConfigError, CorpusError
 from pincite.index.durable import n_bytes
@@ -58,6 +59,7 @@ class CorpusStatus:
 
 
 _Ranked: TypeAlias = list[list[tuple[Passage, float]]]
+NO_FILTERS = Filters()
 
 
 class EmbeddedCorpus:
@@ -174,12 +176,19 @@ class EmbeddedCorpus:
         with self._current() as generation:
             return [generation.store.document(url) for url in urls]
 
-    def lexical(self, exclude: Collection[str] = ()) -> "CorpusRetriever":
-        """Search by words (BM25). Sites in `exclude` never use up the k: see `core.hosts`."""
-        return CorpusRetriever(self, "lexical", _sites(exclude))
+    def lexical(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by words (BM25), among the documents that `filters` accepts.
 
-    def dense(self, exclude: Collection[str] = ()) -> "CorpusRetriever":
-        """Search by meaning. Sites in `exclude` never use up the k: see `core.hosts`.
+        Sites in `exclude` (see `core.hosts`), few beside the rest, never use up the k either.
+        """
+        return CorpusRetriever(self, "lexical", _sites(exclude), filters)
+
+    def dense(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by meaning, among the same documents as `lexical`.
 
         Raises:
             CorpusError: The corpus has no vectors, or was opened without an encoder.
@@ -194,7 +203,7 @@ class EmbeddedCorpus:
                 f"{self._folder} was opened without an encoder, which is needed to search it by "
                 f"meaning. Open it with {self._generation.fingerprint}."
             )
-        return CorpusRetriever(self, "dense", _sites(exclude))
+        return CorpusRetriever(self, "dense", _sites(exclude), filters)
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form in the word index, by which two are one, and its idf."""
@@ -222,23 +231,25 @@ class EmbeddedCorpus:
                 unfinished_rebuild=unfinished.exists(),
             )
 
-    def _search(self, by: str, queries: Sequence[Query], k: int, sites: Collection[str]) -> _Ranked:
-        encoder = self._encoder if by == "dense" else None
+    def _search(self, retriever: "CorpusRetriever", queries: Sequence[Query], k: int) -> _Ranked:
+        encoder = self._encoder if retriever.by == "dense" else None
         texts = list(map(_text_of, queries))
         vectors = encoder.encode(texts, "query") if encoder and queries else None
         with self._current() as generation:
-            store = generation.store
+            store, filters = generation.store, retriever.filters
+            accepted = generation.accepted.of(filters) if filters else None
             if vectors is not None:
                 generation.dense.open()
 
             def search(positions: Sequence[int], depth: int) -> list[Scored]:
                 if vectors is not None:
-                    return generation.dense.search(vectors[list(positions)], depth)
-                return generation.lexical.search([queries[i] for i in positions], depth)
+                    return generation.dense.search(vectors[list(positions)], depth, accepted)
+                chosen = [queries[i] for i in positions]
+                return generation.lexical.search(chosen, depth, accepted)
 
             def places_of(keys: Iterable[int]) -> dict[int, Place]:
                 places = store.places(keys)
-                return {k: p for k, p in places.items() if not is_below(p.url, sites)}
+                return {k: p for k, p in places.items() if not is_below(p.url, retriever.exclude)}
 
             ranked = best(search, places_of, len(queries), k)
             places = {place.key: place for pairs in ranked for place, _ in pairs}
@@ -284,13 +295,14 @@ class CorpusRetriever:
     corpus: EmbeddedCorpus
     by: Literal["lexical", "dense"]
     exclude: frozenset[str] = frozenset()
+    filters: Filters = NO_FILTERS
 
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
         """For each query at most `k` hits; fewer only if no more passages match.
 
         By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
         """
-        ranked = self.corpus._search(self.by, queries, k, self.exclude)
+        ranked = self.corpus._search(self, queries, k)
         return [
             [Hit(passage, score, rank) for rank, (passage, score) in enumerate(pairs, start=1)]
             for pairs in ranked

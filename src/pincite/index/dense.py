@@ -9,16 +9,27 @@ A built index is a file named by a stamp with its checksum, memory-mapped, never
 passages stay in it, and the store drops them, until enough are dead to build it anew.
 """
 
+import math
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pincite.errors import CorpusError
-from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.accepted import Accepted
+from pincite.index.durable import (
+    Tell,
+    checksum,
+    is_as_written,
+    read_stamp,
+    silent,
+    sync,
+    witness,
+    write_stamp,
+)
 from pincite.index.rows import Keys
 from pincite.index.store import Store
 from pincite.protocols import Floats
@@ -47,6 +58,7 @@ class _Stamp:
     last_key: int
     n_vectors: int
     sha256: str
+    seen: list[int] = field(default_factory=list)  # the file's witness
 
 
 class DenseIndex:
@@ -64,6 +76,7 @@ class DenseIndex:
         self._last_key = 0
         self._tail_keys: Keys = np.empty(0, dtype=np.int64)
         self._tail: Floats = np.empty((0, dim), dtype=np.float32)
+        self._few: tuple[Accepted, Keys, Floats] | None = None  # the last small set searched
 
     def open(self) -> None:
         """Follow the store: the newest sound built index, and the vectors that it lacks."""
@@ -128,7 +141,8 @@ class DenseIndex:
 
         faiss.read_index(str(path), faiss.IO_FLAG_MMAP)  # a full disk may show only here
         sync(path)
-        stamp = _Stamp(path.name, self._identity, int(keys[-1]), len(keys), checksum(path))
+        last, sha256 = int(keys[-1]), checksum(path)
+        stamp = _Stamp(path.name, self._identity, last, len(keys), sha256, witness(path))
         write_stamp(self._folder / STAMP, asdict(stamp))
         self.sweep()
 
@@ -156,9 +170,10 @@ class DenseIndex:
             elif self.is_due():
                 yield str(self._folder / STAMP), "is missing, and searches are exact but slow"
             return
-        built = self._open_sound(stamp)
+        path = self._folder / stamp.file
+        built = self._open_sound(stamp) if checksum(path) == stamp.sha256 else None
         if built is None:
-            yield str(self._folder / stamp.file), "is missing, or not what was written"
+            yield str(path), "is missing, or not what was written"
             return
         keys, stored = _keys_of(built), self._store.keys()
         missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
@@ -169,39 +184,51 @@ class DenseIndex:
             problem = f"holds {len(keys)} vectors of {len(np.unique(keys))} passages"
             yield str(self._folder / stamp.file), f"{problem}; {stamp.n_vectors} were written"
 
-    def search(self, queries: Floats, depth: int) -> list[list[tuple[int, float]]]:
+    def search(
+        self, queries: Floats, depth: int, accepted: Accepted | None = None
+    ) -> list[list[tuple[int, float]]]:
         """For each query (n_queries, dim) its (passage key, score), best first, by exact score.
 
-        Fewer than `depth` only if none is left; keys of deleted passages may be among them.
+        Fewer than `depth` only if none is left (of those `accepted`, if given); keys of deleted
+        passages may be among them.
         """
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        tail = self._search_tail(queries, depth)
-        built = self._search_built(queries, depth)
+        if accepted and accepted.is_small:
+            return _exact(queries, depth, *self._vectors_of(accepted))
+        tail = self._search_tail(queries, depth, accepted)
+        built = self._search_built(queries, depth, accepted)
         merged = (
             sorted(a + b, key=lambda pair: -pair[1]) for a, b in zip(tail, built, strict=True)
         )
         return [pairs[:depth] for pairs in merged]
 
-    def _search_tail(self, queries: Floats, depth: int) -> list[list[tuple[int, float]]]:
-        import faiss
+    def _vectors_of(self, accepted: Accepted) -> tuple[Keys, Floats]:
+        """Those of a small set, kept in memory until another set is asked for."""
+        if self._few is None or self._few[0] is not accepted:
+            self._few = (accepted, *self._store.vectors(accepted.keys(), self._dim))
+        return self._few[1:]
 
-        n_found = min(depth, len(self._tail_keys))
-        if not n_found:
-            return [[] for _ in queries]
-        _, found = faiss.knn(queries, self._tail, n_found, metric=faiss.METRIC_INNER_PRODUCT)
-        return [
-            _pairs(self._tail_keys[rows], self._tail[rows], query)
-            for rows, query in zip(found, queries, strict=True)
-        ]
+    def _search_tail(
+        self, queries: Floats, depth: int, accepted: Accepted | None
+    ) -> list[list[tuple[int, float]]]:
+        if accepted is None:
+            return _exact(queries, depth, self._tail_keys, self._tail)
+        rows = np.flatnonzero(accepted.holds(self._tail_keys))
+        return _exact(queries, depth, self._tail_keys[rows], self._tail[rows])
 
-    def _search_built(self, queries: Floats, depth: int) -> list[list[tuple[int, float]]]:
+    def _search_built(
+        self, queries: Floats, depth: int, accepted: Accepted | None
+    ) -> list[list[tuple[int, float]]]:
         if self._built is None:
             return [[] for _ in queries]
         n_found = min(REFINED * depth, self._built.ntotal)
-        found = self._probe(queries, n_found, max(1, self._built.nlist // PROBED_SHARE))
+        n_probed = max(1, self._built.nlist // PROBED_SHARE)
+        if accepted:  # as many vectors are compared as without a filter
+            n_probed = min(self._built.nlist, math.ceil(n_probed / accepted.share))
+        found = self._probe(queries, n_found, n_probed, accepted)
         short = np.flatnonzero((found < 0).sum(axis=1) > n_found - min(depth, n_found))
         if len(short):  # the probed lists held too few: search them all
-            found[short] = self._probe(queries[short], n_found, self._built.nlist)
+            found[short] = self._probe(queries[short], n_found, self._built.nlist, accepted)
         results = []
         for keys, query in zip(found, queries, strict=True):
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
@@ -211,10 +238,14 @@ class DenseIndex:
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
-    def _probe(self, queries: Floats, n_found: int, n_probed: int) -> Keys:
+    def _probe(
+        self, queries: Floats, n_found: int, n_probed: int, accepted: Accepted | None
+    ) -> Keys:
         import faiss
 
-        how = faiss.SearchParametersIVF(nprobe=n_probed)  # type: ignore[call-arg]
+        bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array
+        only = {"sel": bitmap(accepted.bits)} if accepted else {}
+        how = faiss.SearchParametersIVF(nprobe=n_probed, **only)  # type: ignore[call-arg]
         _, found = self._built.search(queries, n_found, params=how)
         return np.asarray(found, dtype=np.int64)
 
@@ -279,9 +310,9 @@ class DenseIndex:
             return None
 
     def _is_whole(self, stamp: _Stamp) -> bool:
-        """Whether the file is what the stamp says; read through once, not at every batch."""
+        """Whether the file is what the stamp says; looked at once, not at every batch."""
         path = self._folder / stamp.file
-        if self._checked != stamp and checksum(path) == stamp.sha256:
+        if self._checked != stamp and is_as_written(path, stamp.sha256, stamp.seen):
             self._checked = stamp
         return self._checked == stamp and path.exists()
 
@@ -297,6 +328,21 @@ def _keys_of(built: Any) -> Keys:
         if lists.list_size(number)
     ]
     return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+
+
+def _exact(
+    queries: Floats, depth: int, keys: Keys, vectors: Floats
+) -> list[list[tuple[int, float]]]:
+    """The nearest of all `vectors` (n_keys, dim)."""
+    import faiss
+
+    n_found = min(depth, len(keys))
+    if not n_found:
+        return [[] for _ in queries]
+    _, found = faiss.knn(queries, vectors, n_found, metric=faiss.METRIC_INNER_PRODUCT)
+    return [
+        _pairs(keys[rows], vectors[rows], query) for rows, query in zip(found, queries, strict=True)
+    ]
 
 
 def _pairs(keys: Keys, vectors: Floats, query: Floats) -> list[tuple[int, float]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pincite.core.passages import PASSAGE_RULE
 from pincite.errors import CorpusError, StaleCorpus
+from pincite.index.accepted import AcceptedPassages
 from pincite.index.dense import DenseIndex
 from pincite.index.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.index.intake import ENCODED_TEXT, Encode, take_in
@@ -52,6 +53,7 @@ class Generation:
             raise
         self.fingerprint = manifest["encoder"]
         self.dense = DenseIndex(folder, self.store, int(manifest["dim"]))
+        self.accepted = AcceptedPassages(self.store)
 
     def close(self) -> None:
         """Close the store; mapped files go with their objects."""

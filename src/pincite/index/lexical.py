@@ -19,13 +19,25 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pincite.errors import CorpusError
-from pincite.index.durable import Tell, checksum, read_stamp, silent, sync, write_stamp
+from pincite.index.accepted import Accepted
+from pincite.index.durable import (
+    Tell,
+    checksum,
+    is_as_written,
+    read_stamp,
+    silent,
+    sync,
+    witness,
+    write_stamp,
+)
 from pincite.index.rows import Place
 from pincite.index.store import Store
 from pincite.protocols import Query
@@ -43,6 +55,13 @@ WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments c
 SCORE_DECIMALS = 4
 TOLD_EVERY = 1_024  # passages between two words of progress
 KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
+MORE = 1.5  # times the depth that a filter's share of all passages asks for
+# The time of a search grows with the passages that its words stand in. In an index this large,
+# words in more than a fifth of the passages are left out, unless the others bring too few: with a
+# million passages a search takes a quarter of the time, and the pages that claims cite are found as
+# often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
+LARGE = 200_000
+COMMON_SHARE = 0.2
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
 
@@ -56,6 +75,7 @@ class _Stamp:
     files: dict[str, str]  # checksum by name; segments are never changed once written
     meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
     opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
+    seen: dict[str, list[int]] = field(default_factory=dict)  # the files' witnesses
 
 
 class LexicalIndex:
@@ -138,14 +158,16 @@ class LexicalIndex:
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
             sums = _checksums(self._folder / folder, files)
             meta = self._folder / folder / "meta.json"
-            list_of_segments = (checksum(meta), _opstamp(meta))
-            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *list_of_segments)
+            rest = (checksum(meta), _opstamp(meta), _witnesses(self._folder / folder, sums))
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *rest)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
-    def search(self, queries: Sequence[Query], depth: int) -> list[list[tuple[int, float]]]:
+    def search(
+        self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
+    ) -> list[list[tuple[int, float]]]:
         """For each query (passage key, score), best first; fewer than `depth` only if none is left.
 
-        Keys of deleted passages may be among them.
+        Keys of deleted passages may be among them; others than those `accepted`, if given, not.
 
         Raises:
             CorpusError: There is no index, and none could be made (see `open`).
@@ -157,8 +179,8 @@ class LexicalIndex:
                 f"it is free, or see: pincite corpus verify {self._folder.parent}"
             )
         with _reported(self._folder):
-            searcher = self._index.searcher()
-            return [self._search(searcher, query, depth) for query in queries]
+            ask = _Searcher(self._index)
+            return [ask.accepted(query, depth, accepted) for query in queries]
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form here and its idf, ln(1 + (N − n + ½) / (n + ½)) as in Lucene.
@@ -176,20 +198,6 @@ class LexicalIndex:
         return [
             (form, math.log(1 + (n_all - n + 0.5) / (n + 0.5)) if form else 0.0)
             for form, n in zip(forms, having, strict=True)
-        ]
-
-    def _search(
-        self, searcher: "tantivy.Searcher", query: Query, depth: int
-    ) -> list[tuple[int, float]]:
-        counts = _weights(query)
-        limit = min(depth, searcher.num_docs)
-        if not counts or limit < 1 or self._index is None:
-            return []
-        found = searcher.search(_query(self._index.schema, counts), limit, count=False).hits
-        keys = searcher.fast_field_values("key", [address for _, address in found])
-        return [
-            (int(key or 0), round(float(score), SCORE_DECIMALS))
-            for key, (score, _) in zip(keys, found, strict=True)
         ]
 
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
@@ -245,7 +253,8 @@ class LexicalIndex:
         """
         folder = self._folder / stamp.folder
         for name, known in stamp.files.items():
-            if (folder / name).exists() and checksum(folder / name) not in ("", known):
+            sound = is_as_written(folder / name, known, stamp.seen.get(name, ()))
+            if not sound and (folder / name).exists():
                 return None
         if not _fits(stamp, folder / "meta.json"):
             return None
@@ -291,6 +300,62 @@ class LexicalIndex:
             found = searcher.search(span, 2 * KEYS_AT_ONCE, count=False).hits
             keys = searcher.fast_field_values("key", [address for _, address in found])
             yield from _compared(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+
+
+class _Searcher:
+    """One state of an index, which queries are put to."""
+
+    def __init__(self, index: "tantivy.Index") -> None:
+        self._searcher, self._schema = index.searcher(), index.schema
+
+    def accepted(
+        self, query: Query, depth: int, accepted: Accepted | None
+    ) -> list[tuple[int, float]]:
+        """The best of the accepted passages, with the scores that they have among all."""
+        words = _weights(query)
+        telling = self._telling(words)
+        found = self._ranked(telling, depth, accepted)
+        if len(found) < depth and len(telling) < len(words):
+            found = self._ranked(words, depth, accepted)
+        return found
+
+    def _telling(self, words: Mapping[str, float]) -> Mapping[str, float]:
+        """In a large index the words that tell passages apart, if there are any; else all."""
+        n_passages = self._searcher.num_docs
+        if n_passages < LARGE:
+            return words
+        most = COMMON_SHARE * n_passages
+        telling = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
+        return telling or words
+
+    def _ranked(
+        self, words: Mapping[str, float], depth: int, accepted: Accepted | None
+    ) -> list[tuple[int, float]]:
+        if not words:
+            return []
+        asked = _query(self._schema, words)
+        if accepted is None:
+            return self._best(asked, depth)
+        if not accepted.is_small:
+            # As deep as to find enough if the words do not care for the filter.
+            deeper = math.ceil(MORE * depth / accepted.share)
+            found = self._best(asked, deeper)
+            held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
+            kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
+            if len(kept) >= depth or len(found) < deeper:
+                return kept[:depth]
+        return self._best(_among(self._schema, asked, accepted), depth)
+
+    def _best(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
+        limit = min(depth, self._searcher.num_docs)
+        if limit < 1:
+            return []
+        found = self._searcher.search(query, limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        return [
+            (int(key or 0), round(float(score), SCORE_DECIMALS))
+            for key, (score, _) in zip(keys, found, strict=True)
+        ]
 
 
 def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
@@ -390,6 +455,16 @@ def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Qu
     )
 
 
+def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
+    """The query among these passages only; what says so adds nothing to a score."""
+    import tantivy
+
+    keys = tantivy.Query.term_set_query(schema, "key", accepted.keys().tolist())
+    only = tantivy.Query.const_score_query(keys, 0.0)
+    must = tantivy.Occur.Must
+    return tantivy.Query.boolean_query([(must, only), (must, query)])
+
+
 def _clean(text: str) -> str:
     """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -399,6 +474,10 @@ def _checksums(folder: Path, known: dict[str, str]) -> dict[str, str]:
     """The checksums of all segment files; what is `known` is not read again."""
     names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
     return {name: known.get(name) or checksum(folder / name) for name in sorted(names)}
+
+
+def _witnesses(folder: Path, names: Iterable[str]) -> dict[str, list[int]]:
+    return {name: witness(folder / name) for name in names}
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ passage of a 600-page report does not mean unpacking the report.
 """
 
 import json
-import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,9 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pincite.errors import CorpusError
+from pincite.index.connection import connect, failed, mode
 from pincite.index.durable import sync
 from pincite.index.rows import (
     HASH_DIGITS,
+    SEALED,
     Keys,
     Place,
     blocks_of,
@@ -35,6 +36,7 @@ from pincite.index.rows import (
     matrix,
     packed,
     packed_vector,
+    passage_list,
     place,
     raw,
     seal,
@@ -47,6 +49,7 @@ from pincite.protocols import Floats
 from pincite.types import Document, Passage, Span
 
 TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
+MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
 
 _TABLES = """
@@ -85,13 +88,14 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._sealed: set[int] = set()  # documents that were found as they were written
 
     @classmethod
     def create(cls, path: Path, manifest: Mapping[str, str]) -> "Store":
         """A new file with an empty corpus described by `manifest`; replaces an unfinished one."""
         for leftover in path.parent.glob(f"{path.name}*"):
             leftover.unlink()
-        store = cls(path, _connect(f"{path.resolve().as_uri()}?mode=rwc"))
+        store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
         with store._reported():
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
@@ -108,7 +112,7 @@ class Store:
         Raises:
             CorpusError: It is missing, is no SQLite file, or its head is damaged.
         """
-        store = cls(path, _connect(f"{path.resolve().as_uri()}?{_mode(path, write)}"))
+        store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
             store.manifest()
         except CorpusError:
@@ -203,9 +207,7 @@ class Store:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
         with self._readable("a passage"):
             self._check_seals({p.document for p in places})
-            wanted = {(p.document, n) for p in places for n in blocks_of(p.span)}
-            sql = "SELECT data FROM blocks WHERE document = ? AND number = ?"
-            blocks = {at: unpacked(self._value(sql, at)) for at in sorted(wanted)}
+            blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
                 Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
                 for p in places
@@ -293,7 +295,7 @@ class Store:
         meta = json.dumps(dict(document.meta), sort_keys=True)
         named = (document.doc_id, document.url, document.title, *fields, meta)
         hashed = content_hash(document)
-        sealed = hashed + seal((*named, hashed), list(zip(keys, spans, strict=True)))
+        sealed = hashed + seal((*named, hashed), passage_list(keys, spans))
         names = (document.doc_id, raw(document.url), raw(document.title))
         key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
         self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
@@ -357,26 +359,40 @@ class Store:
         ]
         return int((n_pages - n_free) * size)
 
-    def _check_seals(self, documents: Iterable[int]) -> None:
-        """What is shown of a document is what was added: SQLite itself has no checksums."""
-        for key in documents:
-            if not self.is_sealed(key):
-                raise ValueError(f"the row of document {key} or of its passages was changed")
+    def _check_seals(self, documents: set[int]) -> None:
+        """What is shown of a document is what was added; looked at when it is first shown.
 
-    def is_sealed(self, document: int) -> bool:
-        """Whether the rows of a document and of its passages are what was written.
-
-        Documents that an earlier Pincite wrote have no seal, and are believed.
+        A document's rows never change, and its key is never used again.
         """
+        if unsealed := self.unsealed(documents - self._sealed):
+            raise ValueError(f"the row of document {unsealed[0]} or of its passages changed")
+        if len(self._sealed) > MOST_SEALED:
+            self._sealed.clear()
+        self._sealed |= documents
+
+    def unsealed(self, documents: Iterable[int]) -> list[int]:
+        """Those documents whose row, or one of whose passages' rows, is not what was written.
+
+        SQLite itself has no checksums. Documents of an earlier Pincite have no seal: believed.
+        """
+        wanted = set(documents)
+        for key, *named, sealed, passages in self.rows(SEALED, (listed(wanted),)):
+            hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
+            if not known or known == seal((*named, hashed), passages):
+                wanted.discard(key)
+        return sorted(wanted)
+
+    def _blocks(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
+        """The texts of those blocks, given as (document, number)."""
         sql = (
-            "SELECT doc_id, url, title, kind, published, fetched, language, meta, content_hash"
-            " FROM documents WHERE key = ?"
+            "SELECT b.document, b.number, b.data FROM json_each(?) w JOIN blocks b"
+            " ON b.document = json_extract(w.value, '$[0]')"
+            " AND b.number = json_extract(w.value, '$[1]')"
         )
-        [[*named, sealed]] = self.rows(sql, (document,))
-        sql = "SELECT key, first, last FROM passages WHERE document = ? ORDER BY key"
-        hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
-        spans = [(key, (first, last)) for key, first, last in self.rows(sql, (document,))]
-        return not known or known == seal((*named, hashed), spans)
+        rows = self.rows(sql, (json.dumps(sorted(wanted)),))
+        if len(rows) < len(wanted):
+            raise ValueError("a block of text is missing")
+        return {(document, number): unpacked(data) for document, number, data in rows}
 
     def _log(self, sequence: int, added: bool, first: int, last: int) -> None:
         self._run("INSERT INTO changes VALUES (?, ?, ?, ?)", (sequence, added, first, last))
@@ -450,7 +466,7 @@ class Store:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
                 raise KeyboardInterrupt from error
-            raise CorpusError(_failed(self.path, error)) from error
+            raise CorpusError(failed(self.path, error)) from error
         except sqlite3.DatabaseError as error:
             raise CorpusError(damaged(self.path, str(error))) from error
 
@@ -461,38 +477,3 @@ class Store:
             yield
         except (ValueError, TypeError, KeyError, zlib.error) as error:
             raise CorpusError(damaged(self.path, f"{what}: {error}")) from error
-
-
-def _connect(uri: str) -> sqlite3.Connection:
-    try:
-        # One connection serves a server's worker threads in turn; the corpus serialises them.
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogatepass")
-        # FULL: a batch took minutes to encode, so one flush of the disk is no price for keeping
-        # it through a power cut; and no derived index can then be ahead of the truth.
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA busy_timeout=10000")
-        connection.execute(f"PRAGMA journal_size_limit={64 << 20}")
-    except sqlite3.OperationalError as error:
-        raise CorpusError(_failed(Path(uri), error)) from error
-    except sqlite3.DatabaseError as error:
-        raise CorpusError(damaged(Path(uri), str(error))) from error
-    return connection
-
-
-def _mode(path: Path, write: bool) -> str:
-    """A reader needs SQLite's two side files; where it may not make them, the file stands still."""
-    if write:
-        return "mode=rw"
-    log = path.with_name(f"{path.name}-wal")
-    if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
-        return "mode=ro"
-    return "mode=ro&immutable=1"
-
-
-def _failed(path: Path, error: sqlite3.OperationalError) -> str:
-    return (
-        f"{path}: {error}. The corpus is as it was before. Is the disk full, or the file on a "
-        "medium that cannot be written or read?"
-    )

@@ -23,6 +23,8 @@ from pincite.pipeline.verify import VerifyPipeline
 from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
+UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -67,13 +69,14 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             source_of=_source_of(copies.get if copies else None, stored),
-            lexical=stored.lexical(settings.excluded) if stored else None,
-            dense=stored.dense(settings.excluded) if stored else None,
+            lexical=stored.lexical(settings.excluded, settings.filters) if stored else None,
+            dense=stored.dense(settings.excluded, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
             fusion=settings.fusion,
             judged=settings.judged,
+            per_page=settings.per_page,
             read=settings.read,
             k=settings.k,
             threshold=settings.threshold,
@@ -87,6 +90,8 @@ def verifying(
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(str, copies.warnings)) if copies else ()
+        if stored and settings.filters.leaves_out_undated:
+            warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
         yield Run(pipeline, versions, warnings, precision)
 
@@ -98,7 +103,7 @@ def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
         MissingModel, MissingExtra: the model that writes titles cannot be run.
     """
     if settings.expansion == "rm3":
-        return WithFeedback(corpus.lexical(settings.excluded), corpus.terms)
+        return WithFeedback(corpus.lexical(settings.excluded, settings.filters), corpus.terms)
     if settings.expansion == "titles":
         sampled = settings.title_decoding == "sample"
         folder = Path(settings.titles).expanduser()

@@ -4,6 +4,7 @@ Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in t
 `config.toml` in the user's settings folder > the default here. Unknown keys are errors.
 """
 
+import contextlib
 import dataclasses
 import difflib
 import os
@@ -16,6 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import platformdirs
 
 from pincite.core import aggregation, cascade
+from pincite.core.filters import Filters, condition
 from pincite.core.fusion import JUDGED, Mode
 from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
@@ -42,6 +44,14 @@ class Settings:
     threshold: float = aggregation.THRESHOLD  # probability of support that counts as supported
     readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
     exclude_hosts: tuple[str, ...] = ()  # never suggested, besides Wikipedia and its mirrors
+    per_page: int = 0  # candidates from one page; 0: no limit
+    published_from: str = ""  # of suggestions: "2019", "2019-05", "2019-05-14"; inclusive
+    published_to: str = ""
+    undated: bool = False  # whether a date filter lets through what has no date
+    domains: tuple[str, ...] = ()  # suggestions only from these hosts and what is below them
+    source_languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
+    where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
     expansion: Expansion = "none"  # words that a claim's query gets besides its own
@@ -55,6 +65,9 @@ class Settings:
         for name in ("depth", "judged", "read", "k"):
             if not 1 <= getattr(self, name) <= 10_000:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 10000.")
+        if not 0 <= self.per_page <= 10_000:
+            raise ConfigError(f"per_page is {self.per_page}; expected 0 (no limit) to 10000.")
+        _ = self.filters
         if not 0.0 < self.threshold < 1.0:
             raise ConfigError(f"threshold is {self.threshold}; expected between 0 and 1.")
         for name, choices in _CHOICES.items():
@@ -85,6 +98,19 @@ class Settings:
     def excluded(self) -> tuple[str, ...]:
         """Every host that no suggestion may come from."""
         return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
+
+    @property
+    def filters(self) -> Filters:
+        """Which documents may be suggested, besides the hosts above."""
+        return Filters(
+            published_from=self.published_from,
+            published_to=self.published_to,
+            undated=self.undated,
+            domains=self.domains,
+            languages=self.source_languages,
+            kinds=self.kinds,
+            where=tuple(map(condition, self.where)),
+        )
 
 
 _CHOICES: dict[str, Any] = {
@@ -144,19 +170,27 @@ def _converted(key: str, value: Any, types: Mapping[str, Any], place: str) -> An
         if value in get_args(wanted):
             return value
         raise ConfigError(f"{place}: {key} is {value!r}; expected {_either(wanted)}.")
-    if wanted not in (str, int, float):
-        items = value.split(",") if isinstance(value, str) else value
-        if isinstance(items, list) and all(isinstance(item, str) for item in items):
-            return tuple(item.strip() for item in items)
-    elif isinstance(value, str) or (wanted is float and isinstance(value, int)):
-        try:
-            return wanted(value)
-        except ValueError:
-            pass  # falls through to the error that names the place
+    if wanted is bool:
+        if str(value).lower() in ("true", "false"):  # variables are strings
+            return str(value).lower() == "true"
+    elif wanted not in (str, int, float):
+        if (items := _strings(value)) is not None:
+            return items
     elif type(value) is wanted:
         return value
+    elif isinstance(value, str) or (wanted is float and isinstance(value, int)):
+        with contextlib.suppress(ValueError):  # else the error names the place
+            return wanted(value)
     name = getattr(wanted, "__name__", "list of strings")
     raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    """A list of strings, or one string with commas; None for anything else."""
+    items = value.split(",") if isinstance(value, str) else value
+    if isinstance(items, list) and all(isinstance(item, str) for item in items):
+        return tuple(item.strip() for item in items)
+    return None
 
 
 def _either(choices: Any) -> str:

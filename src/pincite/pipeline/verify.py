@@ -11,7 +11,8 @@ from itertools import islice
 
 from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
-from pincite.core.fusion import JUDGED, Mode, fused, kept, shares, without_copies
+from pincite.core.copies import without_copies
+from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
 from pincite.protocols import Expander, Retriever, Verifier, WordRetriever
 from pincite.types import (
@@ -51,6 +52,7 @@ class VerifyPipeline:
     depth: int = 100
     fusion: Mode = "weighted"
     judged: int = JUDGED
+    per_page: int = 0
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
@@ -179,7 +181,8 @@ class VerifyPipeline:
             (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
         cited = {address for citation in claim.citations for address in _addresses(citation)}
         merged = fused(lexical, dense, 2 * self.depth, self.fusion)
-        return without_copies(kept(merged, lambda hit: hit.passage.url not in cited))
+        candidates = without_copies(kept(merged, lambda hit: hit.passage.url not in cited))
+        return at_most(self.per_page, candidates) if self.per_page else candidates
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """A group's passages read as one text, one from each source: each may bear out a part."""
