@@ -44,6 +44,7 @@ class Server:
     times: list[float] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     by_prompt: Callable[[str], Answer] | None = None
+    by_request: Callable[[dict[str, Any]], Answer] | None = None
     busy: int = 0
     most_busy: int = 0
 
@@ -55,6 +56,8 @@ class Server:
             self.headers.append({k.lower(): v for k, v in handler.headers.items()})
             self.paths.append(handler.path)
             self.times.append(time.monotonic())
+            if self.by_request:
+                return self.by_request(request)
             if self.by_prompt:
                 return self.by_prompt(request["messages"][-1]["content"])
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
