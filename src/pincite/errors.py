@@ -6,7 +6,12 @@
     ├─ MissingModel    weights that are nowhere to be found; names the command that fetches them
     ├─ MissingExtra    a library of an extra that is not installed (also an ImportError)
     ├─ CorpusError     a folder that is not a corpus, is damaged, or is being written by another
-    └─ StaleCorpus     a corpus built with another encoder or passage rule than it is used with
+    ├─ StaleCorpus     a corpus built with another encoder or passage rule than it is used with
+    └─ ServerError     a language model's server did not answer as asked
+       ├─ ServerRefused      it will not, however often it is asked: key, money, address, request
+       ├─ ServerBusy         it could not now: too many requests, a failure of its own
+       ├─ ServerUnreachable  nothing answers there, or not in time
+       └─ BadReply           it answered something else than a chat completion
 
 A source that cannot be checked is *not* an error: it is a `pincite.types.Unchecked`, a result.
 Every message says what happened, what was expected and what to do.
@@ -51,3 +56,34 @@ class CorpusError(PinciteError):
 
 class StaleCorpus(CorpusError):
     """The corpus was built with other weights or rules than the ones it is opened with."""
+
+
+class ServerError(PinciteError):
+    """A language model's server did not answer as asked. `status`: HTTP's, None without a reply."""
+
+    exit_code = 8
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ServerRefused(ServerError):
+    """The server refuses the key, the account, the address or the request: asking again is idle."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it would refuse every other request too, not this one alone."""
+        return self.status not in (400, 413, 422)
+
+
+class ServerBusy(ServerError):
+    """The server is overloaded or failing, and was still so after the last attempt."""
+
+
+class ServerUnreachable(ServerError):
+    """No connection, or no whole reply within the time allowed."""
+
+
+class BadReply(ServerError):
+    """The reply is too large, or is no chat completion with a text."""

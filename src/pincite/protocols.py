@@ -11,7 +11,8 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pincite.types import Claim, Document, Evidence, Hit, Passage
+from pincite.errors import ServerError
+from pincite.types import Claim, Completion, Document, Evidence, Hit, Passage, Prompt
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
@@ -66,3 +67,44 @@ class Corpus(Protocol):
     def lexical(self) -> WordRetriever: ...
 
     def dense(self) -> Retriever: ...
+
+
+class Generator(Protocol):
+    """A language model: for each prompt its reply, or why there is none."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]: ...
+
+
+class TitleWriter(Protocol):
+    """For each context guessed titles of the page that is cited there, best first, each once.
+
+    A context is what `core.titles.context_of` makes of a claim. One for which no title could be
+    written has an empty list: a failure is no error here, but is counted in `warnings`.
+    """
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong so far, one message a kind."""
+        ...
+
+    def titles(self, contexts: Sequence[str]) -> list[list[str]]: ...
+
+
+class Expander(Protocol):
+    """For each claim its query by words, with words that it does not say itself."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong so far, one message a kind."""
+        ...
+
+    def expand(self, claims: Sequence[Claim]) -> list[Query]: ...

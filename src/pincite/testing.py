@@ -14,8 +14,17 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.protocols import Corpus, Encoder, Floats, Retriever, Verifier
-from pincite.types import Claim, Document, Evidence, Hit, Passage
+from pincite.errors import ServerError
+from pincite.protocols import (
+    Corpus,
+    Encoder,
+    Floats,
+    Generator,
+    Retriever,
+    TitleWriter,
+    Verifier,
+)
+from pincite.types import Claim, Completion, Document, Evidence, Hit, Passage, Prompt
 
 _WORD = re.compile(r"\w+")
 
@@ -52,6 +61,36 @@ class FakeEncoder:
                 vector[0] = 1.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / norms, dtype=np.float32)
+
+
+class FakeGenerator:
+    """A language model that replies with the last line that it was shown, fences left out."""
+
+    fingerprint = "fake"
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
+        """The last line of each prompt that is no mark of a fence."""
+        lines = [
+            [line for line in prompt.user.splitlines() if not line.startswith(("<data", "</data"))]
+            for prompt in prompts
+        ]
+        return [Completion(of_prompt[-1] if of_prompt else "nothing") for of_prompt in lines]
+
+
+class FakeTitleWriter:
+    """A writer whose title is the context's last words; none where there are no words."""
+
+    fingerprint = "fake"
+    warnings: tuple[str, ...] = ()
+
+    def titles(self, contexts: Sequence[str]) -> list[list[str]]:
+        """One title each, of at most four words.
+
+        >>> FakeTitleWriter().titles(["Varde [SEP] The bridge of Varde opened.", ""])
+        [['bridge of Varde opened'], []]
+        """
+        words = [_WORD.findall(context)[-4:] for context in contexts]
+        return [[" ".join(found)] if found else [] for found in words]
 
 
 def check_encoder(
@@ -91,6 +130,49 @@ def check_verifier(verifier: Verifier, pairs: Sequence[tuple[Claim, Passage]]) -
     for (_, passage), piece in zip(pairs, evidence, strict=True):
         _check_evidence(passage, piece)
     assert verifier.verify(pairs) == evidence, "the same call gave another result"
+
+
+def check_generator(generator: Generator, prompts: Sequence[Prompt]) -> None:
+    """A reply or an error a prompt, in order; nothing for nothing; no changes.
+
+    That a model replies the same again is not asked: servers promise no such thing.
+    """
+    assert generator.fingerprint, "the fingerprint is empty"
+    assert generator.generate([]) == [], "no prompts should give no replies"
+    before = copy.deepcopy(list(prompts))
+    replies = generator.generate(prompts)
+    assert list(prompts) == before, "generate changed its prompts"
+    assert len(replies) == len(prompts), f"{len(replies)} replies for {len(prompts)} prompts"
+    for reply in replies:
+        if isinstance(reply, Completion):
+            assert reply.text.strip(), "a completion without text should be an error"
+        else:
+            assert str(reply), "an error without a message"
+
+
+def check_title_writer(
+    writer: TitleWriter, contexts: Sequence[str], *, repeats: bool = True
+) -> None:
+    """Titles of one line, each once; in the contexts' order and number; nothing for nothing.
+
+    `repeats`: whether the same call must give the same titles, and a context the same in whatever
+    company. A server's model may promise neither.
+    """
+    assert writer.fingerprint, "the fingerprint is empty"
+    assert writer.titles([]) == [], "no contexts should give no titles"
+    given = list(contexts)
+    found = writer.titles(given)
+    assert given == list(contexts), "titles changed its contexts"
+    assert len(found) == len(contexts), f"{len(found)} lists for {len(contexts)} contexts"
+    for titles in found:
+        assert len(set(titles)) == len(titles), f"a title came twice: {titles}"
+        for title in titles:
+            assert title.strip() == title, f"a title with white space around it: {title!r}"
+            assert len(title.splitlines()) == 1, f"a title should be one line: {title!r}"
+    if repeats:
+        assert writer.titles(contexts) == found, "the same call gave other titles"
+        turned = writer.titles(list(reversed(contexts)))[::-1]
+        assert turned == found, "titles do not follow the order of the contexts"
 
 
 def check_corpus(

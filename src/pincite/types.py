@@ -289,3 +289,27 @@ class Report:
     def complete(self) -> bool:
         """Whether every claim of the article was judged."""
         return len(self.findings) == self.n_claims
+
+
+# ── Language models ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
+
+    user: str
+    system: str = ""
+    max_tokens: int = 256  # of the reply
+    temperature: float = 0.0
+    seed: int | None = 13  # for servers that heed one
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What it replied; the counts are the server's, None where it gives none."""
+
+    text: str
+    complete: bool = True  # False: cut at `max_tokens`
+    n_prompt_tokens: int | None = None
+    n_reply_tokens: int | None = None

@@ -79,7 +79,10 @@ class _Main:
 
 @pytest.mark.parametrize(
     "verb",
-    ["", *VERBS, "corpus add", "corpus search", "corpus verify", "corpus optimize", "eval wafer"],
+    [
+        *("", *VERBS, "corpus add", "corpus search", "corpus verify", "corpus optimize"),
+        *("eval wafer", "train titles"),
+    ],
 )
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

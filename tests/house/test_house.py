@@ -14,17 +14,20 @@ EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob
 HEAVY = {
     *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
+    "httpx2",
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
-# of torch and its kin, so they have that room ("training/"), and no other file of Pincite.
+# of torch and its kin, so they have that room ("training/"), and of all other files only the one
+# that runs a model as it was trained.
 HOMES = {
-    "torch": {"training/"},
-    "transformers": {"training/"},
+    "torch": {"training/", "models/titles.py"},
+    "transformers": {"training/", "models/titles.py"},
     "safetensors": {"training/"},
     "onnx": {"training/"},
     "onnxruntime": {"models/session.py", "training/bert_onnx.py"},
     "tokenizers": {"models/session.py", "training/network.py"},
     "huggingface_hub": {"models/weights.py"},
+    "httpx2": {"models/chat.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
     "rensa": {"core/copies.py"},

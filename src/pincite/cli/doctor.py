@@ -32,6 +32,8 @@ def command() -> None:
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
+    if settings.expansion == "server":
+        click.echo(f"          and claims with their context, which go to {settings.chat_url}")
     if missing:
         raise click.exceptions.Exit(6)
 

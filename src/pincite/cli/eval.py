@@ -30,14 +30,18 @@ def command() -> None:
 @click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
 @json_option
 @quiet_option
+@options.expansion_options
 @options.settings_options
 def wafer(
     folder: Path, split: str, corpus: Path | None, as_json: bool, quiet: bool, **given: Any
 ) -> None:
     """P@1 and success rates on a WAFER-like collection: FOLDER/SPLIT.jsonl, corpus-SPLIT.jsonl.
 
-    The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on.
+    The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on. With
+    --expansion "sparse + expansion" stands beside "sparse", and is what is fused and verified.
     """
+    from dataclasses import replace
+
     from pincite.evaluation import wafer as wafer_
     from pincite.index.corpus import EmbeddedCorpus
     from pincite.pipeline import build
@@ -53,8 +57,11 @@ def wafer(
             EmbeddedCorpus.open(where, encoder) as opened,
             build.verifying(settings, None, None) as run,
         ):
-            result = wafer_.evaluate(collection, opened, run.pipeline, tell)
+            pipeline = replace(run.pipeline, expander=build.expander(settings, opened))
+            result = wafer_.evaluate(collection, opened, pipeline, tell)
             status = opened.status()
+    for warning in (warnings := build.late_warnings(pipeline)):
+        options.say(warning)
     result |= {
         "split": split,
         "n": len(collection.records),
@@ -62,6 +69,9 @@ def wafer(
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
+    if pipeline.expander:
+        result["versions"]["expansion"] = pipeline.expander.fingerprint
+        result["warnings"] = list(warnings)
     click.echo(json.dumps(result, indent=1) if as_json else _table(result))
 
 
@@ -269,14 +279,13 @@ def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
 
 
 def _table(result: dict[str, Any]) -> str:
-    from pincite.evaluation.wafer import SYSTEMS
-
     columns = ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR")
+    width = max(10, *(len(system) + 1 for system in result["page"]))
     lines = []
     for level in ("page", "evidence"):
-        lines.append(f"{level:10}" + "".join(f"{column:>9}" for column in columns))
-        for system in SYSTEMS:
+        lines.append(f"{level:{width}}" + "".join(f"{column:>9}" for column in columns))
+        for system in result["page"]:
             row = result[level][system]
-            lines.append(f"{system:10}" + "".join(f"{row[column]:9.3f}" for column in columns))
+            lines.append(f"{system:{width}}" + "".join(f"{row[column]:9.3f}" for column in columns))
     left_out = result["evidence"]["n_without_marks"]
     return "\n".join([*lines, f"{left_out} claims without marked evidence are left out below."])

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
-from pincite.pipeline.settings import Settings, load
+from pincite.pipeline.settings import Expansion, Settings, load
 
 FilePath = click.Path(path_type=Path)
 Command = Callable[..., Any]
@@ -24,6 +24,24 @@ def settings_options(command: Command) -> Command:
             click.option("-k", "--k", type=int, help="Suggestions for a claim. [3]"),
             click.option("--threshold", type=float, help="Probability that counts. [0.3]"),
             click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def expansion_options(command: Command) -> Command:
+    """How a claim's query by words is expanded, for the verbs that search a corpus with claims."""
+    for option in reversed(
+        [
+            click.option(
+                "--expansion",
+                type=click.Choice(get_args(Expansion)),
+                help="Words that a claim's query gets besides its own. [none]",
+            ),
+            click.option("--titles", help="Model for --expansion titles: pincite train titles."),
+            click.option("--chat-url", help="Server for --expansion server: it gets the claims."),
+            click.option("--chat-model", help="Model of that server."),
         ]
     ):
         command = option(command)

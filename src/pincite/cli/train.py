@@ -1,4 +1,4 @@
-"""`pincite train`: train a verifier or an encoder of one's own, and export what `verify` runs."""
+"""`pincite train`: train models of one's own, and export what `verify` runs."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -15,23 +15,28 @@ from pincite.training.prepare import MAX_BAD
 
 Train = Callable[[Callable[..., None], Callable[[str], None], Callable[..., None]], Path]
 
+EXPORT = "pincite train export {model} OUT"
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
 
 
-def run_options(folder: str, base: str, recipe: Path) -> Callable[[options.Command], Any]:
-    """What every run is told, with these defaults."""
+def run_options(
+    folder: str, base: str | None, recipe: Path, *, dense: bool = True
+) -> Callable[[options.Command], Any]:
+    """What every run is told, with these defaults; `dense`: whether it searches negatives."""
     given = [
         click.argument("data", type=options.FilePath),
         click.option("--run", "folder", type=options.FilePath, default=Path(folder),
                      show_default=True, help="What it reads, state, log and model are kept here."),
         click.option("--recipe", type=options.FilePath, default=recipe, help="A TOML file."),
-        click.option("--base", default=base, show_default=True,
+        click.option("--base", default=base, show_default=True, required=base is None,
                      help="Name, folder or Hugging Face id."),
         click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto"),
         click.option("--max-bad-rows", "max_bad", default=MAX_BAD, show_default=True,
                      help="Bad rows of one file that are skipped before the run is refused."),
         click.option("--threads", default=0, help="Threads; 0: all cores. [0]"),
-        click.option("--dense/--no-dense", default=True, help="Search negatives by meaning too."),
+        *([click.option("--dense/--no-dense", default=True,
+                        help="Search negatives by meaning too.")] if dense else []),
         quiet_option,
     ]  # fmt: skip
 
@@ -43,9 +48,9 @@ def run_options(folder: str, base: str, recipe: Path) -> Callable[[options.Comma
     return add
 
 
-@click.group("train", short_help="train a verifier or an encoder")
+@click.group("train", short_help="train a verifier, an encoder or a writer of titles")
 def command() -> None:
-    """Train and export a verifier or an encoder; needs pip install 'pincite[train]'."""
+    """Train a verifier, an encoder or a writer of titles; needs pip install 'pincite[train]'."""
 
 
 @command.command("verifier")
@@ -61,7 +66,7 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     from pincite.training.run import Run, train_verifier
 
     run = Run(recipe=wanted, **given)
-    _train(lambda *told: train_verifier(run, *told), run.folder, quiet)
+    _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
 
 
 @command.command("encoder")
@@ -78,11 +83,30 @@ def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> Non
     from pincite.training.run import Run
 
     run = Run(recipe=wanted, teacher=locate(teacher) if teacher else None, **given)
-    _train(lambda *told: train_encoder(run, *told), run.folder, quiet)
+    _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
 
 
-def _train(train: Train, folder: Path, quiet: bool) -> None:
-    """Go through a run with its progress shown; Ctrl-C says how to go on."""
+@command.command("titles")
+@run_options("pincite-train-titles", None, recipes.TITLES, dense=False)
+def titles(recipe: Path, quiet: bool, **given: Any) -> None:
+    """Train on DATA to guess the titles of cited pages, for `--expansion titles`.
+
+    DATA is a file, or a folder of files, of articles (wikitext, HTML, dumps, JSON lines) or of
+    WAFER-like records. The base is any sequence-to-sequence or causal language model.
+    A run that was stopped or killed goes on when the same command is given again.
+    """
+    wanted = recipes.recipe_in(recipe, recipes.TitlesRecipe)
+    _require_extra()
+    from pincite.training.run import Run
+    from pincite.training.titles import train_titles
+
+    run = Run(recipe=wanted, **given)
+    use = "pincite verify ARTICLE --corpus CORPUS --expansion titles --titles {model}"
+    _train(lambda *told: train_titles(run, *told), run.folder, quiet, use)
+
+
+def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
+    """Go through a run with its progress shown; Ctrl-C says how to go on, the end what is next."""
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
 
@@ -94,7 +118,7 @@ def _train(train: Train, folder: Path, quiet: bool) -> None:
         except KeyboardInterrupt:
             options.say(f"Stopped. {folder} keeps what was done: the same command goes on.")
             raise click.exceptions.Exit(130) from None
-    options.say(f"The model is in {model}. Next: pincite train export {model} OUT", quiet)
+    options.say(f"The model is in {model}. Next: {then.format(model=model)}", quiet)
 
 
 @command.command("export")

@@ -27,6 +27,7 @@ from pincite.types import Article, Finding, Report
     help="Exit with 1 if a claim has this verdict; may be given several times.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
+@options.expansion_options
 @options.settings_options
 @options.filter_options
 def command(

@@ -20,10 +20,12 @@ from pincite.protocols import Query, WordRetriever
 from pincite.types import Claim, Document, Hit, Passage
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
-SYSTEMS = ("side", "sparse", "dense", *fusion.MODES, "verified")
+EXPANDED = "sparse + expansion"  # a row where the pipeline expands queries
+SYSTEMS = ("side", "sparse", EXPANDED, "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
+Ask = Callable[[Sequence[Claim]], Sequence[Query]]  # claims → the query of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ def evaluate(
 
     As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in each way
     there is, and verified is the pipeline's way with its first `judged` passages in the order of
-    the verifier's score and their rank.
+    the verifier's score and their rank. Where it expands queries, these are fused, and "sparse"
+    stands beside for comparison.
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
@@ -92,13 +95,14 @@ def _levels(
         if record.supporting
     }
     found = {query: passages_ for query, passages_ in marked.items() if passages_}
+    systems = [system for system in SYSTEMS if system in runs]
     return {
-        "page": {s: measures.ranking_measures(pages, _by_page(runs[s])) for s in SYSTEMS},
+        "page": {s: measures.ranking_measures(pages, _by_page(runs[s])) for s in systems},
         "evidence": {
             "n": len(found),
             "n_without_marks": len(records) - len(marked),
             "n_not_in_corpus": len(marked) - len(found),
-            **{s: measures.ranking_measures(found, _by_passage(runs[s])) for s in SYSTEMS},
+            **{s: measures.ranking_measures(found, _by_passage(runs[s])) for s in systems},
         },
     }
 
@@ -106,24 +110,28 @@ def _levels(
 def _retrieved(
     claims: Sequence[Claim], corpus: EmbeddedCorpus, pipeline: VerifyPipeline, tell: Progress
 ) -> dict[str, list[list[Hit]]]:
-    by_side = [queries.side_query(claim) for claim in claims]
-    by_words = [queries.lexical_query(claim) for claim in claims]
-    by_meaning = [queries.dense_query(claim) for claim in claims]
-    ways: list[tuple[str, WordRetriever, Sequence[Query]]] = [
-        ("side", corpus.lexical(), by_side),
-        ("sparse", corpus.lexical(), by_words),
-        ("dense", corpus.dense(), by_meaning),
-    ]
+    ways: dict[str, tuple[WordRetriever, Ask]] = {
+        "side": (corpus.lexical(), _each(queries.side_query)),
+        "sparse": (corpus.lexical(), _each(queries.lexical_query)),
+        "dense": (corpus.dense(), _each(queries.dense_query)),
+    }
+    if pipeline.expander:
+        ways[EXPANDED] = (corpus.lexical(), pipeline.expander.expand)
     runs: dict[str, list[list[Hit]]] = {}
-    for name, retriever, texts in ways:
+    for name, (retriever, ask) in ways.items():
         runs[name] = []
-        for start in range(0, len(texts), QUERIES_AT_ONCE):
-            runs[name] += retriever.retrieve(texts[start : start + QUERIES_AT_ONCE], pipeline.depth)
-            tell(name, len(runs[name]), len(texts))
-    both = list(zip(runs["sparse"], runs["dense"], strict=True))
+        for start in range(0, len(claims), QUERIES_AT_ONCE):
+            asked = ask(claims[start : start + QUERIES_AT_ONCE])
+            runs[name] += retriever.retrieve(asked, pipeline.depth)
+            tell(name, len(runs[name]), len(claims))
+    both = list(zip(runs.get(EXPANDED, runs["sparse"]), runs["dense"], strict=True))
     for mode in fusion.MODES:
         runs[mode] = [fusion.fused(*hits, 2 * pipeline.depth, mode) for hits in both]
     return runs
+
+
+def _each(query_of: Callable[[Claim], Query]) -> Ask:
+    return lambda claims: [query_of(claim) for claim in claims]
 
 
 def _verified(

@@ -205,6 +205,11 @@ class EmbeddedCorpus:
             )
         return CorpusRetriever(self, "dense", _sites(exclude), filters)
 
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form in the word index, by which two are one, and its idf."""
+        with self._current() as generation:
+            return generation.lexical.terms(words)
+
     def manifest(self) -> Mapping[str, str]:
         """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
         with self._current() as generation:

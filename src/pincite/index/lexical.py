@@ -182,6 +182,24 @@ class LexicalIndex:
             ask = _Searcher(self._index)
             return [ask.accepted(query, depth, accepted) for query in queries]
 
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form here and its idf, ln(1 + (N − n + ½) / (n + ½)) as in Lucene.
+
+        ("", 0.0) for what is no word. Without an index every word counts as equally rare.
+        """
+        forms = [next(iter(_analyzer().analyze(_clean(word))), "") for word in words]
+        if self._index is None:
+            return [(form, float(bool(form))) for form in forms]
+        with _reported(self._folder):
+            searcher = self._index.searcher()
+            n_all = searcher.num_docs
+            # Deleted passages still count in doc_freq, so it may be above the number of passages.
+            having = [min(n_all, searcher.doc_freq("text", form)) if form else 0 for form in forms]
+        return [
+            (form, math.log(1 + (n_all - n + 0.5) / (n + 0.5)) if form else 0.0)
+            for form, n in zip(forms, having, strict=True)
+        ]
+
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
         import tantivy

@@ -13,10 +13,14 @@ from pincite.documents.sources import open_sources
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.calibration import Calibration
+from pincite.models.chat import ChatClient
 from pincite.models.encoder import OnnxEncoder
+from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
+from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
 UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
@@ -77,16 +81,42 @@ def verifying(
             k=settings.k,
             threshold=settings.threshold,
             readout=settings.readout,
+            expander=expander(settings, stored) if stored else None,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if pipeline.expander:
+            versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(str, copies.warnings)) if copies else ()
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
         yield Run(pipeline, versions, warnings, precision)
+
+
+def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
+    """What adds words to the queries of this corpus; None where the settings want none.
+
+    Raises:
+        MissingModel, MissingExtra: the model that writes titles cannot be run.
+    """
+    if settings.expansion == "rm3":
+        return WithFeedback(corpus.lexical(settings.excluded, settings.filters), corpus.terms)
+    if settings.expansion == "titles":
+        sampled = settings.title_decoding == "sample"
+        folder = Path(settings.titles).expanduser()
+        return WithTitles(TrainedTitles(folder, sampled=sampled, threads=settings.threads))
+    if settings.expansion == "server":
+        client = ChatClient.from_environment(settings.chat_url, settings.chat_model)
+        return WithTitles(AskedTitles(client))
+    return None
+
+
+def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
+    """What went wrong while it ran without ending the run."""
+    return pipeline.expander.warnings if pipeline.expander else ()
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
@@ -109,7 +139,7 @@ def report_of(
         findings=tuple(aggregation.ranked(findings)),
         n_claims=len(article.claims),
         n_references=article.n_references,
-        warnings=(*article.warnings, *run.warnings),
+        warnings=(*article.warnings, *run.warnings, *late_warnings(run.pipeline)),
         settings=values,
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -21,10 +21,13 @@ from pincite.core.filters import Filters, condition
 from pincite.core.fusion import JUDGED, Mode
 from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
-from pincite.models import weights
+from pincite.models import chat, weights
 
 PREFIX = "PINCITE_"
-_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED"}  # read elsewhere
+_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
+
+Expansion = Literal["none", "rm3", "titles", "server"]
+Decoding = Literal["beam", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,11 @@ class Settings:
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
+    expansion: Expansion = "none"  # words that a claim's query gets besides its own
+    titles: str = ""  # folder of `pincite train titles`, for expansion "titles"
+    title_decoding: Decoding = "beam"  # how it writes: the likeliest title, or a drawn one
+    chat_url: str = ""  # an OpenAI-compatible server, up to /v1, for expansion "server"
+    chat_model: str = ""  # as that server calls it
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -62,12 +70,29 @@ class Settings:
         _ = self.filters
         if not 0.0 < self.threshold < 1.0:
             raise ConfigError(f"threshold is {self.threshold}; expected between 0 and 1.")
-        for name, choices in (("readout", aggregation.Readout), ("fusion", Mode)):
+        for name, choices in _CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 given = getattr(self, name)
                 raise ConfigError(f"{name} is {given!r}; expected {_either(choices)}.")
         if not 0 <= self.threads <= 1024:
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
+
+        self._check_expansion()
+
+    def _check_expansion(self) -> None:
+        """What a way to expand queries needs is there."""
+        if self.chat_url:
+            chat.checked_url(self.chat_url)
+        if self.expansion == "titles" and not self.titles:
+            raise ConfigError(
+                'expansion is "titles", but titles is empty; expected the folder of a model from: '
+                "pincite train titles"
+            )
+        if self.expansion == "server" and not (self.chat_url and self.chat_model):
+            raise ConfigError(
+                'expansion is "server"; expected chat_url (as http://localhost:8080/v1) and '
+                "chat_model too."
+            )
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -86,6 +111,14 @@ class Settings:
             kinds=self.kinds,
             where=tuple(map(condition, self.where)),
         )
+
+
+_CHOICES: dict[str, Any] = {
+    "readout": aggregation.Readout,
+    "fusion": Mode,
+    "expansion": Expansion,
+    "title_decoding": Decoding,
+}
 
 
 def load(options: Mapping[str, object], config: Path | None = None) -> Settings:

@@ -14,7 +14,7 @@ from pincite.core.clauses import clauses
 from pincite.core.copies import without_copies
 from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
-from pincite.protocols import Retriever, Verifier, WordRetriever
+from pincite.protocols import Expander, Retriever, Verifier, WordRetriever
 from pincite.types import (
     Article,
     Citation,
@@ -57,6 +57,7 @@ class VerifyPipeline:
     k: int = 3
     threshold: float = aggregation.THRESHOLD
     readout: aggregation.Readout = "parts"
+    expander: Expander | None = None  # of the queries by words
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
@@ -172,7 +173,10 @@ class VerifyPipeline:
         lexical: list[Hit] = []
         dense: list[Hit] = []
         if self.lexical:
-            (lexical,) = self.lexical.retrieve([queries.lexical_query(claim)], self.depth)
+            asked = (
+                self.expander.expand([claim]) if self.expander else [queries.lexical_query(claim)]
+            )
+            (lexical,) = self.lexical.retrieve(asked, self.depth)
         if self.dense:
             (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
         cited = {address for citation in claim.citations for address in _addresses(citation)}

@@ -15,12 +15,13 @@ from pincite.errors import ConfigError
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
+TITLES = Path(__file__).parent / "titles.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
 TOWERS = ("shared", "separate", "query")
 POOLINGS = ("mean", "cls")
 QUERIES = ("title+claim", *VARIANTS)  # the first: `core.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
-R = TypeVar("R", "Recipe", "EncoderRecipe")
+R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,29 @@ class EncoderRecipe:
     distillation: float = 0.5  # weight of the teacher's ranking, where there is a teacher
 
 
+@dataclass(frozen=True, slots=True)
+class TitlesRecipe:
+    """All that decides the run of a model that writes titles, beside the data and the base."""
+
+    seed: int = 13
+    pairs: int = 200_000  # at most so many, chosen by the seed; 0 means all
+    visits: int = 1  # how often each is seen
+    max_context_tokens: int = 256  # longer contexts are cut from the left
+    max_title_tokens: int = 32  # pairs with a longer title are left out
+    batch_pairs: int = 16  # in one step
+    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all pairs
+    learning_rate: float = 1e-4
+    warmup: float = 0.06  # share of the steps over which the rate rises
+    weight_decay: float = 0.01
+
+
 def read_recipe(path: Path = SHIPPED) -> Recipe:
     """The recipe of a verifier, as `recipe_in` reads it."""
     return recipe_in(path, Recipe)
 
 
 def recipe_in(path: Path, kind: type[R]) -> R:
-    """The recipe in a TOML file: keys as `kind` names them, and `[[sets]]`.
+    """The recipe in a TOML file: keys as `kind` names them, and `[[sets]]` where it has some.
 
     Raises:
         ConfigError: names the file and the key that is unknown or wrong.
@@ -104,26 +121,28 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    sets = given.pop("sets", [])
-    if not isinstance(sets, list) or not sets:
-        raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
+    if kind is not TitlesRecipe:
+        sets = given.pop("sets", [])
+        if not isinstance(sets, list) or not sets:
+            raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
+        given["sets"] = tuple(_made(SetRecipe, each, path) for each in sets)
     if isinstance(given.get("temperature"), list):
         given["temperature"] = tuple(given["temperature"])
-    made = _made(kind, given | {"sets": tuple(_made(SetRecipe, s, path) for s in sets)}, path)
-    names = [each.name for each in made.sets]
+    made = _made(kind, given, path)
+    names = [each.name for each in given.get("sets", ())]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ConfigError(f"{path} names the set {twice[0]!r} twice; give it once, with `visits`.")
     _require_sense(made, path)
     return made
 
 
-def _require_sense(made: Recipe | EncoderRecipe, path: Path) -> None:
+def _require_sense(made: Recipe | EncoderRecipe | TitlesRecipe, path: Path) -> None:
     """Each key that chooses has one of its values, and what divides or counts is above zero."""
     for key, choices in _CHOICES.items():
         value = getattr(made, key, choices[0])
         if value not in choices:
             raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
-    for key in ("score_temperature", "batch_claims"):
+    for key in _ABOVE_ZERO:
         if not getattr(made, key, 1):
             raise ConfigError(f"{path}: {key} is 0; expected a number above 0.")
 
@@ -152,6 +171,10 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
+_ABOVE_ZERO = (
+    *("score_temperature", "batch_claims"),
+    *("batch_pairs", "visits", "max_context_tokens", "max_title_tokens"),
+)
 _CHOICES = {"strategy": STRATEGIES, "towers": TOWERS, "pooling": POOLINGS, "query": QUERIES}
 # A field's type → how it is called, and what it allows.
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {

@@ -17,7 +17,7 @@ from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.training import loop, network, prepare
-from pincite.training.recipe import EncoderRecipe, R, Recipe
+from pincite.training.recipe import R, Recipe
 
 RECORD = "run.json"
 MODEL = "model"
@@ -66,7 +66,7 @@ def train_verifier(
     return run.folder / MODEL
 
 
-def begun(run: Run[Recipe] | Run[EncoderRecipe]) -> str:
+def begun(run: Run[R]) -> str:
     """The device of a run that is now on record, with its threads and its chance set.
 
     Raises:
@@ -80,7 +80,7 @@ def begun(run: Run[Recipe] | Run[EncoderRecipe]) -> str:
     return device
 
 
-def record(run: Run[Recipe] | Run[EncoderRecipe]) -> None:
+def record(run: Run[R]) -> None:
     """Write what decides the run when it starts; afterwards refuse what would make it another.
 
     Raises:
@@ -126,7 +126,7 @@ def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
     beside.replace(folder)
 
 
-def _decides(run: Run[Recipe] | Run[EncoderRecipe]) -> dict[str, Any]:
+def _decides(run: Run[R]) -> dict[str, Any]:
     """All on which the weights depend; a device is left out, a run may change it."""
     return {
         "data": str(run.data.resolve()),

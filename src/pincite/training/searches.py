@@ -62,10 +62,11 @@ def read_either(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[La
     Records are told by the field `input` of their first line. The text of a cited page stands in
     the record, or in `corpus-NAME.jsonl` or `corpus.jsonl` (plain or .gz) beside the file.
     """
-    yield from _cited(path, on_bad) if _is_wafer(path) else read_labelled(path, on_bad)
+    yield from _cited(path, on_bad) if is_wafer(path) else read_labelled(path, on_bad)
 
 
-def _is_wafer(path: Path) -> bool:
+def is_wafer(path: Path) -> bool:
+    """Whether the file (plain or .gz) holds WAFER-like records."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rb") as lines:
@@ -77,7 +78,7 @@ def _is_wafer(path: Path) -> bool:
 
 def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
     """A row for each page that a record cites and whose text is known."""
-    pages = _pages(path, on_bad)
+    pages = pages_beside(path, on_bad)
     for record in read_records(path, on_bad):
         try:
             claim = claim_of(record)
@@ -103,7 +104,8 @@ def _texts(record: WaferRecord, pages: Mapping[str, Document]) -> Iterator[tuple
             yield text, page.title or (known.title if known else "")
 
 
-def _pages(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
+def pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
+    """The pages in `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records, by address."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     places = [path.with_name(f"{stem}.jsonl{end}")
               for stem in (f"corpus-{name}", "corpus") for end in (".gz", "")]  # fmt: skip

@@ -1,0 +1,116 @@
+"""A chat server on this machine that says what a test wants, and remembers what it was asked."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Answer:
+    """What the server sends: status, headers, the body in pieces with a pause before each."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    pause: float = 0.0
+    pieces: int = 1
+    before_headers: float = 0.0  # seconds between the letters of the status line
+
+
+def good(text: str = "A bridge", **more: Any) -> Answer:
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"} | more
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    return Answer(body=json.dumps({"choices": [choice], "usage": usage}).encode())
+
+
+def refusal(status: int, message: str = "no", **more: Any) -> Answer:
+    return Answer(status, json.dumps({"error": {"message": message, **more}}).encode())
+
+
+@dataclass
+class Server:
+    """Answers in order, the last one again and again; remembers what it was asked."""
+
+    url: str = ""
+    answers: list[Answer] = field(default_factory=lambda: [good()])
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    by_prompt: Callable[[str], Answer] | None = None
+    by_request: Callable[[dict[str, Any]], Answer] | None = None
+    busy: int = 0
+    most_busy: int = 0
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> Answer:
+        size = int(handler.headers.get("content-length", 0))
+        request = json.loads(handler.rfile.read(size))
+        with self.lock:
+            self.asked.append(request)
+            self.headers.append({k.lower(): v for k, v in handler.headers.items()})
+            self.paths.append(handler.path)
+            self.times.append(time.monotonic())
+            if self.by_request:
+                return self.by_request(request)
+            if self.by_prompt:
+                return self.by_prompt(request["messages"][-1]["content"])
+            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class Handler(BaseHTTPRequestHandler):
+    state: Server
+
+    def do_POST(self) -> None:
+        state = self.state
+        answer = state.answer(self)
+        with state.lock:
+            state.busy += 1
+            state.most_busy = max(state.most_busy, state.busy)
+        try:
+            self.send(answer)
+        except OSError:
+            self.close_connection = True  # the client went away, as it should
+        finally:
+            with state.lock:
+                state.busy -= 1
+
+    def send(self, answer: Answer) -> None:
+        if answer.before_headers:
+            for letter in "HTTP/1.1 200 OK\r\nX-Slow: " + "x" * 200:
+                self.wfile.write(letter.encode())
+                self.wfile.flush()
+                time.sleep(answer.before_headers)
+        self.send_response(answer.status)
+        for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
+            if value:
+                self.send_header(name, value)
+        self.end_headers()
+        step = -(-len(answer.body) // answer.pieces) or 1
+        for start in range(0, len(answer.body), step):
+            time.sleep(answer.pause)
+            self.wfile.write(answer.body[start : start + step])
+            self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server that runs until the block ends."""
+    state = Server()
+    bound = type("Bound", (Handler,), {"state": state})
+    with ThreadingHTTPServer(("127.0.0.1", 0), bound) as http:
+        http.daemon_threads = True
+        thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        state.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
+        yield state
+        http.shutdown()
+        thread.join()
