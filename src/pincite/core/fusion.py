@@ -6,12 +6,15 @@ from typing import Literal, get_args
 
 from pincite.types import Hit, Passage
 
-Mode = Literal["weighted", "rrf", "union"]
+Mode = Literal["weighted", "learnt", "rrf", "union", "verifai"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 # The dense ranking's share in the weighted sum. On the WAFER-like dev claims a supporting passage
 # comes first for 0.87 of them with 0.3 to 0.5, 0.82 with 0.7, and 0.82 by reciprocal ranks.
 DENSE_SHARE = 0.4
+VERIFAI = (0.7, 0.3)  # of words and of meaning: the default in Verif.ai's code
+# (share, reciprocal rank) of words and of meaning: tools/fit_fusion.py, SciFact's train claims.
+LEARNT = ((1.0, 0.0), (1.0, 0.0))
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
 # Log-odds between the first and the last candidate of a search. A pairwise logistic regression over
 # the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
@@ -42,6 +45,41 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     )
 
 
+def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:
+    """One ranking of at most `k` hits: score = Σ weight · s / max over the runs, as in Verif.ai.
+
+    The maximum is the run's; a run without a score above 0 counts for nothing.
+    """
+    bests = [max((hit.score for hit in run), default=0.0) for run in runs]
+    return _summed(
+        [
+            [(hit.passage, weight * hit.score / best if best > 0 else 0.0) for hit in run]
+            for run, weight, best in zip(runs, weights, bests, strict=True)
+        ],
+        k,
+    )
+
+
+def learnt(
+    runs: Sequence[Sequence[Hit]], weights: Sequence[tuple[float, float]], k: int
+) -> list[Hit]:
+    """One ranking of at most `k` hits: score = Σ a · share + b · 60 / (60 + rank) over the runs.
+
+    (a, b) are the run's weights, the share is that of `weighted_sum`. A logistic regression that
+    tells right passages from others gives them.
+    """
+    return _summed(
+        [
+            [
+                (hit.passage, a * share + b * RRF_K / (RRF_K + hit.rank))
+                for hit, share in zip(run, shares(run), strict=True)
+            ]
+            for run, (a, b) in zip(runs, weights, strict=True)
+        ],
+        k,
+    )
+
+
 def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     """The runs one after another, a passage at its first place: SIDE's union, without repetition.
 
@@ -58,6 +96,10 @@ def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> l
         return union([dense, lexical], k)
     if mode == "rrf":
         return reciprocal_rank_fusion([lexical, dense], k)
+    if mode == "verifai":
+        return sum_by_maximum([lexical, dense], VERIFAI, k)
+    if mode == "learnt":
+        return learnt([lexical, dense], LEARNT, k)
     return weighted_sum([lexical, dense], [1 - DENSE_SHARE, DENSE_SHARE], k)
 
 

@@ -55,7 +55,9 @@ SYSTEMS: Mapping[str, System] = {
     "lexical": System(lambda corpus: corpus.lexical(), by_meaning=False),
     "dense": System(lambda corpus: corpus.dense(), by_meaning=True),
     "hybrid": System(lambda corpus: _both(corpus, "weighted"), by_meaning=True),
+    "learnt": System(lambda corpus: _both(corpus, "learnt"), by_meaning=True),
     "rrf": System(lambda corpus: _both(corpus, "rrf"), by_meaning=True),
+    "verifai": System(lambda corpus: _both(corpus, "verifai"), by_meaning=True),
 }
 
 
