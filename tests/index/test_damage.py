@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pincite.core.filters import Filters, condition
 from pincite.errors import CorpusError
 from pincite.index import dense, durable, lock
 from pincite.index.check import verify
@@ -20,10 +21,15 @@ from pincite.types import Document
 
 DOCUMENTS = [
     Document(
-        f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80, published="1999", meta={"site": "S"}
+        f"u:{i}",
+        f"Page {i}",
+        f"Words of page{i}. " * 80,
+        published="1999",
+        meta={"site": "S", "side": "even odd".split()[i % 2]},
     )
     for i in range(40)
 ]
+EVEN = Filters(published_to="2000", where=(condition("side == even"),))
 QUERIES = [f"Page 3\n{DOCUMENTS[3].text[:400]}", "page3", "words of page17", "page39 page38"]
 KINDS = {
     "pointer": "corpus.json",
@@ -55,8 +61,11 @@ def answers(folder: Path, write: bool) -> list[object]:
     with EmbeddedCorpus.open(folder, FakeEncoder(64), write=write) as corpus:
         words = corpus.lexical().retrieve(QUERIES, 5)
         near = corpus.dense().retrieve(QUERIES, 5)
+        even = corpus.lexical(filters=EVEN).retrieve(QUERIES, 5)
+        near_even = corpus.dense(filters=EVEN).retrieve(QUERIES, 5)
         # Scores by words move a little when an index is built anew: deleted passages count.
-        found = [[[hit.passage for hit in hits] for hits in run] for run in (words, near)]
+        runs = (words, near, even, near_even)
+        found = [[[hit.passage for hit in hits] for hits in run] for run in runs]
         scores = [[hit.score for hit in hits] for hits in near]
         return [found, scores, corpus.get([d.url for d in DOCUMENTS])]
 

@@ -1,7 +1,7 @@
 """`verify` on small pages, with a verifier that is exact about what it was asked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pincite.core import wording
 from pincite.pipeline.verify import VerifyPipeline
@@ -225,6 +225,14 @@ def test_without_citations_sources_are_still_offered() -> None:
     found = pipeline(BETTER).finding(claim())
     assert found.label is Label.UNCHECKED
     assert len(found.suggestions) == 1
+
+
+def test_candidates_of_one_page_can_be_limited() -> None:
+    """Two passages of one page: both are judged, or the better-ranked one alone."""
+    other = replace(BETTER, text="Trams crossed the bridge when it opened in 1911.")
+    found = pipeline(BETTER, other, documents_of=None)
+    assert found.finding(claim()).n_candidates == 2
+    assert replace(found, per_page=1).finding(claim()).n_candidates == 1
 
 
 def test_findings_come_in_the_order_of_the_article_and_one_by_one() -> None:

@@ -91,19 +91,22 @@ class AcceptedPassages:
                 if first is None:  # a document without a sentence
                     continue
                 n_all += last - first + 1
-                if filters.accepts(self._facts(fields)):
+                if filters.accepts(self._facts(fields, bool(filters.where))):
                     firsts.append(first)
                     lasts.append(last)
         bits = _with_ranges(known.accepted.bits, firsts, lasts)
         n = known.accepted.n + int(np.sum(lasts) - np.sum(firsts)) + len(firsts)
         return _Known(newest, n_all, Accepted(bits, n, n / max(n_all, 1)))
 
-    def _facts(self, fields: list[Any]) -> Facts:
+    def _facts(self, fields: list[Any], with_meta: bool) -> Facts:
         key, url, title, kind, published, language, meta = fields
         try:
-            return Facts(url, title, kind, published, language, dict(json.loads(meta)))
+            if {str} != {type(v) for v in (url, title, kind, published or "", language or "")}:
+                raise TypeError("a field that should be text is none")
+            more = dict(json.loads(meta)) if with_meta else {}
         except (ValueError, TypeError) as error:
             raise CorpusError(damaged(self._store.path, f"document {key}: {error}")) from error
+        return Facts(url, title, kind, published, language, more)
 
 
 def _with_ranges(
