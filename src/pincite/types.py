@@ -32,7 +32,7 @@ class Document:
     url: str
     title: str
     text: str
-    kind: str = "text"  # html, pdf, text, markdown, jsonl, tsv
+    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, tsv
     published: str | None = None  # ISO date, as the page states it
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1

@@ -15,6 +15,7 @@ class Format(StrEnum):
 
     HTML = "html"
     PDF = "pdf"
+    DOCX = "docx"
     TEXT = "text"
     MARKDOWN = "markdown"
     GZIP = "gzip"  # to be unpacked and looked at again
@@ -41,8 +42,8 @@ _MAGIC = (
             (b"II*\0", "a TIFF image"),
             (b"MM\0*", "a TIFF image"),
             (b"\0\0\1\0", "an icon"),
-            (b"PK\3\4", "a ZIP file (also Word, Excel, EPUB, OpenDocument)"),
-            (b"\xd0\xcf\x11\xe0", "an old Office file"),
+            (b"PK\3\4", "a ZIP file (also Excel, EPUB, OpenDocument)"),
+            (b"\xd0\xcf\x11\xe0", "an old Office file, or one with a password"),
             (b"{\\rtf", "an RTF file"),
             (b"%!PS", "a PostScript file"),
             (b"AT&TFORM", "a DjVu file"),
@@ -103,6 +104,8 @@ def format_of(data: bytes, url: str, content_type: str | None) -> Verdict:
     <Format.PDF: 'pdf'>
     """
     head = _ascii_head(data)
+    if data[:4] == b"PK\3\4" and b"word/document" in data:  # its list of contents ends a ZIP
+        return Verdict(Format.DOCX)
     return _by_bytes(data[:HEAD_BYTES], head) or _by_label(head, url, content_type)
 
 

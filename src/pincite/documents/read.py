@@ -169,6 +169,10 @@ def _reader(found: Format) -> Reader:
         from pincite.documents.pdf import read_pdf
 
         return read_pdf
+    if found is Format.DOCX:
+        from pincite.documents.docx import read_docx
+
+        return read_docx
     from pincite.documents.text import read_markdown, read_text
 
     return read_markdown if found is Format.MARKDOWN else read_text

@@ -1,0 +1,211 @@
+"""A Word file (.docx) → its text: paragraphs, tables, text boxes, foot- and endnotes.
+
+As a reader sees it with all changes accepted: what was inserted and what stands in a form's fields
+is text, what was deleted or hidden is not; comments, headers and footers are no part of it.
+
+Written on lxml alone: python-docx 1.2 leaves out inserted text and content controls, and a sentence
+lost here can never support a claim; mammoth 1.12 keeps them, but takes 11.6 s where lxml takes 0.3
+(50,000 paragraphs, 7 MB of XML). A file is a ZIP that strangers packed, so every part is bounded.
+"""
+
+import io
+import posixpath
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from pincite.documents import markup
+from pincite.documents.body import Body, too_large
+from pincite.documents.clean import cleaned, one_line
+from pincite.documents.language import language_of
+from pincite.types import Document, Reason, Unchecked
+
+MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
+# XML packs to a thirtieth at best in what people write; deflate itself reaches 1,032.
+MAX_RATIO = 200
+SMALL = 1_000_000  # bytes: a part up to this size may pack as well as it likes
+_MAIN = "word/document.xml"
+_SKIPPED = frozenset(
+    "del moveFrom instrText delText Fallback pPr sectPr tblPr tblGrid trPr tcPr sdtPr".split()
+)
+_SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_TITLE = re.compile(r"title|titel|titre", re.IGNORECASE)
+_HEADING = re.compile(r"heading ?1|berschrift ?1|titre ?1", re.IGNORECASE)
+
+
+class _Refused(Exception):
+    """What is wrong with the file; leaves this module as an `Unchecked`."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+def read_docx(body: Body) -> Document | Unchecked:
+    """The text of a Word file, or why it cannot be had."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body.data)) as packed:
+            return _document(body, _Parts(packed, body.limits.max_bytes))
+    except _Refused as refused:
+        return Unchecked(body.url, refused.reason, str(refused))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, KeyError) as error:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"no readable Word file: {error}")
+
+
+class _Parts:
+    """The XML in a ZIP, part by part, never more than is allowed."""
+
+    def __init__(self, packed: zipfile.ZipFile, limit: int) -> None:
+        entries = packed.infolist()
+        if len(entries) > MAX_ENTRIES:
+            detail = f"{len(entries)} files in the Word file, the limit is {MAX_ENTRIES}"
+            raise _Refused(Reason.TOO_LARGE, detail)
+        self._packed, self._limit, self._left = packed, limit, limit
+        self._entries = {entry.filename: entry for entry in entries}
+
+    def tree(self, name: str) -> Any:
+        """The root element of a part; None if there is no such part."""
+        if name not in self._entries:
+            return None
+        root = markup.parsed_xml(self._read(self._entries[name]))
+        if root is None:
+            raise _Refused(Reason.UNDECODABLE, f"{name} is no XML as Word writes it")
+        return root
+
+    def _read(self, entry: zipfile.ZipInfo) -> bytes:
+        if entry.flag_bits & 1:
+            raise _Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
+        with self._packed.open(entry) as part:
+            data = part.read(self._left + 1)  # not the size that the file states for itself
+        self._left -= len(data)
+        if self._left < 0:
+            size = self._limit - self._left
+            unpacked = too_large("", size, self._limit, "what is packed in the Word file")
+            raise _Refused(Reason.TOO_LARGE, unpacked.detail)
+        if len(data) > max(SMALL, MAX_RATIO * entry.compress_size):
+            detail = f"{entry.filename} packs {len(data)} bytes into {entry.compress_size}"
+            raise _Refused(Reason.TOO_LARGE, f"{detail}, as no Word file does")
+        return data
+
+
+def _document(body: Body, parts: _Parts) -> Document | Unchecked:
+    main = _main_part(parts)
+    tree = parts.tree(main)
+    if tree is None:
+        return Unchecked(body.url, Reason.UNDECODABLE, f"there is no {main} in the Word file")
+    folder = posixpath.dirname(main)
+    notes = [parts.tree(posixpath.join(folder, f"{n}notes.xml")) for n in ("foot", "end")]
+    blocks = [block for root in (tree, *notes) if root is not None for block in _blocks(root)]
+    text = cleaned("\n\n".join(block for block in blocks if block.strip()))
+    if not text:
+        return Unchecked(body.url, Reason.EMPTY, "the Word file has no words")
+    known = _properties(parts)
+    return Document(
+        url=body.url,
+        title=_styled(tree, _TITLE) or known.pop("title", "") or _styled(tree, _HEADING),
+        text=text,
+        kind="docx",
+        fetched=body.fetched,
+        language=language_of(text),
+        meta={name: value for name, value in known.items() if name != "title"},
+    )
+
+
+def _main_part(parts: _Parts) -> str:
+    """The part that the package names as the document; Word 365 may call it document2.xml."""
+    relations = parts.tree("_rels/.rels")
+    for relation in relations if relations is not None else ():
+        if relation.get("Type", "").endswith("/officeDocument"):
+            return str(relation.get("Target", _MAIN)).lstrip("/")
+    return _MAIN
+
+
+def _properties(parts: _Parts) -> dict[str, str]:
+    """Title, author and day of creation, which is not the day the text was published."""
+    core = parts.tree("docProps/core.xml")
+    stated = {_name(child): one_line(child.text) for child in (core if core is not None else ())}
+    fields = {
+        "title": stated.get("title", ""),
+        "author": stated.get("creator", ""),
+        "created": stated.get("created", "")[:10],
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _blocks(element: Any) -> Iterator[str]:
+    """The paragraphs below an element, a table as lines of `cell | cell`."""
+    for child in element:
+        name = _name(child)
+        if name in _SKIPPED:
+            continue
+        if name == "p":
+            yield from _paragraph(child)
+        elif name == "tbl":
+            yield "\n".join(_rows(child))
+        else:
+            yield from _blocks(child)
+
+
+def _rows(table: Any) -> Iterator[str]:
+    for row in _inside(table, "tr"):
+        cells = (one_line(" ".join(_blocks(cell))) for cell in _inside(row, "tc"))
+        yield " | ".join(cell for cell in cells if cell)
+
+
+def _inside(element: Any, wanted: str) -> Iterator[Any]:
+    """A table's rows or a row's cells, those in content controls too."""
+    for child in element:
+        if _name(child) == wanted:
+            yield child
+        elif _name(child) not in _SKIPPED:
+            yield from _inside(child, wanted)
+
+
+def _paragraph(paragraph: Any) -> Iterator[str]:
+    """A paragraph's words, then what stands in its text boxes."""
+    boxes: list[Any] = []
+    yield "".join(_inline(paragraph, boxes))
+    for box in boxes:
+        yield from _blocks(box)
+
+
+def _inline(element: Any, boxes: list[Any]) -> Iterator[str]:
+    for child in element:
+        name = _name(child)
+        if name == "txbxContent":
+            boxes.append(child)
+        elif name == "t":
+            yield child.text or ""
+        elif name in _SIGNS:
+            yield _SIGNS[name]
+        elif name not in _SKIPPED and not (name == "r" and _is_hidden(child)):
+            yield from _inline(child, boxes)
+
+
+def _is_hidden(run: Any) -> bool:
+    for child in (c for properties in run if _name(properties) == "rPr" for c in properties):
+        if _name(child) == "vanish":
+            return _value(child) not in ("0", "false", "off")
+    return False
+
+
+def _styled(tree: Any, style: re.Pattern[str]) -> str:
+    """The first paragraph with such a style; empty if there is none."""
+    for mark in tree.iter():
+        if _name(mark) == "pStyle" and style.fullmatch(_value(mark)):
+            found = one_line("".join(_inline(mark.getparent().getparent(), [])))
+            if found:
+                return found
+    return ""
+
+
+def _value(element: Any) -> str:
+    return next((v for key, v in element.items() if key.endswith("}val") or key == "val"), "")
+
+
+def _name(element: Any) -> str:
+    """An element's name without its namespace, of which Word has an old and a strict one."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
