@@ -80,7 +80,8 @@ class _Main:
 @pytest.mark.parametrize(
     "verb",
     [
-        *("", *VERBS, "corpus add", "corpus search", "corpus verify", "corpus optimize"),
+        *("", *VERBS, "corpus add", "corpus update", "corpus search", "corpus verify"),
+        *("corpus optimize",),
         *("eval wafer", "train titles"),
     ],
 )
@@ -105,6 +106,34 @@ def test_claims_as_text_json_and_wafer(home: Path) -> None:
         "https://varde.example/bridge",
         "https://gone.example/",
     ]
+
+
+def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
+    docs = home / "docs"
+    docs.mkdir()
+    (docs / "river.md").write_text("The old town by the river.")
+    (docs / "bridge.txt").write_text("The bridge opened in 1911.")
+    (docs / "scan.pdf").write_bytes(b"no pdf")
+    (docs / "about.csv").write_text(
+        "file,publisher,date\nriver.md,Gazette,2001\nbridge.txt,Office,"
+    )
+    would = run("corpus", "update", "kb", "docs", "--dry-run")
+    assert "it would be: 2 documents added" in would.stderr
+    assert not (home / "kb").exists()
+    done = json.loads(run("corpus", "update", "kb", "docs", "--json").stdout)
+    assert [url.rsplit("/", 1)[1] for url in done["added"]] == ["bridge.txt", "river.md"]
+    assert [one["reason"] for one in done["unread"]] == ["undecodable"]
+    found = run("corpus", "search", "kb", "old town", "--where", "publisher == Gazette", "--json")
+    assert [json.loads(line)["text"] for line in found.stdout.splitlines()] == [
+        "The old town by the river."
+    ]
+    (docs / "bridge.txt").unlink()
+    again = run("corpus", "update", "kb", "docs")
+    assert "1 no longer there: --prune deletes them." in again.stderr
+    pruned = run("corpus", "update", "kb", "docs", "--prune")
+    assert "1 known" in pruned.stderr
+    assert "1 removed" in pruned.stderr
+    assert run("corpus", "verify", "kb").stderr.endswith("is sound.\n")
 
 
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:

@@ -48,13 +48,13 @@ def p(*runs: str, style: str = "") -> str:
 
 
 def read(data: bytes, **limits: int) -> Document:
-    found = read_bytes(data, url=URL, limits=Limits(**limits))  # type: ignore[arg-type]
+    found = read_bytes(data, url=URL, limits=Limits(**limits))
     assert isinstance(found, Document), found
     return found
 
 
 def refused(data: bytes, **limits: int) -> Unchecked:
-    found = read_bytes(data, url=URL, limits=Limits(**limits))  # type: ignore[arg-type]
+    found = read_bytes(data, url=URL, limits=Limits(**limits))
     assert isinstance(found, Unchecked), found
     return found
 

@@ -1,7 +1,7 @@
 """`pincite corpus`: make, fill, search and mend a corpus of sources."""
 
 import json
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,32 +24,100 @@ def command() -> None:
 @click.argument("folder", type=options.FilePath)
 @click.argument("paths", type=options.FilePath, nargs=-1, required=True)
 @encoder_option
+@json_option
 @quiet_option
-def add(folder: Path, paths: tuple[Path, ...], encoder: str | None, quiet: bool) -> None:
+def add(
+    folder: Path, paths: tuple[Path, ...], encoder: str | None, as_json: bool, quiet: bool
+) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
-    Read are HTML, PDF, text, Markdown, WARC and JSON lines (url, title, text), and the collections
-    Sphere, BEIR, KILT and psgs_w100.tsv, told by their first lines, packed with gzip or not.
+    Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), and the
+    collections Sphere, BEIR, KILT and psgs_w100.tsv, told by their first lines, packed with gzip
+    or not. A CSV file or manifest.jsonl says more of other files: columns file, url, title, date,
+    language and any others, which are kept as metadata.
 
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again.
     """
-    from pincite.pipeline.ingest import Intake, ingest
+    from pincite.pipeline.update import How
 
-    with _writing(folder, encoder) as corpus, options.progress(quiet) as shown:
-        task = shown.add_task("adding documents", total=None)
+    outcome = _updated(folder, paths, How(reread=True), encoder, quiet)
+    _tell_outcome(outcome, as_json, quiet)
 
-        def tell(intake: Intake) -> None:
-            shown.update(task, completed=intake.n_read)
 
-        intake = ingest(corpus, paths, tell)
-    for unread in intake.unread:
-        options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet)
-    same = intake.n_read - intake.n_added
+@command.command("update")
+@click.argument("folder", type=options.FilePath)
+@click.argument("paths", type=options.FilePath, nargs=-1, required=True)
+@click.option("--prune", is_flag=True, help="Delete what is no longer there under PATHS.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@encoder_option
+@json_option
+@quiet_option
+def update(
+    folder: Path,
+    paths: tuple[Path, ...],
+    prune: bool,
+    dry_run: bool,
+    encoder: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Bring the corpus FOLDER up to date with PATHS, reading only files that changed.
+
+    Adds what is new and replaces what changed. What is no longer there is listed, and deleted with
+    --prune: documents of files that are gone, and those that a file holds no more. A file that
+    cannot be read now keeps its documents. What `corpus delete` removed comes back when its file
+    changes, or with `corpus add`.
+    """
+    from pincite.pipeline.update import How
+
+    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), encoder, quiet)
+    _tell_outcome(outcome, as_json, quiet, dry_run)
+
+
+def _updated(
+    folder: Path, paths: tuple[Path, ...], how: Any, encoder: str | None, quiet: bool
+) -> Any:
+    """The outcome of an update; where it is only asked what it would do, nothing is written."""
+    from pincite.index.corpus import EmbeddedCorpus, is_corpus
+    from pincite.index.origins import Origins
+    from pincite.pipeline.update import NoCorpus, update
+
+    with options.progress(quiet) as shown, ExitStack() as stack:
+        task = shown.add_task("reading files", total=None)
+
+        def tell(outcome: Any) -> None:
+            shown.update(task, completed=outcome.n_files_done, total=outcome.n_files)
+
+        corpus: Any
+        if how.dry:
+            there = is_corpus(folder)
+            corpus = stack.enter_context(EmbeddedCorpus.open(folder, None)) if there else NoCorpus()
+        else:
+            corpus = stack.enter_context(_writing(folder, encoder))
+        origins = stack.enter_context(Origins(folder, write=not how.dry))
+        return update(corpus, origins, paths, how, tell)
+
+
+def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
+    import dataclasses
+
+    if as_json:
+        values = dataclasses.asdict(outcome) | {"dry_run": dry_run}
+        click.echo(json.dumps(values, ensure_ascii=False, indent=1))
+    for unread in outcome.unread:
+        options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
+    for url in () if as_json else outcome.gone:
+        options.say(f"no longer there: {url}", quiet)
+    n_written = len(outcome.added) + len(outcome.changed)
+    removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
     options.say(
-        f"{intake.n_added} documents added or changed, {same} known, {len(intake.unread)} unread.",
+        f"{'Nothing was written; it would be: ' if dry_run else ''}{n_written} documents added or "
+        f"changed, {outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}",
         quiet,
     )
+    if outcome.gone:
+        options.say(f"{len(outcome.gone)} no longer there: --prune deletes them.", quiet)
 
 
 @command.command("status")

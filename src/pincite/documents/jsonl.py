@@ -71,7 +71,9 @@ def lines_at(path: Path, places: Iterable[tuple[int, int]], limits: Limits) -> I
 def document_of(line: Line, path: Path, limits: Limits) -> Document | Unchecked:
     """The document of a line, or what is wrong with it."""
     record = record_of(line, path, limits)
-    return record if isinstance(record, Unchecked) else _document(record, place(line, path), limits)
+    if isinstance(record, Unchecked):
+        return record
+    return document_in(record, place(line, path), limits)
 
 
 def record_of(line: Line, path: Path, limits: Limits) -> dict[str, Any] | Unchecked:
@@ -126,7 +128,10 @@ def url_of(record: Mapping[str, Any]) -> str:
     return _url(record)
 
 
-def _document(record: Mapping[str, Any], where: str, limits: Limits) -> Document | Unchecked:
+def document_in(
+    record: Mapping[str, Any], where: str, limits: Limits, kind: str = "jsonl"
+) -> Document | Unchecked:
+    """The document that a record holds; `where` is its file and line, `kind` if it names none."""
     url, text = _url(record), record.get("text")
     if not url or not isinstance(text, str):
         missing = "text" if url else "url (or id)"
@@ -139,7 +144,7 @@ def _document(record: Mapping[str, Any], where: str, limits: Limits) -> Document
         url=url,
         title=title,
         text=text,
-        kind=field_of(record, "kind") or "jsonl",
+        kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
         fetched=field_of(record, "fetched"),
         # Whoever wrote the record knew more than the words say.

@@ -60,6 +60,11 @@ def reader_of(path: Path) -> Reader | None:
     return None if found is jsonl.documents else found
 
 
+def first_records(path: Path) -> list[dict[str, Any]]:
+    """The objects among the first lines of a file."""
+    return [record for data in _first_lines(path) if (record := _object(data)) is not None]
+
+
 def addresses(path: Path, reader: Reader, limits: Limits) -> Iterator[tuple[jsonl.Line, str]]:
     """The lines of a file with the address of the page that each is of; empty if it has none."""
     for line in jsonl.lines(path, limits):

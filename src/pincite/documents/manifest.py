@@ -1,22 +1,33 @@
-"""`manifest.jsonl`: which file in a folder is the stored copy of which address.
+"""Manifests: which file is the copy of which address, and what is known of it besides its words.
 
-A line is `{"url": …, "file": …, "status": …, "content_type": …, "fetched": …}`; all but `url` may
-be left out, but a line without a file needs a status. A bad line is a `Problem`, not an end, and a
-file outside the folder is never opened, whatever the manifest says.
+A row, of `manifest.jsonl` or of a CSV file with a header, is `url`, `file` (below the manifest's
+own folder), `status`, `content_type`, `fetched`, `title`, `date`, `language`; every other column is
+kept as metadata (author, publisher, licence, …). A bad row is a `Problem`, not an end, and a file
+outside the folder is never opened, whatever the manifest says.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.documents import csv_rows, line_formats
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
-from pincite.documents.jsonl import lines
-from pincite.documents.read import read_bytes
+from pincite.documents.clean import one_line
+from pincite.documents.jsonl import field_of, lines
+from pincite.documents.language import code_of
+from pincite.documents.pdf import PAGES
+from pincite.documents.read import read_bytes, read_file
 from pincite.types import Document, Reason, Unchecked
 
 NAME = "manifest.jsonl"
+NAMES = (NAME, "manifest.csv")
+_OWN = frozenset(
+    "url file status content_type fetched title date published language lang kind text".split()
+)
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 
 
 class Problem(NamedTuple):
@@ -32,30 +43,63 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line: an address and what is stored for it; `fault` if its file may not be opened."""
+class Known:
+    """What a row says of a document besides its words; it counts before what the file says."""
 
-    url: str
+    title: str = ""
+    published: str | None = None
+    language: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    def told_of(self, found: Document | Unchecked) -> Document | Unchecked:
+        """The document with what is known of it."""
+        if isinstance(found, Unchecked):
+            return found
+        meta = {**found.meta, **self.meta}
+        if PAGES in found.meta:  # where each page of a PDF starts, not how many there are
+            meta[PAGES] = found.meta[PAGES]
+        return replace(
+            found,
+            title=self.title or found.title,
+            published=self.published or found.published,
+            language=self.language or found.language,
+            meta=meta,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row: an address and what is stored for it; `fault` if its file may not be opened."""
+
+    url: str  # empty: the one that the file states for itself
     file: Path | None = None
     status: int | None = None
     content_type: str | None = None
     fetched: str | None = None
     fault: str = ""
+    known: Known = field(default_factory=Known)
+    line: int = 0
+    record: Mapping[str, Any] = field(default_factory=dict)  # the row itself, if it holds a text
+    remarks: tuple[str, ...] = ()  # values of the row that could not be used; the rest is
 
     def read(self, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
         """The document in the entry's file, or why there is none."""
         if self.fault:
             return Unchecked(self.url, Reason.NOT_SUPPLIED, self.fault)
         try:
-            n_bytes = self.file.stat().st_size if self.file else 0
-            if n_bytes > limits.max_bytes:
-                return too_large(self.url, n_bytes, limits.max_bytes)
-            data = self.file.read_bytes() if self.file else b""
+            return self.known.told_of(self._read(limits))
         except OSError as error:
             detail = f"the stored copy cannot be opened: {error.strerror}"
             return Unchecked(self.url, Reason.NOT_SUPPLIED, detail)
+
+    def _read(self, limits: Limits) -> Document | Unchecked:
+        if self.file and not self.url:
+            return read_file(self.file, limits)
+        n_bytes = self.file.stat().st_size if self.file else 0
+        if n_bytes > limits.max_bytes:
+            return too_large(self.url, n_bytes, limits.max_bytes)
         return read_bytes(
-            data,
+            self.file.read_bytes() if self.file else b"",
             # A saved file's name may say more than its address: report.pdf for /download?id=7.
             url=self.url,
             content_type=self.content_type or _type_by_name(self.file),
@@ -65,19 +109,41 @@ class Entry:
         )
 
 
+def is_manifest(path: Path) -> bool:
+    """Whether a file's rows describe other files: by its name, as every CSV, or by its fields."""
+    if path.name in NAMES or csv_rows.is_csv(path):
+        return True
+    first = line_formats.first_records(path) if path.name.lower().endswith(".jsonl") else []
+    return bool(first) and all("file" in one and "text" not in one for one in first)
+
+
 def entries(path: Path) -> Iterator[Entry | Problem]:
-    """The lines of a manifest in order; a faulty file gives its entry and, before it, a problem."""
-    for line in lines(path):
+    """The rows for `--sources`; a faulty file gives its entry and, before it, a problem.
+
+    There a row needs an address, and a file or the status of a failure.
+    """
+    for row in rows(path):
+        if isinstance(row, Problem):
+            yield row
+        elif not row.url:
+            yield Problem(path.name, row.line, "no url")
+        elif not row.file and (row.status is None or row.status < 300):
+            yield Problem(path.name, row.line, "neither a file nor the status of a failure")
+        else:
+            for message in (*row.remarks, *([row.fault] if row.fault else ())):
+                yield Problem(path.name, row.line, message)
+            yield row
+
+
+def rows(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Entry | Problem]:
+    """All rows of a manifest in order, those too that only describe an address or hold a text."""
+    for number, record, broken in _records(path, limits):
         try:
-            if line.broken:
-                raise ValueError(line.broken)
-            entry = _entry(json.loads(line.data), path.parent)
-        except (ValueError, RecursionError) as error:
-            yield Problem(path.name, line.number, str(error))
-            continue
-        if entry.fault:
-            yield Problem(path.name, line.number, entry.fault)
-        yield entry
+            if broken:
+                raise ValueError(broken)
+            yield _entry(record, path.parent, number)
+        except ValueError as error:
+            yield Problem(path.name, number, str(error))
 
 
 def is_inside(folder: Path, path: Path) -> bool:
@@ -88,25 +154,76 @@ def is_inside(folder: Path, path: Path) -> bool:
         return False
 
 
-def _entry(record: Any, folder: Path) -> Entry:
-    """The entry in a line; a `ValueError` says what is wrong with the line."""
+def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
+    """Number, content and fault of each row."""
+    if csv_rows.is_csv(path):
+        yield from csv_rows.records(path, limits)
+        return
+    for line in lines(path, limits):
+        try:
+            record = None if line.broken else json.loads(line.data)
+            yield line.number, record, line.broken
+        except (ValueError, RecursionError) as error:
+            yield line.number, None, str(error)
+
+
+def _entry(record: Any, folder: Path, line: int) -> Entry:
+    """The entry in a row; a `ValueError` says what is wrong with the row."""
     if not isinstance(record, dict):
         raise ValueError("an object was expected")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
-    if not url:
-        raise ValueError("no url")
     if status and not (status.isascii() and status.isdigit()):
         raise ValueError(f"status {status!r} is no number")
-    if not name and (not status or int(status) < 300):
-        raise ValueError("neither a file nor the status of a failure")
+    holds_text = bool(field_of(record, "text")) and not name
+    if not (url or name or holds_text):
+        raise ValueError("no url")
+    known, remarks = _known(record)
     return Entry(
-        url=url,
+        url=url or "",
         file=folder / name if name else None,
         status=int(status) if status else None,
         content_type=_field(record, "content_type"),
         fetched=_field(record, "fetched"),
         fault=_fault(folder, name) if name else "",
+        known=known,
+        remarks=remarks,
+        line=line,
+        record=record if holds_text else {},
     )
+
+
+def _known(record: Mapping[str, Any]) -> tuple[Known, tuple[str, ...]]:
+    """What the row says, and what of it could not be used; an odd date stays as metadata."""
+    meta = {key: _text(value) for key, value in record.items() if key not in _OWN}
+    remarks = [
+        f"{key} should be a text, a number or a list of texts; it is left out"
+        for key, value in meta.items()
+        if value is None
+    ]
+    date = (field_of(record, "published", "date") or "").strip()
+    stated = _DATE.match(date)
+    if date and not stated:
+        meta["date"] = one_line(date)
+        remarks.append(f"date {date!r} is not like 2019-05-14, 2019-05 or 2019; it counts as none")
+    language = field_of(record, "language", "lang")
+    if language and not code_of(language):
+        remarks.append(f"language {language!r} is no ISO 639-1 code like en; it is left out")
+    known = Known(
+        title=one_line(field_of(record, "title")),
+        published=stated[0] if stated else None,
+        language=code_of(language),
+        meta={key: value for key, value in meta.items() if value},
+    )
+    return known, tuple(remarks)
+
+
+def _text(value: Any) -> str | None:
+    """Metadata is always text, a list of authors their names with commas; None of other values."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return one_line(", ".join(value))
+    if value is None or isinstance(value, (str, int, float)):
+        return "" if value is None else one_line(str(value))
+    return None
 
 
 def _field(record: Mapping[str, Any], key: str) -> str | None:

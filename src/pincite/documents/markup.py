@@ -72,7 +72,8 @@ def parsed_xml(data: bytes) -> Any:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:
         return None
-    return None if root.getroottree().docinfo.doctype else root
+    docinfo: Any = root.getroottree().docinfo
+    return None if docinfo.doctype else root
 
 
 def parsed(source: str) -> Page | None:

@@ -1,8 +1,9 @@
 """The cited pages that a user has stored: a folder, asked by address.
 
-A folder holds bodies named in `manifest.jsonl`, saved pages that state their own address, web
-archives, and every collection of lines that `corpus add` reads; in the folder itself or anywhere
-below it. Opening reads addresses only; a body is read when it is asked for, and remembered.
+A folder holds bodies named in `manifest.jsonl` or `manifest.csv`, saved pages that state their own
+address, web archives, and every collection of lines that `corpus add` reads; in the folder itself
+or anywhere below it. Opening reads addresses only; a body is read when it is asked for, and
+remembered.
 """
 
 from collections import defaultdict
@@ -75,9 +76,10 @@ class Sources:
         """Take up the addresses in one directory; files named in its manifest once only."""
         files = sorted(p for p in directory.iterdir() if p.is_file() and not _hidden(p))
         files = [path for path in files if manifest.is_inside(self.folder, path)]
-        named = self._index_manifest(directory / manifest.NAME, files)
+        manifests = [directory / name for name in manifest.NAMES]
+        named = {file for path in manifests for file in self._index_manifest(path, files)}
         for path in files:
-            if path.name == manifest.NAME or path.resolve() in named:
+            if path in manifests or path.resolve() in named:
                 continue
             try:
                 self._index_file(path)

@@ -34,7 +34,7 @@ from pincite.index.intake import encoding_with
 from pincite.index.lexical import LEXICAL_RULE
 from pincite.index.lock import WriterLock
 from pincite.index.ranking import Scored, best
-from pincite.index.rows import Place
+from pincite.index.rows import Place, content_hash
 from pincite.protocols import Encoder, Query
 from pincite.types import Document, Hit, Passage
 
@@ -58,6 +58,7 @@ class CorpusStatus:
         return self.sequence - self.lexical_sequence
 
 
+Comparison: TypeAlias = Literal["new", "changed", "same"]
 _Ranked: TypeAlias = list[list[tuple[Passage, float]]]
 NO_FILTERS = Filters()
 
@@ -170,6 +171,15 @@ class EmbeddedCorpus:
         with self._mutex:
             self._require_write()
             return self._generation.delete(urls)
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        """What `add` would do with each: a new address, another content, or nothing to do."""
+        with self._current() as generation:
+            hashes = [generation.store.hash_at(document.url) for document in documents]
+        return [
+            "new" if found is None else "same" if found == content_hash(document) else "changed"
+            for found, document in zip(hashes, documents, strict=True)
+        ]
 
     def get(self, urls: Sequence[str]) -> list[Document | None]:
         """The documents at `urls`, in order; None where there is none."""

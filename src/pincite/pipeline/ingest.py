@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from pincite.documents.read import read_path
-from pincite.errors import InputError
+from pincite.documents.collection import Collection, collected, files
 from pincite.types import Document, Unchecked
 
 BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and what a kill costs
@@ -29,7 +29,7 @@ def ingest(
     corpus: _Adds,
     paths: Sequence[Path],
     progress: Callable[[Intake], None] | None = None,
-    read: Callable[[Path], Iterable[Document | Unchecked]] = read_path,
+    read: Callable[[Path], Iterable[Document | Unchecked]] | None = None,
 ) -> Intake:
     """Add every document under `paths`; unreadable ones are listed with the reason.
 
@@ -37,12 +37,11 @@ def ingest(
         corpus: open for writing.
         paths: files, and folders with all that is in them.
         progress: is told after each batch.
-        read: gives the documents of a file; another one may name them otherwise.
+        read: gives the documents of a file, to name them otherwise; manifests then say nothing.
 
     Raises:
         InputError: a path does not exist, before anything is added.
     """
-    files = list(_files(paths))
     intake, batch = Intake(), list[Document]()
 
     def commit() -> None:
@@ -53,31 +52,28 @@ def ingest(
             progress(intake)
 
     n_chars = 0
-    for file in files:
-        for found in read(file):
-            if isinstance(found, Unchecked):
-                intake.unread.append(found)
-                continue
-            batch.append(found)
-            n_chars += len(found.text)
-            if n_chars >= BATCH_CHARS:
-                commit()
-                n_chars = 0
+    for found in _all_of(paths, read):
+        if isinstance(found, Unchecked):
+            intake.unread.append(found)
+            continue
+        batch.append(found)
+        n_chars += len(found.text)
+        if n_chars >= BATCH_CHARS:
+            commit()
+            n_chars = 0
     commit()
     return intake
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Files in a fixed order; of a folder all below it but hidden ones."""
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file())
-            yield from (p for p in inside if not _hidden(p.relative_to(path)))
-        elif path.is_file():
-            yield path
-        else:
-            raise InputError(f"{path} does not exist; expected a file or a folder to add.")
+def _all_of(
+    paths: Sequence[Path], read: Callable[[Path], Iterable[Document | Unchecked]] | None
+) -> Iterable[Document | Unchecked]:
+    if read:
+        return chain.from_iterable(map(read, list(files(paths))))
+    return _with_manifests(collected(paths))
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _with_manifests(collection: Collection) -> Iterator[Document | Unchecked]:
+    for piece in collection.pieces:
+        yield from collection.read(piece)
+    yield from collection.unmet()

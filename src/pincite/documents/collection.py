@@ -1,0 +1,135 @@
+"""Files and folders as the documents of a knowledge base: each file once, with what is known of it.
+
+A manifest among them (`documents.manifest`) describes other files, pages that state their address
+themselves, or holds texts in its own rows; files that it names are read although nobody gave them.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pincite.documents import jsonl, manifest
+from pincite.documents.addresses import exact_key
+from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.manifest import Entry, Problem
+from pincite.documents.read import read_path
+from pincite.errors import InputError
+from pincite.types import Document, Reason, Unchecked
+
+Found = Document | Unchecked
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file to be read, with the rows of manifests that name it."""
+
+    path: Path
+    entries: tuple[Entry, ...] = ()
+    rows: tuple[Entry | Problem, ...] | None = None  # of a manifest: its faults and its texts
+
+
+@dataclass(slots=True)
+class Collection:
+    """What is to be read, in order; made by `collected`."""
+
+    pieces: list[Piece]
+    by_address: dict[str, Entry] = field(default_factory=dict)  # rows that name no file
+    met: set[str] = field(default_factory=set)  # keys of these whose page was found
+    limits: Limits = DEFAULT_LIMITS
+
+    def read(self, piece: Piece) -> Iterator[Found]:
+        """The documents of a piece; raises InputError if its file may not be opened."""
+        if piece.rows is not None:
+            yield from self._read_rows(piece, piece.rows)
+        elif piece.entries:
+            yield from (entry.read(self.limits) for entry in piece.entries)
+        else:
+            yield from map(self._told_of, read_path(piece.path, limits=self.limits))
+
+    def signature(self, piece: Piece) -> str:
+        """Changes whenever the file, or what manifests say of it, may have changed.
+
+        By size and time, as make and rsync do: reading 10,000 PDFs to see that they are the same
+        would take longer than adding one.
+        """
+        stat = piece.path.stat()
+        said = piece.entries or tuple(self.by_address.values())
+        known = hashlib.sha256(repr([(e.url, e.known, e.fetched) for e in said]).encode())
+        return f"{stat.st_size}:{stat.st_mtime_ns}:{known.hexdigest()[:16]}"
+
+    def known_as(self, url: str) -> None:
+        """A page with this address is there, though it was not read now."""
+        self.met.add(exact_key(url))
+
+    def unmet(self) -> list[Unchecked]:
+        """Rows that name no file, and whose page no file holds; nothing is fetched."""
+        detail = "the manifest names no file for it, and no file that was given holds this page"
+        rows = (entry for key, entry in self.by_address.items() if key not in self.met)
+        return [Unchecked(entry.url, Reason.NOT_SUPPLIED, detail) for entry in rows]
+
+    def _told_of(self, found: Found) -> Found:
+        key = exact_key(found.url)
+        self.met.add(key)
+        entry = self.by_address.get(key)
+        return entry.known.told_of(found) if entry else found
+
+    def _read_rows(self, piece: Piece, rows: tuple[Entry | Problem, ...]) -> Iterator[Found]:
+        for row in rows:
+            if isinstance(row, Problem):
+                yield Unchecked(row.file, Reason.UNDECODABLE, str(row))
+                continue
+            where = f"{piece.path.name} line {row.line}"
+            for remark in row.remarks:
+                yield Unchecked(row.url or where, Reason.UNDECODABLE, f"{where}: {remark}")
+            if row.fault:
+                yield Unchecked(row.url or where, Reason.NOT_SUPPLIED, f"{where}: {row.fault}")
+            elif row.record:
+                kind = "csv" if piece.path.suffix.lower() == ".csv" else "jsonl"
+                found = jsonl.document_in(row.record, where, self.limits, kind)
+                yield row.known.told_of(found)
+            elif row.status is not None and not row.file:
+                yield row.read(self.limits)
+
+
+def collected(paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Collection:
+    """What is to be read of files and folders, with what manifests among them say.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    found = list(files(paths))
+    rows = {
+        path: tuple(manifest.rows(path, limits)) for path in found if manifest.is_manifest(path)
+    }
+    named: dict[Path, list[Entry]] = {}
+    by_address: dict[str, Entry] = {}
+    for row in (row for group in rows.values() for row in group if isinstance(row, Entry)):
+        if row.file and not row.fault:
+            named.setdefault(row.file.resolve(), []).append(row)
+        elif not row.file and not row.record and row.status is None:
+            by_address[exact_key(row.url)] = row
+    given = {path.resolve() for path in found}
+    pieces = [Piece(path, tuple(named.get(path.resolve(), ())), rows.get(path)) for path in found]
+    pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in given]
+    return Collection(pieces, by_address, limits=limits)
+
+
+def files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Files in a fixed order; of a folder all below it but hidden ones.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file())
+            yield from (p for p in inside if not _hidden(p.relative_to(path)))
+        elif path.is_file():
+            yield path
+        else:
+            raise InputError(f"{path} does not exist; expected a file or a folder to add.")
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
