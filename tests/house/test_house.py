@@ -14,7 +14,7 @@ EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob
 HEAVY = {
     *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
-    "httpx2",
+    *("httpx2", "yaml"),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only the one
@@ -34,6 +34,7 @@ HOMES = {
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},
+    "yaml": {"core/yaml_text.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
     "jinja2": {"report/html.py"},

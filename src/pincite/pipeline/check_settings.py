@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from pincite.core.filters import Filters
 from pincite.errors import ConfigError
 from pincite.models import chat
+from pincite.pipeline import places
 
 TABLE = "check"
 
@@ -32,7 +33,9 @@ Step = Literal[
     "confirmation_analysis",
     "confirmation_choice",
 ]
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+# Keys of the usual hosts could be names of variables too, were they not this long.
+_KEY_ITSELF = re.compile(r"(sk|pk|hf|gsk|xai|nvapi)_?[A-Za-z0-9]{16,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ class ModelSettings:
         """Refuse values that mean nothing; a key in the place of its variable's name above all."""
         if self.url:
             chat.checked_url(self.url)
-        if not _VARIABLE.fullmatch(self.key_variable):
+        name = self.key_variable
+        if not _VARIABLE.fullmatch(name) or _KEY_ITSELF.fullmatch(name):
             raise ConfigError(
                 "key_variable is no name of a variable; expected something like "
                 f"{chat.KEY_VARIABLE}. The key itself is set in that variable, never here."
@@ -152,6 +156,16 @@ class CheckSettings:
     def filters(self) -> Filters:
         """Which documents may be evidence: those of the window of dates."""
         return Filters(published_from=self.as_of_from, published_to=self.as_of)
+
+
+def load(options: Mapping[str, object], config: Path | None = None) -> CheckSettings:
+    """The settings in force; as `settings.load`, of the table `[check]`.
+
+    Raises:
+        ConfigError: unknown key, wrong type, unreadable TOML; names the place.
+    """
+    found = places.placed(CheckSettings, options, config, TABLE)
+    return CheckSettings(**{key: value for key, (value, _) in found.items()})
 
 
 _CHOICES: dict[str, Any] = {"search": Search, "probability": Probability, "guidance": Guidance}

@@ -1,20 +1,14 @@
 """What a user can set, where it may be set, and what wins.
 
 Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in the working folder >
-`config.toml` in the user's settings folder > the default here. Unknown keys are errors.
+`config.toml` in the user's settings folder > the default here (`pipeline.places`). Unknown keys are
+errors. What only `check` needs stands in `pipeline.check_settings`.
 """
 
-import contextlib
-import dataclasses
-import difflib
-import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-import platformdirs
+from typing import Any, Literal, get_args
 
 from pincite.core import aggregation, cascade
 from pincite.core.filters import Filters, condition
@@ -22,9 +16,7 @@ from pincite.core.fusion import JUDGED, Mode
 from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
 from pincite.models import chat, weights
-
-PREFIX = "PINCITE_"
-_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
+from pincite.pipeline import places
 
 Expansion = Literal["none", "rm3", "titles", "server"]
 Decoding = Literal["beam", "sample"]
@@ -59,6 +51,7 @@ class Settings:
     title_decoding: Decoding = "beam"  # how it writes: the likeliest title, or a drawn one
     chat_url: str = ""  # an OpenAI-compatible server, up to /v1, for expansion "server"
     chat_model: str = ""  # as that server calls it
+    feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -73,7 +66,7 @@ class Settings:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 given = getattr(self, name)
-                raise ConfigError(f"{name} is {given!r}; expected {_either(choices)}.")
+                raise ConfigError(f"{name} is {given!r}; expected {places.either(choices)}.")
         if not 0 <= self.threads <= 1024:
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 
@@ -131,67 +124,5 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
     Raises:
         ConfigError: unknown key, wrong type, unreadable TOML; names the place.
     """
-    values: dict[str, Any] = {}
-    for path in [config] if config else _usual_files():
-        if config or path.is_file():
-            values |= _checked(_read(path), str(path))
-    names = {PREFIX + field.name.upper(): field.name for field in dataclasses.fields(Settings)}
-    for variable, text in os.environ.items():
-        if variable.startswith(PREFIX) and variable not in _NOT_SETTINGS:
-            values |= _checked({names.get(variable, variable): text}, f"variable {variable}")
-    values |= {key: value for key, value in options.items() if value is not None}
-    return Settings(**values)
-
-
-def _usual_files() -> list[Path]:
-    """Weakest first."""
-    return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
-
-
-def _checked(values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    types = get_type_hints(Settings)
-    return {key: _converted(key, value, types, place) for key, value in values.items()}
-
-
-def _converted(key: str, value: Any, types: Mapping[str, Any], place: str) -> Any:
-    if key not in types:
-        close = difflib.get_close_matches(key.lower(), types, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {', '.join(types)}.")
-    wanted = types[key]
-    if get_origin(wanted) is Literal:
-        if value in get_args(wanted):
-            return value
-        raise ConfigError(f"{place}: {key} is {value!r}; expected {_either(wanted)}.")
-    if wanted is bool:
-        if str(value).lower() in ("true", "false"):  # variables are strings
-            return str(value).lower() == "true"
-    elif wanted not in (str, int, float):
-        if (items := _strings(value)) is not None:
-            return items
-    elif type(value) is wanted:
-        return value
-    elif isinstance(value, str) or (wanted is float and isinstance(value, int)):
-        with contextlib.suppress(ValueError):  # else the error names the place
-            return wanted(value)
-    name = getattr(wanted, "__name__", "list of strings")
-    raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")
-
-
-def _strings(value: Any) -> tuple[str, ...] | None:
-    """A list of strings, or one string with commas; None for anything else."""
-    items = value.split(",") if isinstance(value, str) else value
-    if isinstance(items, list) and all(isinstance(item, str) for item in items):
-        return tuple(item.strip() for item in items)
-    return None
-
-
-def _either(choices: Any) -> str:
-    return " or ".join(map(repr, get_args(choices)))
+    found = places.placed(Settings, options, config)
+    return Settings(**{key: value for key, (value, _) in found.items()})

@@ -1,0 +1,66 @@
+"""`pincite config`: what is set, where it was set, and EvidenceSeeker's settings as ours."""
+
+import json
+from pathlib import Path
+
+import click
+
+from pincite.cli import options
+
+config_option = click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+
+
+@click.group("config", short_help="what is set, and where")
+def command() -> None:
+    """An option wins over a variable, that over pincite.toml here, that over the user's file."""
+
+
+@command.command("show")
+@click.option("--origin", is_flag=True, help="Where each value comes from.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@config_option
+def show(origin: bool, as_json: bool, config: Path | None) -> None:
+    """Each setting with its value, as the commands would find them; of a secret whether it is set.
+
+    Settings of `check` stand in the table [check] of the files, and in variables PINCITE_CHECK_….
+    """
+    from pincite.pipeline.shown import rows
+
+    found = rows(config)
+    if as_json:
+        values = {row.name: {"value": row.value, "origin": row.origin} for row in found}
+        click.echo(json.dumps(values, ensure_ascii=False, indent=1))
+        return
+    width = max(len(row.name) for row in found)
+    for row in found:
+        value = json.dumps(row.value, ensure_ascii=False)
+        click.echo(f"{row.name:{width}}  {value}" + (f"  # {row.origin}" if origin else ""))
+
+
+@command.command("path")
+def path() -> None:
+    """The files that settings are read from, the weaker first."""
+    from pincite.pipeline.places import usual_files
+
+    for file in usual_files():
+        click.echo(f"{file.resolve()}{'' if file.is_file() else '  (not there)'}")
+
+
+@command.command("import")
+@click.argument("files", type=options.FilePath, nargs=-1, required=True)
+@click.option("-o", "--output", type=options.FilePath, help="Write it here, not to stdout.")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def import_(files: tuple[Path, ...], output: Path | None, force: bool) -> None:
+    """EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval) as a pincite.toml.
+
+    What has no counterpart is listed with the reason. Keys are never copied: the list says which
+    variable to set instead.
+    """
+    from pincite.pipeline.seed_config import imported
+
+    result = imported(files)
+    if output and output.exists() and not force:
+        raise click.UsageError(f"{output} is there already; expected a new name, or --force.")
+    options.write(result.toml, output)
+    for note in result.notes:
+        options.say(f"{note.file}: {note.option}: {note.message}")
