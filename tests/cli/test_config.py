@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pincite.cli import cli
-from pincite.core import yaml_text
 from pincite.errors import ConfigError
 from pincite.pipeline import check_settings, seed_options, settings
 from pincite.pipeline.seed_config import imported
@@ -204,9 +203,3 @@ def test_every_option_has_one_place() -> None:
         assert name in (fields if table else settings.Settings.__dataclass_fields__)
     for name in seed_options.MODEL_OPTIONS.values():
         assert name in check_settings.ModelSettings.__dataclass_fields__
-
-
-def test_yaml_both_ways() -> None:
-    value = {"b": ["ä", 1, None], "a": {"x": 0.5}}
-    assert yaml_text.parsed(yaml_text.written(value), "x") == value
-    assert "ä" in yaml_text.written(value)

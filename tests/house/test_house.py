@@ -34,7 +34,7 @@ HOMES = {
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},
-    "yaml": {"core/yaml_text.py"},
+    "yaml": {"pipeline/seed_yaml.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
     "jinja2": {"report/html.py"},

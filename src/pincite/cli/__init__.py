@@ -18,6 +18,7 @@ VERBS = {
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
     "train": "train a verifier or an encoder",
+    "feedback": "say what you think of a result, and export it",
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "doctor": "is everything there, and what may leave this machine",

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.core import yaml_text
 from pincite.errors import ConfigError
 from pincite.models import chat
-from pincite.pipeline import places
+from pincite.pipeline import places, seed_yaml
 from pincite.pipeline.check_settings import TABLE, CheckSettings, ModelSettings
 from pincite.pipeline.seed_options import (
     GUIDANCE,
@@ -82,7 +81,7 @@ class _File:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from error
-        values = yaml_text.parsed(text, str(path))
+        values = seed_yaml.parsed(text, str(path))
         known = {*VALUES, *NO_PLACE, *STEPS, *SECRET, "models", "used_model_key"}
         if not isinstance(values, dict) or not known & set(map(str, values)):
             raise ConfigError(

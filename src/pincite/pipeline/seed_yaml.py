@@ -1,4 +1,4 @@
-"""YAML in and out, for files of other people. The one file that knows PyYAML.
+"""YAML files of other people. The one file that knows PyYAML.
 
 Read with its safe loader: no objects, only text, numbers, dates, lists and tables. Aliases, by
 which a few lines can become gigabytes, are few in honest files and bounded here. An error names the
@@ -34,8 +34,3 @@ def parsed(text: str, place: str) -> Any:
         raise ConfigError(f"{place}{line} cannot be read as YAML: {error.problem}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{place} is no YAML ({type(error).__name__}).") from None
-
-
-def written(value: Any) -> str:
-    """The value as YAML, in its own order, letters as they are."""
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)

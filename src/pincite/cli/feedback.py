@@ -1,0 +1,121 @@
+"""`pincite feedback`: what you think of a result, kept here and exported as rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+
+config_option = click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+
+
+class _Feedback(click.Group):
+    """`pincite feedback RESULT --up` is short for `pincite feedback add RESULT --up`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            args = ["add", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("feedback", cls=_Feedback, short_help="say what you think of a result, and export it")
+def command() -> None:
+    """Say whether a result is right: pincite feedback RESULT.json --up.
+
+    Opinions are kept on this machine, with the statement and the passage that they are about, and
+    can be exported as rows that `pincite eval` measures with and `pincite train` learns from.
+    """
+
+
+@command.command("add")
+@click.argument("result", type=options.FilePath)
+@click.option("--up", "given", flag_value="up", help="It is right.")
+@click.option("--down", "given", flag_value="down", help="It is wrong.")
+@click.option(
+    "--label", help="What is right: support, refute, nei, … or confirmed, … of a reading."
+)
+@click.option("--item", "item_id", help="A claim's or a reading's id, or one of its evidence.")
+@click.option("--note", default="", help="Why, in your words.")
+@config_option
+def add(
+    result: Path,
+    given: str | None,
+    label: str | None,
+    item_id: str | None,
+    note: str,
+    config: Path | None,
+) -> None:
+    """Keep what you think of RESULT, a JSON file of `pincite verify` or `pincite check`.
+
+    Of the whole of it, or of one item: a claim with one citation (CLAIM or CLAIM/r3), a suggestion
+    (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1).
+    Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
+    disconfirmed, inconclusive.
+    """
+    from pincite.documents.results import read_result
+    from pincite.pipeline.opinions import opinion
+
+    if (given is None) == (label is None):
+        raise click.UsageError("Expected one of --up, --down and --label LABEL.")
+    found = read_result(result)
+    item = found.chosen(item_id) if item_id else None
+    with _opened(config) as kept:
+        kept.add(opinion(result, found, given or label or "", item, note))
+    options.say(f"kept: {given or label} of {item.item_id if item else result}")
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@config_option
+def list_(as_json: bool, config: Path | None) -> None:
+    """Everything that was said, oldest first."""
+    from pincite.pipeline.opinions import plain
+    from pincite.report.wording import one_line, shortened
+
+    with _opened(config) as kept:
+        found = kept.all()
+    for each in found:
+        if as_json:
+            click.echo(json.dumps(plain(each), ensure_ascii=False))
+            continue
+        what = one_line(each.statement) or f"{each.kind} result {each.result}"
+        click.echo(f"{each.created}  {each.given:12} {each.item_id:20} {shortened(what, 80)}")
+        if each.note:
+            click.echo(f"    {one_line(each.note)}")
+
+
+@command.command("export")
+@click.option("--format", "form", type=click.Choice(["claims", "scifact", "statements"]))
+@click.argument("output", type=options.FilePath)
+@config_option
+def export(form: str | None, output: Path, config: Path | None) -> None:
+    """Write what was said to OUTPUT as JSON lines; of several words on one thing the last counts.
+
+    claims (the default): rows of `pincite eval claims` and `pincite train verifier`. scifact:
+    SciFact's claims, and its corpus beside them as OUTPUT.corpus.jsonl. statements: readings for
+    `pincite eval check`. A thumb down says that something is wrong, not what is right, and makes
+    no row.
+    """
+    from pincite.pipeline import opinions
+
+    with _opened(config) as kept:
+        found = kept.all()
+    if form == "scifact":
+        rows, corpus = opinions.scifact(found)
+        _write(corpus, output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl"))
+    else:
+        rows = opinions.statements(found) if form == "statements" else opinions.claims(found)
+    _write(rows, output)
+    options.say(f"{len(rows)} rows from {len(found)} opinions.")
+
+
+def _write(rows: list[dict[str, object]], path: Path) -> None:
+    options.write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), path)
+
+
+def _opened(config: Path | None) -> Any:
+    from pincite.pipeline.opinions import Opinions, file_of
+
+    return Opinions(file_of(options.settings_of({"config": config}).feedback_file))

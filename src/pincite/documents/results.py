@@ -1,0 +1,111 @@
+"""Results that Pincite wrote as JSON, read back as what a person can have an opinion on.
+
+An *item* is a statement with one passage that was judged for it, or, of `check`, a reading with its
+outcome. Each kind of result has one function here; another kind needs one more.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pincite.errors import InputError
+
+Kind = Literal["verify", "check"]
+MAX_BYTES = 200_000_000  # a report of 1,000 claims with all passages has some 20 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A statement and what was said of it; without `passage` it is a reading as a whole."""
+
+    item_id: str  # unique in its result; one that ends earlier stands for all that begin so
+    statement: str
+    said: str  # verify: a label; check: an outcome, or the side that a passage is on
+    passage: str = ""
+    quote: str = ""
+    url: str = ""
+    statement_type: str = ""  # descriptive, ascriptive, normative; of a reading
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a result file says, as far as opinions need it."""
+
+    kind: Kind
+    created: str
+    versions: Mapping[str, str]
+    items: tuple[Item, ...]
+
+    def chosen(self, item_id: str) -> Item:
+        """The one item whose id is, or begins with, `item_id`.
+
+        Raises:
+            InputError: none is, or several are; lists them.
+        """
+        found = [item for item in self.items if item.item_id == item_id]
+        found = found or [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
+        if len(found) == 1:
+            return found[0]
+        what = "begins several items" if found else "is no item"
+        known = ", ".join(item.item_id for item in (found or self.items)[:20])
+        raise InputError(f"{item_id!r} {what} of this result; expected one of: {known}.")
+
+
+def read_result(path: Path) -> Result:
+    """The result in a JSON file.
+
+    Raises:
+        InputError: it cannot be read, or is no result of `verify` or `check`.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path} is larger than any result: over {MAX_BYTES} bytes.")
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no JSON: {error}") from error
+    try:
+        for key, (kind, read) in _KINDS.items():
+            if isinstance(value, dict) and isinstance(value.get(key), list):
+                versions = {str(k): str(v) for k, v in value.get("versions", {}).items()}
+                items = tuple(read(value[key]))
+                return Result(kind, str(value.get("created", "")), versions, items)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is no result that Pincite wrote: {error!r}") from error
+    raise InputError(f"{path} is no result of `pincite verify --json` or `pincite check --json`.")
+
+
+def _of_verify(findings: list[dict[str, Any]]) -> Iterator[Item]:
+    """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
+    for finding in findings:
+        claim_id, claim = finding["claim_id"], finding["claim"]
+        for citation in finding["citations"]:
+            if evidence := citation["evidence"]:
+                said = citation["label"]
+                yield _item(f"{claim_id}/{citation['citation_id']}", claim, said, evidence)
+        for number, suggestion in enumerate(finding["suggestions"], start=1):
+            yield _item(f"{claim_id}/s{number}", claim, "supported", suggestion["evidence"])
+
+
+def _of_check(checks: list[dict[str, Any]]) -> Iterator[Item]:
+    """`N.READING` for each reading of the N-th statement, and `N.READING/eM` for its evidence."""
+    for number, check in enumerate(checks, start=1):
+        for reading in check["readings"]:
+            place, text = f"{number}.{reading['reading_id']}", reading["text"]
+            yield Item(place, text, reading["outcome"], statement_type=reading["kind"])
+            for n, evidence in enumerate(reading["evidence"], start=1):
+                yield _item(f"{place}/e{n}", text, evidence["side"], evidence)
+
+
+def _item(item_id: str, statement: str, said: str, evidence: Mapping[str, Any]) -> Item:
+    passage, quote = evidence["passage"], evidence["quote"] or ""
+    return Item(item_id, statement, said, passage, quote, evidence["url"])
+
+
+_KINDS: Mapping[str, tuple[Kind, Callable[[list[dict[str, Any]]], Iterator[Item]]]] = {
+    "findings": ("verify", _of_verify),
+    "checks": ("check", _of_check),
+}

@@ -1,0 +1,196 @@
+"""`pincite feedback`, from real report files to rows that the other verbs read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from click.testing import CliRunner, Result
+
+from pincite.cli import cli
+from pincite.documents.labelled import read_labelled
+from pincite.documents.results import read_result
+from pincite.errors import InputError, PinciteError
+from pincite.report.data import to_json
+
+CHECK: dict[str, Any] = {
+    "schema_version": "1",
+    "checks": [
+        {
+            "statement": "The tram runs to the harbour.",
+            "readings": [
+                {
+                    "reading_id": "r1",
+                    "text": "The tram runs to the harbour today.",
+                    "kind": "descriptive",
+                    "outcome": "confirmation",
+                    "evidence": [
+                        {
+                            "side": "for",
+                            "url": "https://e.org/tram",
+                            "passage": "It rained. The tram runs to the harbour. It is red.",
+                            "quote": "The tram runs to the harbour.",
+                        },
+                        {"side": "silent", "url": "u", "passage": "Nothing.", "quote": None},
+                    ],
+                },
+                {
+                    "reading_id": "r2",
+                    "text": "The tram should run to the harbour.",
+                    "kind": "normative",
+                    "outcome": "not_judged",
+                    "evidence": [],
+                },
+            ],
+        }
+    ],
+    "versions": {"pincite": "0.1"},
+    "created": "2026-01-02T03:04:05+00:00",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    report = json.loads(to_json(samples.report()))
+    for number, finding in enumerate(report["findings"]):
+        finding["claim_id"] = f"c{number}"  # those of the sample are all one
+    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_verify_report_s_items(home: Path) -> None:
+    found = read_result(home / "report.json")
+    assert found.kind == "verify"
+    assert found.versions["pincite"]
+    ids = [item.item_id for item in found.items]
+    assert len(set(ids)) == len(ids)
+    assert any("/s1" in one for one in ids)
+    for item in found.items:
+        assert item.quote in item.passage
+        assert item.url.startswith("https://")
+
+
+def test_from_opinions_to_rows(home: Path) -> None:
+    items = read_result(home / "report.json").items
+    cited = next(item for item in items if item.said == "not_supported")
+    other = next(item for item in items if item.item_id.endswith("/s1"))
+    run("report.json", "--up")
+    run("report.json", "--down", "--item", cited.item_id)
+    run("--label", "refute", "report.json", "--item", other.item_id, "--note", "wrong\nyear")
+    run("check.json", "--up", "--item", "1.r1/e1")
+    run("check.json", "--up", "--item", "1.r1/e2")
+    run("check.json", "--label", "confirmed", "--item", "1.r1")
+    assert (home / "data" / "pincite" / "feedback.sqlite").exists()
+
+    listed = [json.loads(line) for line in run("list", "--json").stdout.splitlines()]
+    assert [one["given"] for one in listed] == [
+        *("up", "down", "refute", "up", "up", "confirmed"),
+    ]
+    assert listed[0]["item_id"] == ""
+    assert listed[1]["versions"] == dict(read_result(home / "report.json").versions)
+    assert listed[1]["result"] == listed[0]["result"] != listed[3]["result"]
+    assert "wrong year" in run("list").stdout
+
+    run("export", "claims.jsonl")
+    labelled = list(read_labelled(home / "claims.jsonl"))  # strict: as eval and train read them
+    assert [(row.claim, row.label) for row in labelled] == [
+        (other.statement, "refute"),
+        ("The tram runs to the harbour today.", "support"),
+        ("The tram runs to the harbour today.", "nei"),
+    ]
+    assert labelled[1].evidence == CHECK["checks"][0]["readings"][0]["evidence"][0]["passage"]
+
+    run("export", "--format", "scifact", "s.jsonl")
+    claims, corpus = rows(home / "s.jsonl"), rows(home / "s.corpus.jsonl")
+    tram = claims[1]
+    assert tram["evidence"] == {
+        str(tram["cited_doc_ids"][0]): [{"sentences": [1], "label": "SUPPORT"}]
+    }
+    assert corpus[1]["abstract"][1] == "The tram runs to the harbour."
+    assert claims[2]["evidence"] == {}
+    assert {doc for row in claims for doc in row["cited_doc_ids"]} == {d["doc_id"] for d in corpus}
+
+    run("export", "--format", "statements", "t.jsonl")
+    assert rows(home / "t.jsonl") == [
+        {
+            "statement": "The tram runs to the harbour today.",
+            "label": "confirmed",
+            "type": "descriptive",
+        }
+    ]
+
+
+def test_the_last_word_counts(home: Path) -> None:
+    for label in ("support", "nei"):
+        run("check.json", "--label", label, "--item", "1.r1/e1")
+    run("export", "a.jsonl")
+    assert [row["label"] for row in rows(home / "a.jsonl")] == ["nei"]
+    run("check.json", "--down", "--item", "1.r1/e1")
+    run("export", "a.jsonl")
+    assert rows(home / "a.jsonl") == []
+
+
+def test_a_setting_names_the_place(home: Path) -> None:
+    (home / "pincite.toml").write_text("feedback_file = 'kept/here.sqlite'")
+    run("check.json", "--up")
+    assert (home / "kept" / "here.sqlite").exists()
+    assert not (home / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check.json", "--up", "--item", "1.r9"], "is no item"),
+        (["check.json", "--label", "support", "--item", "1.r1"], "no label of a reading"),
+        (["check.json", "--label", "confirmed", "--item", "1.r1/e1"], "no label of a passage"),
+        (["check.json", "--label", "support"], "of a whole result"),
+        (["none.json", "--up"], "cannot be read"),
+        (["other.json", "--up"], "is no result of"),
+        (["broken.json", "--up"], "is no JSON"),
+        (["odd.json", "--up"], "is no result that Pincite wrote"),
+    ],
+)
+def test_what_cannot_be_kept_says_why(home: Path, arguments: list[str], said: str) -> None:
+    (home / "other.json").write_text("[]")
+    (home / "broken.json").write_text("{")
+    (home / "odd.json").write_text('{"findings": [{}]}')
+    with pytest.raises(PinciteError, match=said):
+        CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("arguments", [["check.json"], ["check.json", "--up", "--label", "nei"]])
+def test_one_word_at_a_time(home: Path, arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli, ["feedback", *arguments]).exit_code == 2
+
+
+def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> None:
+    result = read_result(home / "report.json")
+    claims = [item.item_id.split("/")[0] for item in result.items]
+    several = next(claim for claim in claims if claims.count(claim) > 1)
+    with pytest.raises(InputError, match="begins several items"):
+        result.chosen(several)
+    alone = next(claim for claim in claims if claims.count(claim) == 1)
+    assert result.chosen(alone).item_id.startswith(alone)
+
+
+def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
+    (home / "pincite.toml").write_text("feedback_file = 'x.sqlite'")
+    (home / "x.sqlite").write_bytes(b"precious " * 100)
+    with pytest.raises(InputError, match="Name another file"):
+        CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)
+    assert (home / "x.sqlite").read_bytes() == b"precious " * 100
