@@ -45,6 +45,15 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The readings of one statement, who found them, and what of that went wrong."""
+
+    readings: tuple[Reading, ...]
+    by: str  # "rules", "user", or the model
+    failures: tuple[Failed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """What one passage says about one reading: the two probabilities that DOC is made of.
 
