@@ -36,7 +36,7 @@ HOMES = {
     "pypdfium2": {"documents/pdf_worker.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
-    "jinja2": {"report/html.py"},
+    "jinja2": {"report/templates.py"},
     "sklearn": {"evaluation/measures.py"},
     "ir_measures": {"evaluation/measures.py"},
     "matplotlib": {"evaluation/plots.py"},
