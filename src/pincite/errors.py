@@ -11,7 +11,8 @@
        ├─ ServerRefused      it will not, however often it is asked: key, money, address, request
        ├─ ServerBusy         it could not now: too many requests, a failure of its own
        ├─ ServerUnreachable  nothing answers there, or not in time
-       └─ BadReply           it answered something else than a chat completion
+       ├─ BadReply           it answered something else than a chat completion
+       └─ NotAsked           it was not asked: the budget is spent, or the run was stopped
 
 A source that cannot be checked is *not* an error: it is a `pincite.types.Unchecked`, a result.
 Every message says what happened, what was expected and what to do.
@@ -87,3 +88,7 @@ class ServerUnreachable(ServerError):
 
 class BadReply(ServerError):
     """The reply is too large, or is no chat completion with a text."""
+
+
+class NotAsked(ServerError):
+    """The request was not sent: a limit that the user set is reached, or the run was stopped."""

@@ -294,6 +294,13 @@ class Report:
 # ── Language models ──────────────────────────────────────────────────────────────────────────────
 
 
+class Guidance(NamedTuple):
+    """What a reply must look like, as a rule that some servers enforce."""
+
+    kind: Literal["json", "regex", "grammar"]
+    rule: str  # a JSON Schema as text, a regular expression, a GBNF grammar
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
@@ -303,6 +310,15 @@ class Prompt:
     max_tokens: int = 256  # of the reply
     temperature: float = 0.0
     seed: int | None = 13  # for servers that heed one
+    top_logprobs: int = 0  # alternatives at each token that the reply should come with; 0: none
+    guidance: Guidance | None = None  # what the reply must look like
+
+
+class TokenChoice(NamedTuple):
+    """A token of a reply, and what might have stood in its place."""
+
+    token: str
+    top: tuple[tuple[str, float], ...]  # token, natural log of its probability; itself among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,3 +329,4 @@ class Completion:
     complete: bool = True  # False: cut at `max_tokens`
     n_prompt_tokens: int | None = None
     n_reply_tokens: int | None = None
+    tokens: tuple[TokenChoice, ...] = ()  # empty unless log probabilities were asked for and came

@@ -1,5 +1,6 @@
 """`pincite config`: what it shows, what it never shows, and EvidenceSeeker's files as ours."""
 
+import dataclasses
 import json
 import tomllib
 from pathlib import Path
@@ -9,8 +10,9 @@ from click.testing import CliRunner, Result
 
 from pincite.cli import cli
 from pincite.errors import ConfigError
-from pincite.pipeline import check_settings, seed_options, settings
+from pincite.pipeline import seed_options, settings
 from pincite.pipeline.seed_config import imported
+from pincite.pipeline.templates import Templates
 
 PLANTED = "sk-planted-1234567890abcdef"
 
@@ -33,32 +35,29 @@ def test_each_setting_with_its_origin(tmp_path: Path, monkeypatch: pytest.Monkey
     user = tmp_path / "config" / "pincite"
     user.mkdir(parents=True)
     (user / "config.toml").write_text("depth = 7\nk = 9")
-    (tmp_path / "pincite.toml").write_text("k = 2\n[check]\ntop_k = 4")
-    monkeypatch.setenv("PINCITE_CHECK_WINDOW", "5")
+    (tmp_path / "pincite.toml").write_text("k = 2")
+    monkeypatch.setenv("PINCITE_TOP_K", "5")
     found = json.loads(run("show", "--json").stdout)
     assert found["depth"] == {"value": 7, "origin": str(user / "config.toml")}
     assert found["k"] == {"value": 2, "origin": "pincite.toml"}
-    assert found["check.top_k"] == {"value": 4, "origin": "pincite.toml"}
-    assert found["check.window"] == {"value": 5, "origin": "variable PINCITE_CHECK_WINDOW"}
+    assert found["top_k"] == {"value": 5, "origin": "variable PINCITE_TOP_K"}
     assert found["threshold"]["origin"] == "default"
-    text = run("show", "--origin").stdout
-    assert "# variable PINCITE_CHECK_WINDOW" in text
+    assert {field.name for field in dataclasses.fields(settings.Settings)} <= set(found)
+    assert "# variable PINCITE_TOP_K" in run("show", "--origin").stdout
     assert "#" not in run("show").stdout
     paths = run("path").stdout.splitlines()
     assert paths == [str(user / "config.toml"), str(tmp_path / "pincite.toml")]
 
 
+@pytest.mark.parametrize("arguments", [["show"], ["show", "--json"], ["show", "--origin"]])
 def test_of_a_secret_only_whether_it_is_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "pincite.toml").write_text("[check.models.m]\nkey_variable = 'OTHER'")
-    monkeypatch.setenv("OTHER", PLANTED)
-    for arguments in (["show"], ["show", "--json"], ["show", "--origin"]):
-        result = run(*arguments)
-        assert PLANTED not in result.output
-    found = json.loads(run("show", "--json").stdout)
-    assert found["OTHER"]["value"] == "set"
-    assert found["PINCITE_CHAT_KEY"]["value"] == "not set"
+    assert "not set" in run(*arguments).stdout
+    monkeypatch.setenv("PINCITE_CHAT_KEY", PLANTED)
+    shown = run(*arguments)
+    assert PLANTED not in shown.output
+    assert "not set" not in shown.stdout
 
 
 PREPROCESSING = f"""
@@ -83,7 +82,7 @@ models:
 freetext_descriptive_analysis:
   name: x
   llm_specific_configs:
-    default: {{prompt_template: "Look: {{claim}}"}}
+    default: {{prompt_template: "Look: {{claim}} {{{{ 1 }}}}"}}
 negate_claim:
   used_model_key: small
   llm_specific_configs: {{default: {{guidance_type: pydantic}}}}
@@ -92,7 +91,13 @@ CONFIRMATION = """
 used_model_key: large
 confirmation_threshold: 0.3
 models:
-  large: {base_url: "https://llm.example/v1", model: large, api_key_name: hf_factcheck}
+  large:
+    base_url: http://localhost:8080/v1
+    model: large
+    api_key_name: hf_factcheck
+    backend_type: tgi
+    timeout: 99
+    temperature: 0.3
 freetext_confirmation_analysis:
   llm_specific_configs: {default: {prompt_template: "{statement} {evidence_item}"}}
 multiple_choice_confirmation_analysis:
@@ -117,48 +122,67 @@ postgres_password: {PLANTED}
 def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     for name, text in (("p", PREPROCESSING), ("c", CONFIRMATION), ("r", RETRIEVAL)):
         (tmp_path / f"{name}.yaml").write_text(text)
-    result = run("import", "p.yaml", "c.yaml", "r.yaml", "-o", "pincite.toml")
+    files = ("p.yaml", "c.yaml", "r.yaml")
+    result = run("import", *files, "-o", "pincite.toml", "--prompts", "prompts")
     written = (tmp_path / "pincite.toml").read_text()
     assert PLANTED not in result.output + written
     for said in (
         "models.small.api_key: is a secret and was not copied; set PINCITE_CHAT_KEY",
+        "models.large.api_key_name: the key of the server stands in PINCITE_CHAT_KEY",
         "postgres_password: is a secret",
         "document_input_dir: give it to: pincite corpus update",
         "models.small.extra_thing: is sent to no server",
-        "freetext_descriptive_analysis.prompt_template: its prompt is not copied",
         "multiple_choice_confirmation_analysis.odd: unknown",
-        "its model 'nobody' is described in none",
+        "'nobody' is described in none",
         "embed_model_name: get it with: pincite models fetch",
     ):
         assert said in result.stderr
-    assert settings.load({}).encoder == "sentence-transformers/all-MiniLM-L6-v2"
-    found = check_settings.load({})
-    assert (found.language, found.timeout, found.threshold) == ("de", 600.0, 0.3)
-    assert (found.top_k, found.window, found.search) == (6, 2, "window")
+    found = settings.load({})
+    assert found.encoder == "sentence-transformers/all-MiniLM-L6-v2"
+    assert (found.language, found.prompt_language) == ("de", "de")
+    assert (found.top_k, found.window_size, found.retrieval) == (6, 2, "windows")
     assert found.ignore_statement_types == ("normative", "ascriptive")
-    assert (found.probability, found.repetitions, found.guidance) == ("estimate", 30, "regex")
-    large, small = found.model_of("confirmation_choice"), found.model_of("descriptive_analysis")
-    assert large
-    assert (large.url, large.key_variable) == ("https://llm.example/v1", "hf_factcheck")
-    assert small
-    assert (small.model, small.max_tokens, small.temperature) == ("small-instruct", 512, 0.1)
+    assert (found.interpretation, found.confirmation) == ("model", "model")
+    assert (found.confirmation_threshold, found.probabilities) == (0.3, "estimate")
+    assert (found.repetitions, found.guidance, found.chat_dialect) == (30, "regex", "tgi")
+    assert (found.chat_url, found.chat_model) == ("http://localhost:8080/v1", "large")
+    assert found.models_of_steps == {
+        "freetext_descriptive_analysis": "small-instruct",
+        "negate_claim": "small-instruct",
+    }
+    assert (found.chat_seconds, found.temperature) == (99.0, 0.3)
+    templates = Templates.load("de", "de", Path(found.prompts))
+    assert templates.texts["freetext_descriptive_analysis"] == (
+        "You are helpful.",
+        "Look: {claim} { 1 }",
+    )
+    assert "{evidence_item}" in templates.texts["freetext_confirmation_analysis"][1]
 
     refused = CliRunner().invoke(cli, ["config", "import", "r.yaml", "-o", "pincite.toml"])
     assert refused.exit_code == 2
     run("import", "r.yaml", "-o", "pincite.toml", "--force")
-    assert "models" not in tomllib.loads((tmp_path / "pincite.toml").read_text())["check"]
+    assert "chat_url" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
 
 
-def test_two_models_of_one_name_stay_two(tmp_path: Path) -> None:
-    text = "used_model_key: m\nmodels: {m: {model: %s}}\n%s: {}\n"
-    (tmp_path / "a.yaml").write_text(text % ("one", "negate_claim"))
-    (tmp_path / "b.yaml").write_text(text % ("two", "freetext_confirmation_analysis"))
-    check = tomllib.loads(imported([tmp_path / "a.yaml", tmp_path / "b.yaml"]).toml)["check"]
-    assert {name: model["model"] for name, model in check["models"].items()} == {
-        "m": "one",
-        "m_2": "two",
-    }
-    assert check["steps"] == {"confirmation_analysis": "m_2"}
+def test_what_one_server_cannot_do_is_said(tmp_path: Path) -> None:
+    text = """
+used_model_key: a
+models:
+  a: {base_url: "http://localhost:1/v1", model: m, backend_type: openai}
+  b: {base_url: "http://localhost:2/v1", model: n}
+negate_claim: {used_model_key: b}
+freetext_confirmation_analysis: {llm_specific_configs: {default: {prompt_template: "{oddity}"}}}
+multiple_choice_confirmation_analysis:
+  llm_specific_configs: {default: {guidance_type: regex, prompt_template: "{statement}"}}
+"""
+    (tmp_path / "a.yaml").write_text(text)
+    result = imported([tmp_path / "a.yaml"])
+    said = {note.option: note.message for note in result.notes}
+    assert "another server" in said["negate_claim"]
+    assert "does not enforce regex" in said["guidance_type"]
+    assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
+    assert "the options" in said["multiple_choice_confirmation_analysis.prompt_template"]
+    assert (result.values["guidance"], result.prompts) == ("json", {})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +200,6 @@ def test_two_models_of_one_name_stay_two(tmp_path: Path) -> None:
             "{llm_specific_configs: {default: {guidance_type: hope}}}",
             "guidance_type is 'hope'",
         ),
-        (f"models: {{m: {{api_key_name: {PLANTED}}}}}", "no name of a variable"),
     ],
 )
 def test_other_files_are_refused_without_quoting_a_key(
@@ -198,8 +221,6 @@ def test_every_option_has_one_place() -> None:
     top = [*seed_options.VALUES, *seed_options.NO_PLACE, *seed_options.SECRET]
     doubled = {name for name in top if top.count(name) > 1}
     assert doubled == set()
-    fields = check_settings.CheckSettings.__dataclass_fields__
-    for table, name, _ in seed_options.VALUES.values():
-        assert name in (fields if table else settings.Settings.__dataclass_fields__)
-    for name in seed_options.MODEL_OPTIONS.values():
-        assert name in check_settings.ModelSettings.__dataclass_fields__
+    known = {field.name for field in dataclasses.fields(settings.Settings)}
+    assert {name for name, _ in seed_options.VALUES.values()} <= known
+    assert set(seed_options.MODEL_OPTIONS.values()) <= known

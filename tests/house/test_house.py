@@ -37,7 +37,7 @@ HOMES = {
     "yaml": {"pipeline/seed_yaml.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
-    "jinja2": {"report/html.py"},
+    "jinja2": {"report/templates.py"},
     "sklearn": {"evaluation/measures.py"},
     "ir_measures": {"evaluation/measures.py"},
     "matplotlib": {"evaluation/plots.py"},

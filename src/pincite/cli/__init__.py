@@ -1,8 +1,9 @@
 """The command line: one short file per verb; parse, call the pipeline, print.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on,
-or `corpus verify` found a fault · 2 usage or settings · 3 input not found or unreadable · 6 model
-or extra missing · 7 corpus missing, damaged or locked · 70 a bug · 130 interrupted.
+`corpus verify` found a fault, or `replay` a difference · 2 usage or settings · 3 input not found or
+unreadable · 5 a check in which something failed · 6 model or extra missing · 7 corpus missing,
+damaged or locked · 70 a bug · 130 interrupted.
 """
 
 import importlib
@@ -14,6 +15,8 @@ from pincite.errors import PinciteError
 
 VERBS = {
     "verify": "check an article's citations, worst first",
+    "check": "what a knowledge base says for and against a statement",
+    "replay": "a check made anew from its trace, without a model",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",

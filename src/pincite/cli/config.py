@@ -20,10 +20,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
-    """Each setting with its value, as the commands would find them; of a secret whether it is set.
-
-    Settings of `check` stand in the table [check] of the files, and in variables PINCITE_CHECK_….
-    """
+    """Each setting with its value, as the commands would find it; of a secret whether it is set."""
     from pincite.pipeline.shown import rows
 
     found = rows(config)
@@ -49,18 +46,34 @@ def path() -> None:
 @command.command("import")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("-o", "--output", type=options.FilePath, help="Write it here, not to stdout.")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
-def import_(files: tuple[Path, ...], output: Path | None, force: bool) -> None:
+@click.option("--prompts", type=options.FilePath, help="Write the prompts into this folder.")
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def import_(
+    files: tuple[Path, ...], output: Path | None, prompts: Path | None, force: bool
+) -> None:
     """EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval) as a pincite.toml.
 
     What has no counterpart is listed with the reason. Keys are never copied: the list says which
     variable to set instead.
     """
+    import dataclasses
+
     from pincite.pipeline.seed_config import imported
 
     result = imported(files)
-    if output and output.exists() and not force:
-        raise click.UsageError(f"{output} is there already; expected a new name, or --force.")
+    if prompts:
+        values = {**result.values, "prompts": str(prompts.resolve())}
+        result = dataclasses.replace(result, values=values)
+    written = {prompts / name: text for name, text in result.prompts.items()} if prompts else {}
+    there = [path for path in (*([output] if output else ()), *written) if path.exists()]
+    if there and not force:
+        raise click.UsageError(f"{there[0]} is there already; expected a new name, or --force.")
+    if prompts:
+        prompts.mkdir(parents=True, exist_ok=True)
+    for path, text in written.items():
+        options.write(text, path)
     options.write(result.toml, output)
+    if result.prompts and not prompts:
+        options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
     for note in result.notes:
-        options.say(f"{note.file}: {note.option}: {note.message}")
+        options.say(": ".join(part for part in note if part))

@@ -44,20 +44,27 @@ class _Text:
 
 def without_copies(hits: Sequence[Hit]) -> list[Hit]:
     """Hits without those that say what better-ranked ones of one page say; ranks closed up."""
-    read: list[_Text] = []
+    firsts = {id(group[0]) for group in grouped(hits)}
+    return kept(hits, lambda hit: id(hit) in firsts)
 
-    def is_new(hit: Hit) -> bool:
+
+def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
+    """The hits that say something of their own, in order, each followed by its copies."""
+    read: list[tuple[_Text, list[Hit]]] = []
+    for hit in hits:
         text = _read(hit)
-        alike: defaultdict[str, list[_Text]] = defaultdict(list)
-        for other in read:
-            if other.signature.jaccard(text.signature) >= WORTH_COMPARING:
-                alike[other.url].append(other)
-        if any(_is_copy(text, of_page) for of_page in alike.values()):
-            return False
-        read.append(text)
-        return True
-
-    return kept(hits, is_new)
+        alike: defaultdict[str, list[tuple[_Text, list[Hit]]]] = defaultdict(list)
+        for known in read:
+            if known[0].signature.jaccard(text.signature) >= WORTH_COMPARING:
+                alike[known[0].url].append(known)
+        originals = (o for o in alike.values() if _is_copy(text, [known for known, _ in o]))
+        original = next(originals, None)
+        if original is None:
+            read.append((text, [hit]))
+        else:  # of several passages of the page the likest one has the copy
+            likest = max(original, key=lambda known: known[0].signature.jaccard(text.signature))
+            likest[1].append(hit)
+    return [group for _, group in read]
 
 
 def _read(hit: Hit) -> _Text:

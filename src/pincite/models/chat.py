@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -28,7 +28,8 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
-from pincite.types import Completion, Prompt
+from pincite.models.chat_fields import Dialect, guided, tokens_of
+from pincite.types import Completion, Prompt, TokenChoice
 
 if TYPE_CHECKING:
     import httpx2
@@ -59,7 +60,7 @@ class Limits:
     environment_proxies: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     """Requests under way and whether they are still wanted."""
 
@@ -77,7 +78,14 @@ class _Call:
 class ChatClient:
     """A `protocols.Generator` over HTTP. Safe to use from several threads."""
 
-    def __init__(self, url: str, model: str, key: str = "", limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        key: str = "",
+        limits: Limits | None = None,
+        dialect: Dialect = "openai",
+    ) -> None:
         """`url`: up to `/v1`; `key`: as the server gave it, or "" where it wants none."""
         self.url, self.model = checked_url(url), model
         if not model:
@@ -86,13 +94,18 @@ class ChatClient:
             raise ConfigError(f"{KEY_VARIABLE} holds characters that no key has. Set it anew.")
         self._key = key
         self._limits = limits or Limits()
+        self._dialect = dialect
+        self._calls: set[_Call] = set()
+        self._stopped = False
         # What the server's models do not take: the field, and its name there ("" leaves it out).
         self._renamed: dict[str, str] = {}
 
     @classmethod
-    def from_environment(cls, url: str, model: str, limits: Limits | None = None) -> "ChatClient":
+    def from_environment(
+        cls, url: str, model: str, limits: Limits | None = None, dialect: Dialect = "openai"
+    ) -> "ChatClient":
         """A client with the key that `PINCITE_CHAT_KEY` holds, if it holds one."""
-        return cls(url, model, os.environ.get(KEY_VARIABLE, "").strip(), limits)
+        return cls(url, model, os.environ.get(KEY_VARIABLE, "").strip(), limits, dialect)
 
     def __repr__(self) -> str:
         return f"ChatClient({self.url!r}, {self.model!r})"
@@ -108,6 +121,19 @@ class ChatClient:
         Once the server refuses one of them for good, those that were not yet sent have its error.
         """
         call = _Call()
+        self._calls.add(call)
+        try:
+            return self._answers(prompts, call)
+        finally:
+            self._calls.discard(call)
+
+    def stop(self) -> None:
+        """End all waiting now, from another thread; requests under way and later ones fail."""
+        self._stopped = True
+        for call in list(self._calls):
+            call.stop()
+
+    def _answers(self, prompts: Sequence[Prompt], call: _Call) -> list[Completion | ServerError]:
         if len(prompts) < 2:  # Ctrl-C reaches the main thread at once
             return [self._answer(prompt, call) for prompt in prompts]
         pool = ThreadPoolExecutor(min(self._limits.at_once, len(prompts)), "pincite-chat")
@@ -135,8 +161,10 @@ class ChatClient:
         for attempt in range(1, self._limits.attempts + 1):
             if call.refused:
                 raise call.refused
+            if self._stopped:
+                raise ServerUnreachable(f"{self.url} was not asked: the run was stopped.")
             try:
-                return _read(self._post(prompt, call), self._told)
+                return self._without_key(_read(self._post(prompt, call), self._told))
             except _Retry as retry:
                 pause = wait if retry.after is None else retry.after
                 if attempt == self._limits.attempts or pause > self._limits.longest_wait:
@@ -246,6 +274,9 @@ class ChatClient:
         }
         if prompt.seed is not None:
             fields["seed"] = prompt.seed
+        if prompt.top_logprobs:
+            fields |= {"logprobs": True, "top_logprobs": prompt.top_logprobs}
+        fields |= guided(prompt.guidance, self._dialect)
         named = {names.get(name, name): value for name, value in fields.items()}
         return {name: value for name, value in named.items() if name}
 
@@ -265,6 +296,14 @@ class ChatClient:
         message = _error_of(body).get("message") or body.decode("utf-8", "replace")
         told = self._told(str(message))
         return f"{self.url} answered {status}{f' ({told})' if told else ''}."
+
+    def _without_key(self, reply: Completion) -> Completion:
+        """A reply that repeats the key does not reach a report or a trace with it."""
+        if not self._key:
+            return reply
+        leaked = self._key in "".join(choice.token for choice in reply.tokens)
+        tokens: tuple[TokenChoice, ...] = () if leaked else reply.tokens
+        return replace(reply, text=reply.text.replace(self._key, "[key]"), tokens=tokens)
 
     def _told(self, text: str) -> str:
         """What a server said, for a person: one line, short, printable, without the key."""
@@ -390,4 +429,5 @@ def _read(body: bytes, told: Callable[[str], str]) -> Completion:
         cut = " It was cut: raise max_tokens." if ended == "length" else ""
         raise BadReply(f"The reply holds no text.{cut}", 200)
     n_prompt, n_reply = (count if isinstance(count, int) else None for count in counts)
-    return Completion(_THOUGHTS.sub("", text).strip(), ended != "length", n_prompt, n_reply)
+    said = _THOUGHTS.sub("", text).strip()
+    return Completion(said, ended != "length", n_prompt, n_reply, tokens_of(choice))

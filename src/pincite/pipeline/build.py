@@ -17,6 +17,7 @@ from pincite.models.chat import ChatClient
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline.check_settings import CheckSettings
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
@@ -128,10 +129,9 @@ def report_of(
     article: Article, findings: Sequence[Finding], settings: Settings, run: Run
 ) -> Report:
     """The findings ranked, with all that is needed to repeat them."""
-    values = {
-        key: ", ".join(value) if isinstance(value, tuple) else value
-        for key, value in dataclasses.asdict(settings).items()
-    }
+    values = recorded(settings)
+    for field in dataclasses.fields(CheckSettings):
+        del values[field.name]
     return Report(
         title=article.title,
         language=article.language,
@@ -145,6 +145,14 @@ def report_of(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         flag_precision=run.flag_precision,
     )
+
+
+def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
+    """The settings as a report keeps them; lists as one text."""
+    return {
+        key: ", ".join(value) if isinstance(value, tuple) else value
+        for key, value in dataclasses.asdict(settings).items()
+    }
 
 
 @contextmanager

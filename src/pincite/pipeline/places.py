@@ -2,10 +2,9 @@
 
 Weakest first: the default in the code, `config.toml` in the user's settings folder, `pincite.toml`
 in the working folder (or the file named instead of both), a variable `PINCITE_…`, an option of the
-command. Serves every dataclass of settings alike: the keys are its fields, and a table's settings
-(`[check]`) have its name in their variables (`PINCITE_CHECK_TOP_K`). pydantic-settings would bring
-pydantic into the core for the same precedence, and says neither which place won nor which known key
-an unknown one is nearest to.
+command. The keys are the fields of a dataclass. pydantic-settings would bring pydantic into the core
+for the same precedence, and says neither which place won nor which known key an unknown one is
+nearest to.
 """
 
 import contextlib
@@ -23,7 +22,6 @@ from pincite.errors import ConfigError
 from pincite.models import chat
 
 PREFIX = "PINCITE_"
-TABLES = ("check",)
 DEFAULT, OPTION = "default", "option"
 _NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
 
@@ -36,7 +34,7 @@ class Placed(NamedTuple):
 
 
 def placed(
-    schema: type, options: Mapping[str, object], config: Path | None = None, table: str = ""
+    schema: type, options: Mapping[str, object], config: Path | None = None
 ) -> dict[str, Placed]:
     """What was set anywhere, by field of the dataclass `schema`; what was not is left out.
 
@@ -44,7 +42,6 @@ def placed(
         schema: its fields are the settings.
         options: what the command line gave; None values are left to the other places.
         config: a TOML file instead of the usual two.
-        table: of the file; empty: its top.
 
     Raises:
         ConfigError: unknown key, wrong type, unreadable TOML; names the place.
@@ -52,11 +49,11 @@ def placed(
     found: dict[str, Placed] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            found |= _checked(schema, _part(_read(path), table, path), str(path))
-    prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
-    names = {prefix + field.name.upper(): field.name for field in dataclasses.fields(schema)}
-    for variable, text in _variables(table).items():
-        found |= _checked(schema, {names.get(variable, variable): text}, f"variable {variable}")
+            found |= _checked(schema, _read(path), str(path))
+    names = {PREFIX + field.name.upper(): field.name for field in dataclasses.fields(schema)}
+    for variable, text in os.environ.items():
+        if variable.startswith(PREFIX) and variable not in _NOT_SETTINGS:
+            found |= _checked(schema, {names.get(variable, variable): text}, f"variable {variable}")
     given = {key: value for key, value in options.items() if value is not None}
     return found | {key: Placed(value, OPTION) for key, value in given.items()}
 
@@ -66,13 +63,6 @@ def usual_files() -> list[Path]:
     return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
 
 
-def unknown(key: str, known: Mapping[str, object], place: str) -> ConfigError:
-    """The error about a key that nothing has, with the nearest one that something has."""
-    close = difflib.get_close_matches(key.lower(), known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {', '.join(known)}.")
-
-
 def checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The values as the fields' types want them.
 
@@ -80,30 +70,6 @@ def checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, An
         ConfigError: unknown key or wrong type; names `place`.
     """
     return {key: found.value for key, found in _checked(schema, values, place).items()}
-
-
-def _part(values: Mapping[str, Any], table: str, path: Path) -> Mapping[str, Any]:
-    """A file's table, or its top without the tables that others read."""
-    if not table:
-        return {key: value for key, value in values.items() if key not in TABLES}
-    part = values.get(table, {})
-    if not isinstance(part, dict):
-        raise ConfigError(f"{path}: {table} is {part!r}; expected a table: [{table}].")
-    return part
-
-
-def _variables(table: str) -> dict[str, str]:
-    """The variables that belong to the table, or to none; secrets (`PINCITE_…_KEY`) to neither."""
-    tables = {name: f"{PREFIX}{name.upper()}_" for name in TABLES}
-    mine = {
-        name: text
-        for name, text in os.environ.items()
-        if name.startswith(PREFIX) and name not in _NOT_SETTINGS and not name.endswith("_KEY")
-    }
-    if table:
-        return {name: text for name, text in mine.items() if name.startswith(tables[table])}
-    others = tuple(tables.values())
-    return {name: text for name, text in mine.items() if not name.startswith(others)}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -117,7 +83,10 @@ def _checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, P
     types = get_type_hints(schema)
     for key in values:
         if key not in types:
-            raise unknown(key, types, place)
+            close = difflib.get_close_matches(key.lower(), types, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            known = ", ".join(types)
+            raise ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {known}.")
     return {
         key: Placed(_converted(key, value, types[key], place), place)
         for key, value in values.items()
@@ -129,8 +98,6 @@ def _converted(key: str, value: Any, wanted: Any, place: str) -> Any:
         if value in get_args(wanted):
             return value
         raise ConfigError(f"{place}: {key} is {value!r}; expected {either(wanted)}.")
-    if get_origin(wanted) is Mapping:
-        return _table(key, value, get_args(wanted)[1], place)
     if wanted is bool:
         if str(value).lower() in ("true", "false"):  # variables are strings
             return str(value).lower() == "true"
@@ -144,28 +111,6 @@ def _converted(key: str, value: Any, wanted: Any, place: str) -> Any:
             return wanted(value)
     name = getattr(wanted, "__name__", "list of strings")
     raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")
-
-
-def _table(key: str, value: Any, wanted: type, place: str) -> dict[str, Any]:
-    """A table of values of one type, or of tables that are each a dataclass."""
-    if not isinstance(value, dict):
-        raise ConfigError(f"{place}: {key} is {value!r}; expected a table in a file.")
-    if not dataclasses.is_dataclass(wanted):
-        return {name: _converted(f"{key}.{name}", v, wanted, place) for name, v in value.items()}
-    made: dict[str, Any] = {}
-    for name, inner in value.items():
-        if not isinstance(inner, dict):
-            raise ConfigError(f"{place}: {key}.{name} is {inner!r}; expected a table.")
-        where = f"{place}, {key}.{name}"
-        made[name] = _constructed(wanted, checked(wanted, inner, where), where)
-    return made
-
-
-def _constructed(schema: type, values: Mapping[str, Any], where: str) -> Any:
-    try:
-        return schema(**values)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
 
 
 def _strings(value: Any) -> tuple[str, ...] | None:

@@ -17,13 +17,14 @@ from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
 from pincite.models import chat, weights
 from pincite.pipeline import places
+from pincite.pipeline.check_settings import CHOICES, CheckSettings
 
 Expansion = Literal["none", "rm3", "titles", "server"]
 Decoding = Literal["beam", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(CheckSettings):
     """All settings with their defaults; complete and checked when constructed."""
 
     encoder: str = weights.ENCODER  # a name, a folder or a Hugging Face id
@@ -71,6 +72,7 @@ class Settings:
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 
         self._check_expansion()
+        self.check_the_checks()
 
     def _check_expansion(self) -> None:
         """What a way to expand queries needs is there."""
@@ -85,6 +87,11 @@ class Settings:
             raise ConfigError(
                 'expansion is "server"; expected chat_url (as http://localhost:8080/v1) and '
                 "chat_model too."
+            )
+        if self.asks_a_model and not (self.chat_url and self.chat_model):
+            raise ConfigError(
+                "a model is to interpret or to confirm; expected chat_url (as "
+                "http://localhost:8080/v1) and chat_model too."
             )
 
     @property
@@ -111,6 +118,7 @@ _CHOICES: dict[str, Any] = {
     "fusion": Mode,
     "expansion": Expansion,
     "title_decoding": Decoding,
+    **CHOICES,
 }
 
 

@@ -28,7 +28,7 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
             ]
-            writer.writerow([_cell(value) for value in row])
+            writer.writerow([cell(value) for value in row])
     return out.getvalue()
 
 
@@ -73,7 +73,8 @@ def _advice(report: Report, finding: Finding) -> str | None:
     return wording.flag_advice(report.flag_precision) or None if flagged else None
 
 
-def _cell(value: str | float | None) -> str | float | None:
+def cell(value: object) -> object:
+    """A value as a spreadsheet should take it: no text of a page is a formula."""
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, str):

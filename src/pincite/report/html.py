@@ -7,13 +7,8 @@ content-security policy forbids scripts and requests, should anything ever slip 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
-
-from pincite.report import data, wikitext, wording
+from pincite.report import data, templates, wikitext, wording
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -25,7 +20,6 @@ from pincite.types import (
     Unchecked,
 )
 
-FOLDER = Path(__file__).parent
 MAX_BEFORE = 400  # characters of context before a claim
 
 
@@ -44,7 +38,7 @@ class _Quoted:
 def to_html(report: Report, today: date) -> str:
     """The page as text."""
     findings = [_finding(f, rank, today) for rank, f in enumerate(report.findings, 1)]
-    return _template().render(
+    return templates.page("report.html.j2").render(
         report=report,
         counts=data.counts(report),
         findings=findings,
@@ -54,16 +48,8 @@ def to_html(report: Report, today: date) -> str:
         labels=wording.LABELS,
         advice=wording.ADVICE,
         flag_advice=wording.flag_advice(report.flag_precision),
-        css=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our file
+        css=templates.style(),
     )
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template("report.html.j2")
 
 
 def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
@@ -106,7 +92,7 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     return {
         "label": result.label,
         "name": wording.name_of(result.citation),
-        "href": _safe(result.citation.url),
+        "href": safe_link(result.citation.url),
         "why": wording.why_unchecked(outcome) if isinstance(outcome, Unchecked) else "",
         "missing": (
             wording.what_is_missing(finding.claim.text, result.label, result.missing)
@@ -121,7 +107,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
     passage = suggestion.evidence.passage
     return {
         "name": wording.one_line(passage.title) or passage.url,
-        "href": _safe(passage.url),
+        "href": safe_link(passage.url),
         "published": suggestion.published,
         "evidence": _quoted(suggestion.evidence),
     }
@@ -145,7 +131,7 @@ def _percent(probability: float) -> int:
     return round(100 * probability)
 
 
-def _safe(url: str | None) -> str | None:
+def safe_link(url: str | None) -> str | None:
     """The URL if a browser may open it: `javascript:` and its like become plain text."""
     return url if url and url.lower().startswith(("http://", "https://")) else None
 

@@ -1,0 +1,189 @@
+"""`pincite check`: statements against a knowledge base."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.checks import Check, CheckReport
+from pincite.cli import options
+from pincite.cli.readings import edited
+
+OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
+PARTIAL = 5  # exit code: something failed, the rest is there
+
+
+def output_options(command: Any) -> Any:
+    """An option for each format, and what belongs to them; `replay` has them too."""
+    for option in reversed(
+        [
+            click.option("--json", "json_path", type=options.FilePath, help="JSON (- stdout)."),
+            click.option("--html", "html_path", type=options.FilePath, help="One HTML page."),
+            click.option("--csv", "csv_path", type=options.FilePath, help="A row a passage."),
+            click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
+            click.option("--yaml", "yaml_path", type=options.FilePath, help="YAML."),
+            click.option(
+                "--claimreview", "claimreview_path", type=options.FilePath, help="JSON-LD."
+            ),
+            click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
+            click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
+            click.option("-q", "--quiet", is_flag=True, help="No progress, no table."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("check", short_help="what a knowledge base says for and against a statement")
+@click.argument("statement", required=False)
+@click.option("--corpus", type=options.FilePath, required=True, help="The knowledge base.")
+@click.option("--file", "file", type=options.FilePath, help="Statements, one a line (- stdin).")
+@click.option("-i", "--interactive", is_flag=True, help="Change the readings before the search.")
+@click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
+@click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
+@click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
+@click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
+@click.option("--top-k", type=int, help="Texts for a reading. [8]")
+@click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
+@click.option("--language", help="Of the statements: en, de, … [en]")
+@click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
+@output_options
+@options.expansion_options
+@options.settings_options
+@options.filter_options
+def command(
+    statement: str | None,
+    corpus: Path,
+    file: Path | None,
+    interactive: bool,
+    trace: Path | None,
+    **given: Any,
+) -> None:
+    """Weigh STATEMENT, or each of a file, against the documents of a corpus.
+
+    \b
+    pincite check "Bridges are built of stone" --corpus kb/
+    pincite check --file claims.txt --corpus kb/ --llm --chat-url http://localhost:8080/v1 \\
+        --chat-model qwen3 --max-calls 500 --trace run.jsonl --html report.html
+
+    Every reading of a statement stands alone: what speaks for it, what against it, and how much.
+    Exit code 5: something could not be judged; the same command with the same --trace asks for the
+    rest only.
+    """
+    from pincite.pipeline import build_check
+
+    outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
+    shown = {name: given.pop(name) for name in ("template", "limit", "quiet")}
+    if given.pop("llm"):
+        given |= {"interpretation": "model", "confirmation": "model"}
+    given["published_to"] = given.pop("as_of") or given["published_to"]
+    settings = options.settings_of(given)
+    statements = _statements(statement, file)
+    with options.progress(shown["quiet"]) as bar:
+        tell = options.teller(bar)
+
+        def judged(done: int, total: int) -> None:
+            tell("asking", done, total)
+
+        with build_check.checking(settings, corpus, trace, judged) as run:
+            options.say(run.estimate, shown["quiet"] or not run.estimate)
+            asker = edited(bar, settings.language) if interactive else None
+            checks, interrupted = _checked(run, statements, tell, asker)
+            report = build_check.report_of(checks, len(statements), settings, run)
+            if run.trace:
+                from pincite.report import check_data
+
+                run.trace.record({"event": "report", "report": check_data.as_dict(report)})
+    deliver(report, outputs, **shown)
+    if interrupted:
+        options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
+        raise click.exceptions.Exit(130)
+    if not report.complete:
+        again = f" The same command asks for the rest only, with --trace {trace}." if trace else ""
+        options.say(f"Something could not be judged; the report says what.{again}")
+        raise click.exceptions.Exit(PARTIAL)
+
+
+def _statements(statement: str | None, file: Path | None) -> list[str]:
+    if (statement is None) == (file is None):
+        raise click.UsageError("Give a STATEMENT or --file, one of them.")
+    if file is None:
+        found = [statement or ""]
+    elif str(file) == "-":
+        found = click.get_text_stream("stdin").read().splitlines()
+    else:
+        try:
+            found = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError as error:
+            from pincite.errors import InputError
+
+            raise InputError(f"{file} cannot be read: {error.strerror}.") from error
+    kept = [" ".join(line.split()) for line in found]
+    kept = [line for line in kept if line and not line.startswith("#")]
+    if not kept:
+        raise click.UsageError("There is no statement to check.")
+    return kept
+
+
+def _checked(
+    run: Any, statements: list[str], tell: Any, asker: Any | None
+) -> tuple[list[Check], bool]:
+    """The checks, and whether Ctrl-C cut them short."""
+    checks: list[Check] = []
+    try:
+        for number, statement in enumerate(statements):
+            tell("checking statements", number, len(statements))
+            interpretation = run.pipeline.interpretation(statement)
+            if asker:
+                interpretation = asker(statement, interpretation)
+            checks.append(run.pipeline.check(statement, interpretation))
+            if _stopped(checks[-1]):
+                return checks, True
+    except KeyboardInterrupt:
+        return checks, True
+    return checks, False
+
+
+def _stopped(check: Check) -> bool:
+    """Whether Ctrl-C ended the judging of a check, which is then partial."""
+    outcomes = [item.outcome for result in check.results for item in result.items]
+    return any(getattr(outcome, "step", "") == "stopped" for outcome in outcomes)
+
+
+def deliver(
+    report: CheckReport,
+    outputs: dict[str, Path | None],
+    *,
+    template: Path | None,
+    limit: int,
+    quiet: bool,
+) -> None:
+    """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
+    from rich.console import Console
+
+    from pincite.report import (
+        check_csv,
+        check_data,
+        check_html,
+        check_markdown,
+        check_terminal,
+        claimreview,
+        yaml_text,
+    )
+
+    writers = {
+        "json": lambda: check_data.to_json(report),
+        "html": lambda: check_html.to_html(report),
+        "csv": lambda: check_csv.to_csv(report),
+        "markdown": lambda: check_markdown.to_markdown(report, template),
+        "yaml": lambda: yaml_text.to_yaml(check_data.as_dict(report)),
+        "claimreview": lambda: claimreview.to_claimreview(report),
+    }
+    for name, path in outputs.items():
+        if path is not None:
+            options.write(writers[name](), path)
+    if not quiet and not any(str(path) == "-" for path in outputs.values()):
+        check_terminal.print_report(report, Console(), limit)
+    for name, path in outputs.items():
+        if path is not None and str(path) != "-":
+            options.say(f"{name}: {path.resolve()}", quiet)

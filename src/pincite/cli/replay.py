@@ -1,0 +1,46 @@
+"""`pincite replay`: a check made anew from its trace, without any model."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.cli.check import OUTPUTS, deliver, output_options
+
+
+@click.command("replay", short_help="a check made anew from its trace, without a model")
+@click.argument("trace", type=options.FilePath)
+@output_options
+@click.pass_context
+def command(ctx: click.Context, trace: Path, **given: Any) -> None:
+    """Compute the results of the last run in TRACE again, from the recorded replies up.
+
+    Exit code 0: the same as was reported, or nothing was; 1: something differs.
+    """
+    from pincite.checks import CheckReport, Usage
+    from pincite.pipeline.trace import read_trace, replayed
+    from pincite.report import check_data
+
+    outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
+    found = read_trace(trace)
+    checks = replayed(found)
+    recorded = found.report
+    report = CheckReport(
+        checks=tuple(checks),
+        n_statements=recorded["n_statements"] if recorded else len(checks),
+        usage=Usage(**recorded["usage"]) if recorded else Usage(),
+        warnings=tuple(recorded["warnings"] if recorded else found.run["warnings"]),
+        settings=found.run["settings"],
+        versions=found.run["versions"],
+        created=recorded["created"] if recorded else found.run["created"],
+    )
+    deliver(report, outputs, **given)
+    if recorded is None:
+        options.say("The run was stopped before its report: there is nothing to compare with.")
+        return
+    same = check_data.as_dict(report)["checks"] == recorded["checks"]
+    options.say(
+        "The same results as were reported." if same else "These results are not what was reported."
+    )
+    ctx.exit(0 if same else 1)

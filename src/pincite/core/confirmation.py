@@ -1,0 +1,186 @@
+"""From degrees of confirmation to a result for one reading: EvidenceSeeker's rule, and its gaps.
+
+The rule is that of EvidenceSeeker's “Confirmation aggregation”: the mean of DOC(D, I) over the
+documents with |DOC| > 0.2, translated into seven levels. It says the same of nothing at all, of
+balanced evidence and of a judge that failed; here these are three results. A text counts once,
+however many sites or windows carry it, and what strongly says otherwise is listed beside the mean.
+
+There is no result over several readings: they are different questions.
+"""
+
+import random
+from collections.abc import Sequence
+
+from pincite.checks import Failed, Outcome, Weighed, Weight
+from pincite.types import Passage
+
+THRESHOLD = 0.2  # a document with |DOC| at or below it says nothing (EvidenceSeeker)
+# Bounds of the levels (EvidenceSeeker): a degree on a bound has the weaker level.
+WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
+# Decimals that count: 0.9 - 0.7 is 0.20000000000000007 in binary and should not pass 0.2.
+_DECIMALS = 9
+RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more move the bounds by less than 0.01
+COVERAGE = 0.95
+
+_LEVELS = (
+    (STRONG, Outcome.STRONG_CONFIRMATION, Outcome.STRONG_DISCONFIRMATION),
+    (MEDIUM, Outcome.CONFIRMATION, Outcome.DISCONFIRMATION),
+    (WEAK, Outcome.WEAK_CONFIRMATION, Outcome.WEAK_DISCONFIRMATION),
+)
+
+
+def degree(prob_reading: float, prob_negation: float) -> float:
+    """DOC(D, I) = P(first option | I, D) - P(first option | non-I, D), -1 … 1.
+
+    >>> degree(0.9, 0.7), degree(0.1, 0.8)
+    (0.2, -0.7)
+    """
+    return round(prob_reading - prob_negation, _DECIMALS)
+
+
+def degree_of(item: Weighed) -> float | None:
+    """What a passage says about its reading; None if it could not be judged."""
+    if isinstance(item.outcome, Failed):
+        return None
+    return degree(item.outcome.prob_reading, item.outcome.prob_negation)
+
+
+def level(doc: float) -> Outcome:
+    """The level of a mean degree; one within ±0.2 is balanced.
+
+    >>> [str(level(doc)) for doc in (0.61, 0.6, 0.4, 0.2, -0.2, -0.6)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['strong_confirmation', 'confirmation', 'weak_confirmation', 'balanced', 'balanced',
+     'disconfirmation']
+    """
+    for bound, above, below in _LEVELS:
+        if doc > bound:
+            return above
+        if doc < -bound:
+            return below
+    return Outcome.BALANCED
+
+
+def weighed_together(
+    items: Sequence[Weighed], threshold: float = THRESHOLD, *, each: bool = False
+) -> Weight:
+    """What the passages found for a reading say together.
+
+    Args:
+        items: with what each says; those of one text have one `text_id`.
+        threshold: a text with |DOC| at or below it is silent.
+        each: every passage counts, as in EvidenceSeeker, even those of one text.
+    """
+    degrees = [degree_of(item) for item in items]
+    of_texts = zip((item.text_id for item in items), degrees, strict=True)
+    known = [(text_id, doc) for text_id, doc in of_texts if doc is not None]
+    texts = [doc for _, doc in known] if each else _one_a_text(known)
+    speaking = [doc for doc in texts if abs(doc) > threshold]
+    n_failed = degrees.count(None)
+    n_silent = len(texts) - len(speaking)
+    if not speaking:
+        # What could not be judged may have spoken: "no evidence" would be a guess.
+        outcome = Outcome.FAILED if n_failed else Outcome.NO_EVIDENCE
+        return Weight(outcome, None, 0, n_silent=n_silent, n_failed=n_failed)
+    doc = round(sum(speaking) / len(speaking), _DECIMALS)
+    return Weight(
+        outcome=level(doc),
+        doc=doc,
+        n_texts=len(speaking),
+        variance=sum((each_doc - doc) ** 2 for each_doc in speaking) / len(speaking),
+        interval=interval(speaking),
+        n_silent=n_silent,
+        n_failed=n_failed,
+        contradictions=tuple(_contradictions(degrees, doc)),
+    )
+
+
+def _one_a_text(known: Sequence[tuple[int, float]]) -> list[float]:
+    """The degree of each text: that of its passage that says most, one way or the other."""
+    texts: dict[int, float] = {}
+    for text_id, doc in known:
+        texts[text_id] = max(texts.get(text_id, 0.0), doc, key=abs)
+    return list(texts.values())
+
+
+def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
+    """Places of what strongly says otherwise than the mean; both sides' where it is balanced."""
+    strong = [(n, d) for n, d in enumerate(degrees) if d is not None and abs(d) > STRONG]
+    if abs(doc) > WEAK:
+        return [n for n, d in strong if (d > 0) != (doc > 0)]
+    return [n for n, _ in strong] if len({d > 0 for _, d in strong}) == 2 else []
+
+
+def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
+    """Where the mean may lie had other texts of the kind been found: 95 %, seeded bootstrap.
+
+    The percentile method of Efron & Tibshirani 1993 (ch. 13). None of fewer than two degrees.
+
+    >>> interval([0.5, 0.5]), interval([0.5])
+    ((0.5, 0.5), None)
+    """
+    n = len(degrees)
+    if n < 2:
+        return None
+    chance = random.Random(_SEED)  # noqa: S311 - no secret
+    means = sorted(sum(chance.choices(degrees, k=n)) / n for _ in range(RESAMPLES))
+    tail = int(RESAMPLES * (1 - COVERAGE) / 2)
+    return round(means[tail], 4), round(means[-1 - tail], 4)
+
+
+def text_ids(passages: Sequence[Passage]) -> list[int]:
+    """A number for each passage, equal for those of one page that overlap, also by way of others.
+
+    >>> from pincite.types import Span
+    >>> page = [Passage("d", "u", "", "", Span(a, b)) for a, b in ((0, 9), (20, 30), (5, 21))]
+    >>> text_ids(page)
+    [0, 0, 0]
+    """
+    ids = list(range(len(passages)))
+    for n, passage in enumerate(passages):
+        for m in range(n):
+            if ids[m] != ids[n] and _overlap(passages[m], passage):
+                old, new = max(ids[m], ids[n]), min(ids[m], ids[n])
+                ids = [new if number == old else number for number in ids]
+    return ids
+
+
+def _overlap(a: Passage, b: Passage) -> bool:
+    return a.doc_id == b.doc_id and a.span.start < b.span.end and b.span.start < a.span.end
+
+
+def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:
+    """The items published up to a date ("2019", "2019-05"), to the precision that both have.
+
+    What has no date is left out: nobody knows that it was there.
+    """
+    return [
+        item
+        for item in items
+        if item.published and item.published[: len(date)] <= date[: len(item.published)]
+    ]
+
+
+def by_year(
+    items: Sequence[Weighed], threshold: float = THRESHOLD, *, each: bool = False
+) -> tuple[tuple[str, Weight], ...]:
+    """(year, what the texts up to its end say), oldest first; a year only where that changes.
+
+    Places in `contradictions` count in the items up to then. Empty for fewer than two years.
+    """
+    speaking = [item for item in items if abs(degree_of(item) or 0.0) > threshold]
+    years = sorted({item.published[:4] for item in speaking if item.published})
+    if len(years) < 2:
+        return ()
+    return tuple((y, weighed_together(as_of(items, y), threshold, each=each)) for y in years)
+
+
+def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[int], list[int]]:
+    """Places of the items that speak for the reading, and of those against it; strongest first."""
+    degrees = [(n, degree_of(item) or 0.0) for n, item in enumerate(items)]
+    speaking = sorted((pair for pair in degrees if abs(pair[1]) > threshold), key=_by_strength)
+    return [n for n, doc in speaking if doc > 0], [n for n, doc in speaking if doc < 0]
+
+
+def _by_strength(pair: tuple[int, float]) -> float:
+    return -abs(pair[1])

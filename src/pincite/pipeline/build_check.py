@@ -1,0 +1,285 @@
+"""Settings turned into a `check` that is ready, and its results into a CheckReport."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite.checks import Check, CheckReport, Usage
+from pincite.core import readings
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.chat import ChatClient, Limits
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline import build
+from pincite.pipeline.calls import Budget, Calls
+from pincite.pipeline.check import CheckPipeline
+from pincite.pipeline.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
+from pincite.pipeline.evidence import Finder, HybridFinder, WindowFinder
+from pincite.pipeline.interpret import ModelInterpreter, RuleInterpreter
+from pincite.pipeline.settings import Settings
+from pincite.pipeline.templates import Templates
+from pincite.pipeline.trace import VERSION, TraceWriter, model_of, read_trace
+from pincite.protocols import Encoder, Expander, Interpreter, Judge
+
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: CheckPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    calls: Calls | None = None
+    expander: Expander | None = None
+    trace: TraceWriter | None = None
+    started: float = 0.0  # of a clock that only goes forward
+    estimate: str = ""  # what a statement may cost; empty without a model
+
+
+@contextmanager
+def checking(
+    settings: Settings,
+    corpus: Path,
+    trace: Path | None = None,
+    tell: Tell | None = None,
+    *,
+    keep: bool = True,
+) -> Iterator[CheckRun]:
+    """A ready `check`; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the knowledge base.
+        trace: file that everything is written to; replies that it holds are not asked for again.
+        tell: told how many of how many judgements are done.
+        keep: whether judged pairs are kept in `build.judgements_file()`.
+    """
+    with ExitStack() as stack:
+        writer = None
+        memory = read_trace(trace).memory if trace and _has_a_run(trace) else {}
+        if trace:
+            writer = TraceWriter(trace)
+            stack.callback(writer.close)
+        encoder = build.encoder(settings)
+        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        calls = None
+        if settings.asks_a_model:
+            record = writer.record if writer else None
+            calls = Calls(_models(settings), _budget(settings), memory, record)
+        templates = _templates(settings)
+        languages = None
+        judge: Judge
+        if calls and settings.confirmation == "model":
+            judge = ModelJudge(calls, templates, _asking(settings), tell)
+        else:
+            judge, languages = _verifier(settings, stack, keep, tell)
+        expander = build.expander(settings, stored)
+        pipeline = CheckPipeline(
+            interpreter=_interpreter(settings, calls, templates),
+            finder=_finder(settings, stored, encoder, expander),
+            judge=judge,
+            ignored=settings.ignored_types,
+            threshold=settings.confirmation_threshold,
+            count_copies=settings.count_copies,
+            languages=languages,
+            record=writer.record if writer else None,
+        )
+        manifest = stored.manifest()
+        versions = {
+            "pincite": version("pincite"),
+            "judge": judge.fingerprint,
+            "interpreter": pipeline.interpreter.fingerprint,
+            "encoder": manifest["encoder"],
+            "corpus": manifest["digest"],
+        }
+        if calls:
+            versions["prompts"] = templates.fingerprint
+        if expander:
+            versions["expansion"] = expander.fingerprint
+        warnings = _warnings(settings, languages)
+        run = CheckRun(
+            pipeline,
+            versions,
+            warnings,
+            calls,
+            expander,
+            writer,
+            time.monotonic(),
+            _estimate(settings),
+        )
+        _begin(run, settings)
+        yield run
+
+
+def report_of(
+    checks: Sequence[Check], n_statements: int, settings: Settings, run: CheckRun
+) -> CheckReport:
+    """The checks with all that is needed to repeat them."""
+    usage = run.calls.usage if run.calls else Usage()
+    late = run.expander.warnings if run.expander else ()
+    return CheckReport(
+        checks=tuple(checks),
+        n_statements=n_statements,
+        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
+        warnings=(*run.warnings, *late),
+        settings=build.recorded(settings),
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _has_a_run(trace: Path) -> bool:
+    return trace.is_file() and trace.stat().st_size > 0
+
+
+def _models(settings: Settings) -> dict[str, ChatClient]:
+    """A client for each step that has a model of its own, and one for the others."""
+    limits = Limits(seconds=settings.chat_seconds, at_once=settings.chat_at_once)
+    names = {"": settings.chat_model, **settings.models_of_steps}
+    clients = {
+        name: ChatClient.from_environment(settings.chat_url, name, limits, settings.chat_dialect)
+        for name in dict.fromkeys(names.values())
+    }
+    return {step: clients[name] for step, name in names.items()}
+
+
+def _budget(settings: Settings) -> Budget:
+    return Budget(
+        settings.max_calls,
+        settings.max_tokens,
+        settings.max_cost,
+        settings.price_prompt,
+        settings.price_reply,
+    )
+
+
+def _templates(settings: Settings) -> Templates:
+    folder = Path(settings.prompts).expanduser() if settings.prompts else None
+    return Templates.load(settings.prompt_language, settings.language, folder)
+
+
+def _asking(settings: Settings) -> Asking:
+    return Asking(
+        probabilities=settings.probabilities,
+        guidance=settings.guidance,
+        repetitions=settings.repetitions,
+        labels=settings.answer_labels,
+        top_logprobs=settings.top_logprobs,
+        temperature=settings.temperature,
+        at_once=settings.chat_at_once,
+    )
+
+
+def _interpreter(settings: Settings, calls: Calls | None, templates: Templates) -> Interpreter:
+    if calls is None or settings.interpretation == "rules":
+        return RuleInterpreter(settings.language)
+    return ModelInterpreter(
+        calls,
+        templates,
+        settings.language,
+        guided=settings.guidance == "json",
+        temperature=settings.temperature,
+        at_once=settings.chat_at_once,
+    )
+
+
+def _verifier(
+    settings: Settings, stack: ExitStack, keep: bool, tell: Tell | None
+) -> tuple[VerifierJudge, frozenset[str]]:
+    folder = weights.locate(settings.verifier)
+    judged = build.judgements_file() if keep else None
+    verifier = CrossEncoderVerifier(folder, threads=settings.threads, judged=judged)
+    stack.callback(verifier.close)
+    languages = frozenset(weights.read_card(folder).get("languages", ["en"]))
+    return VerifierJudge(verifier, tell=tell), languages
+
+
+def _finder(
+    settings: Settings, corpus: EmbeddedCorpus, encoder: Encoder, expander: Expander | None
+) -> Finder:
+    # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
+    dense = corpus.dense(settings.exclude_hosts, settings.filters)
+    if settings.retrieval == "windows":
+        return WindowFinder(
+            dense,
+            encoder,
+            corpus.get,
+            settings.top_k,
+            settings.window_size,
+            settings.depth,
+        )
+    return HybridFinder(
+        corpus.lexical(settings.exclude_hosts, settings.filters),
+        dense,
+        corpus.get,
+        settings.top_k,
+        settings.depth,
+        settings.fusion,
+        settings.count_copies,
+        expander,
+    )
+
+
+def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str, ...]:
+    found = []
+    if settings.filters.leaves_out_undated:
+        found.append("Pages without a known date are no evidence while a date is asked for.")
+    if languages and settings.language not in languages:
+        reads = ", ".join(sorted(languages))
+        found.append(
+            f"The statements are in {settings.language!r}, the verifier reads {reads}: its "
+            'probabilities mean little here. Use a model (confirmation = "model").'
+        )
+    estimating = settings.confirmation == "model" and settings.probabilities == "estimate"
+    if estimating and settings.repetitions < FEW_REPETITIONS:
+        found.append(
+            f"Probabilities are estimated from {settings.repetitions} repetitions: of fewer than "
+            f"{FEW_REPETITIONS} they are rough."
+        )
+    if settings.interpretation == "rules" and not readings.negation("x", settings.language):
+        found.append(f"No rules for negation in {settings.language!r}; readings have none.")
+    return tuple(found)
+
+
+def _estimate(settings: Settings) -> str:
+    """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
+    if not settings.asks_a_model:
+        return ""
+    found = "6 calls and 1 a reading for the readings" if settings.interpretation == "model" else ""
+    judged = ""
+    if settings.confirmation == "model":
+        n_calls = settings.top_k * 2 * (1 + settings.repetitions)
+        judged = f"up to {n_calls} calls for each reading that is judged"
+    return f"A statement takes {' and '.join(part for part in (found, judged) if part)}."
+
+
+def _begin(run: CheckRun, settings: Settings) -> None:
+    if run.trace is None:
+        return
+    judge = run.pipeline.judge
+    model = None
+    if isinstance(judge, ModelJudge):
+        steps = ("", *settings.models_of_steps)
+        model = model_of(judge, {step: judge.calls.model(step).fingerprint for step in steps})
+    run.trace.record(
+        {
+            "event": "run",
+            "trace_version": VERSION,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "settings": build.recorded(settings),
+            "versions": dict(run.versions),
+            "warnings": list(run.warnings),
+            "check": {
+                "ignored": sorted(map(str, run.pipeline.ignored)),
+                "threshold": run.pipeline.threshold,
+                "count_copies": run.pipeline.count_copies,
+                "model": model,
+            },
+        }
+    )

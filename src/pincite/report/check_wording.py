@@ -1,0 +1,128 @@
+"""The words and signs in which the results of `check` reach a person."""
+
+from collections.abc import Mapping
+
+from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed, Weight
+from pincite.core import confirmation
+
+SIGNS = {
+    Outcome.STRONG_CONFIRMATION: "▲▲▲",
+    Outcome.CONFIRMATION: "▲▲",
+    Outcome.WEAK_CONFIRMATION: "▲",
+    Outcome.BALANCED: "◆",
+    Outcome.WEAK_DISCONFIRMATION: "▽",
+    Outcome.DISCONFIRMATION: "▽▽",
+    Outcome.STRONG_DISCONFIRMATION: "▽▽▽",
+    Outcome.NO_EVIDENCE: "○",
+    Outcome.FAILED: "–",
+    Outcome.NOT_JUDGED: "·",
+}
+LABELS = {
+    Outcome.STRONG_CONFIRMATION: "strong confirmation",
+    Outcome.CONFIRMATION: "confirmation",
+    Outcome.WEAK_CONFIRMATION: "weak confirmation",
+    Outcome.BALANCED: "balanced: for and against about as much",
+    Outcome.WEAK_DISCONFIRMATION: "weak disconfirmation",
+    Outcome.DISCONFIRMATION: "disconfirmation",
+    Outcome.STRONG_DISCONFIRMATION: "strong disconfirmation",
+    Outcome.NO_EVIDENCE: "no evidence in the knowledge base",
+    Outcome.FAILED: "could not be judged",
+    Outcome.NOT_JUDGED: "not judged",
+}
+# EvidenceSeeker's level for each result. It has one word for balance and for nothing at all, and
+# would call a failure so too, which here has no level.
+SEED_LEVELS: Mapping[Outcome, str | None] = {
+    **{outcome: str(outcome) for outcome in Outcome},
+    Outcome.BALANCED: "inconclusive_confirmation",
+    Outcome.NO_EVIDENCE: "inconclusive_confirmation",
+    Outcome.FAILED: None,
+    Outcome.NOT_JUDGED: None,
+}
+KINDS = {
+    StatementType.DESCRIPTIVE: "says how things are",
+    StatementType.ASCRIPTIVE: "says what somebody says or believes",
+    StatementType.NORMATIVE: "says how things should be, or values them",
+}
+ADVICE = (
+    "What a knowledge base says is not yet true, and what it lacks not yet false: read the sources. "
+    "Each reading stands alone; there is no verdict over them."
+)
+
+
+def sentence(result: ReadingResult) -> str:
+    """The result of one reading in words.
+
+    >>> from pincite.checks import Reading
+    >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
+    >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
+    'nothing was found that could speak for or against it'
+    """
+    weight, n_passages = result.weight, len(result.items)
+    if weight.outcome is Outcome.NOT_JUDGED:
+        return f"left alone: it {KINDS[result.reading.kind]}"
+    if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
+        return "nothing was found that could speak for or against it"
+    if weight.outcome is Outcome.NO_EVIDENCE:
+        return f"{_texts(weight.n_silent)} found, none speaks for or against it"
+    if weight.outcome is Outcome.FAILED:
+        return f"{weight.n_failed} of {n_passages} passages could not be judged, no other speaks"
+    words = f"{signed(weight.doc)} from {_texts(weight.n_texts)}"
+    if weight.interval:
+        low, high = weight.interval
+        words += f", likely {signed(low)} to {signed(high)}"
+    if weight.n_failed:
+        words += f"; {weight.n_failed} of {n_passages} passages could not be judged"
+    return words
+
+
+def warning(result: ReadingResult) -> str:
+    """What must not be overlooked beside the mean; empty if that is nothing."""
+    n = len(result.weight.contradictions)
+    if not n:
+        return ""
+    strong = "1 passage says" if n == 1 else f"{n} passages say"
+    if result.weight.outcome is Outcome.BALANCED:
+        return f"{strong} so strongly for or against it: they contradict each other"
+    return f"{strong} strongly otherwise"
+
+
+def signed(doc: float | None) -> str:
+    """A degree with its sign, two decimals.
+
+    >>> signed(0.3), signed(-1.0), signed(None)
+    ('+0.30', '−1.00', '')
+    """
+    if doc is None:
+        return ""
+    return f"{doc:+.2f}".replace("-", "−")
+
+
+def side(item: Weighed, threshold: float) -> str:
+    """ "for", "against", "silent" or "failed"."""
+    doc = confirmation.degree_of(item)
+    if doc is None:
+        return "failed"
+    if abs(doc) <= threshold:
+        return "silent"
+    return "for" if doc > 0 else "against"
+
+
+def used(report: CheckReport) -> str:
+    """What was asked of models, in one line; empty if nothing was."""
+    usage = report.usage
+    if not (usage.n_calls or usage.n_reused):
+        return ""
+    words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"
+    words += f", {usage.n_reused} more taken from the trace)" if usage.n_reused else ")"
+    words += f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens"
+    return words + (f", cost {usage.cost:.4f}" if usage.cost else "")
+
+
+def threshold_of(report: CheckReport) -> float:
+    """The |DOC| at or below which a passage of this report is silent."""
+    value = report.settings.get("confirmation_threshold", confirmation.THRESHOLD)
+    return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
+
+
+def _texts(n: int) -> str:
+    return "1 text" if n == 1 else f"{n} texts"

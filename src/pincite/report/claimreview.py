@@ -1,0 +1,71 @@
+"""Checks as ClaimReview in JSON-LD, as search engines and fact-check archives read it.
+
+One review for each reading that the knowledge base speaks about. What could not be judged, what is
+left alone and what nothing was found on gets none: a rating would say more than is known.
+"""
+
+import json
+from typing import Any
+
+from pincite.checks import CheckReport, Outcome, ReadingResult, Weighed
+from pincite.core import confirmation
+from pincite.report import check_wording
+from pincite.report.wording import one_line
+
+# schema.org's Rating wants a scale; 4 is in its middle.
+RATINGS = {
+    Outcome.STRONG_DISCONFIRMATION: 1,
+    Outcome.DISCONFIRMATION: 2,
+    Outcome.WEAK_DISCONFIRMATION: 3,
+    Outcome.BALANCED: 4,
+    Outcome.WEAK_CONFIRMATION: 5,
+    Outcome.CONFIRMATION: 6,
+    Outcome.STRONG_CONFIRMATION: 7,
+}
+
+
+def to_claimreview(report: CheckReport) -> str:
+    """A JSON-LD document with all reviews; safe inside of a page's `<script>` too."""
+    threshold = check_wording.threshold_of(report)
+    reviews = [
+        _review(result, report, threshold)
+        for check in report.checks
+        for result in check.results
+        if result.weight.outcome in RATINGS
+    ]
+    document = {"@context": "https://schema.org", "@graph": reviews}
+    # ASCII without "<": no text of a page can end a script element.
+    return json.dumps(document, ensure_ascii=True, indent=1).replace("<", "\\u003c") + "\n"
+
+
+def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dict[str, Any]:
+    outcome = result.weight.outcome
+    return {
+        "@type": "ClaimReview",
+        "claimReviewed": one_line(result.reading.text),
+        "datePublished": report.created[:10],
+        "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
+        "reviewRating": {
+            "@type": "Rating",
+            "ratingValue": RATINGS[outcome],
+            "worstRating": 1,
+            "bestRating": 7,
+            "alternateName": check_wording.LABELS[outcome],
+            "ratingExplanation": check_wording.sentence(result),
+        },
+        "reviewBody": check_wording.ADVICE,
+        "citation": [
+            _work(item)
+            for item in result.items
+            if abs(confirmation.degree_of(item) or 0.0) > threshold
+        ],
+    }
+
+
+def _work(item: Weighed) -> dict[str, Any]:
+    work = {"@type": "CreativeWork", "name": one_line(item.passage.title or item.passage.url)}
+    if item.passage.url.lower().startswith(("http://", "https://")):
+        work["url"] = item.passage.url
+    if item.published:
+        work["datePublished"] = item.published
+    return work

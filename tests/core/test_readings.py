@@ -1,0 +1,110 @@
+"""Readings by rule: what a statement says, who is said to say it, what it values."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.core.readings import content_of, kind_of, negation, of_user, readings
+
+
+def found(statement: str, language: str = "en") -> list[tuple[str, str]]:
+    return [(str(reading.kind), reading.text) for reading in readings(statement, language)]
+
+
+def test_a_plain_statement_is_its_own_reading() -> None:
+    (reading,) = readings("The ferry crosses the sound twice a day.")
+    assert (reading.reading_id, reading.kind, reading.origin) == ("r1", "descriptive", "statement")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The mayor believes the harbour was built in 1911",
+        "The mayor believes that the harbour was built in 1911.",
+        "According to the mayor, the harbour was built in 1911.",
+        "The mayor: “the harbour was built in 1911.”",
+        "“the harbour was built in 1911”, said the mayor.",
+    ],
+)
+def test_what_somebody_says_is_read_apart_from_who_says_it(statement: str) -> None:
+    assert found(statement) == [
+        ("ascriptive", statement),
+        ("descriptive", "the harbour was built in 1911"),
+    ]
+
+
+def test_a_valuation() -> None:
+    assert found("The council should close the mill.") == [
+        ("normative", "The council should close the mill.")
+    ]
+    kinds = [kind for kind, _ in found("Holm says that the council should close the mill.")]
+    assert kinds == ["ascriptive", "normative"]
+
+
+def test_two_statements_in_one() -> None:
+    assert found("Holm was born in Varde and studied in Oslo.") == [
+        ("descriptive", "Holm was born in Varde and studied in Oslo."),
+        ("descriptive", "Holm was born in Varde"),
+        ("descriptive", "Holm studied in Oslo"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("Der Bürgermeister behauptet, dass die Brücke 1911 eröffnet wurde.", "ascriptive"),
+        ("Laut Stadtrat wurde die Brücke 1911 eröffnet.", "ascriptive"),
+        ("Die Brücke sollte geschlossen werden.", "normative"),
+        ("Die Brücke wurde 1911 eröffnet.", "descriptive"),
+    ],
+)
+def test_german(statement: str, kind: str) -> None:
+    (reading,) = readings(statement, "de")
+    assert reading.kind == kind
+    assert reading.negation == f"Es trifft nicht zu: {statement}"
+
+
+def test_of_other_languages_the_statement_alone() -> None:
+    (reading,) = readings("Le pont a été ouvert en 1911.", "fr")
+    assert (reading.kind, reading.negation) == ("descriptive", "")
+
+
+@pytest.mark.parametrize("nothing", ["", "  ", "1911", "?!"])
+def test_no_words_no_reading(nothing: str) -> None:
+    assert readings(nothing) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("The bridge is old.", "The bridge is not old."),
+        ("The bridge was not built in 1911.", "The bridge was built in 1911."),
+        ("Trains can cross it.", "Trains cannot cross it."),
+        ("The town had built a bridge.", "The town had not built a bridge."),
+        ("The town had two bridges.", "It is not the case that the town had two bridges."),
+        ("Holm opened it.", "It is not the case that Holm opened it."),
+        ("All trains were late.", "It is not the case that all trains were late."),
+        ("No train was late.", "It is not the case that no train was late."),
+        (
+            "The bridge was built when the mill was closed.",
+            "It is not the case that the bridge was built when the mill was closed.",
+        ),
+    ],
+)
+def test_negation(text: str, denied: str) -> None:
+    assert negation(text) == denied
+
+
+def test_a_reading_of_a_person() -> None:
+    reading = of_user("  The mill  is closed. ")
+    assert (reading.text, reading.origin) == ("The mill is closed.", "user")
+    assert reading.negation == "The mill is not closed."
+
+
+@given(st.text(max_size=200), st.sampled_from(["en", "de", "fr"]))
+def test_any_text_can_be_read(text: str, language: str) -> None:
+    of_text = readings(text, language)
+    assert [r.reading_id for r in of_text] == [f"r{n}" for n in range(1, len(of_text) + 1)]
+    assert all(r.text and kind_of(r.text, language) == r.kind for r in of_text)
+    assert all(r.negation != r.text for r in of_text)
+    assert content_of(text, language) is None or text
