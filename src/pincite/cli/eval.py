@@ -244,6 +244,59 @@ def swaps(
     click.echo(json.dumps(result, indent=1) if as_json else tables.swaps_table(result))
 
 
+@command.command("check")
+@click.argument("corpus", type=options.FilePath)
+@click.argument("labelled", type=options.FilePath)
+@click.option("--html", "page", type=options.FilePath, help="One page with the plots.")
+@keep_option
+@json_option
+@quiet_option
+@options.settings_options
+@options.filter_options
+def check(
+    corpus: Path,
+    labelled: Path,
+    page: Path | None,
+    keep: bool,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """How often `pincite check` is right on CORPUS, by the statements of LABELLED.
+
+    LABELLED has a JSON object a line: statement, label (confirmed, disconfirmed, inconclusive,
+    not_judged), and if known type (descriptive, ascriptive, normative) and date. The first reading
+    of the type that was judged answers for a statement.
+    """
+    from pincite.evaluation import labelled_statements, tables
+    from pincite.pipeline import build_check
+
+    settings = options.settings_of(given)
+    rows = labelled_statements.read_statements(labelled)
+    threshold, predictions = settings.confirmation_threshold, []
+    with (
+        build_check.checking(settings, corpus, keep=keep) as run,
+        options.progress(quiet) as shown,
+    ):
+        tell = options.teller(shown)
+        for number, row in enumerate(rows, start=1):
+            found = run.pipeline.check(row.statement)
+            predictions.append(labelled_statements.prediction(found, row, threshold))
+            tell("statements", number, len(rows))
+        versions = dict(run.versions)
+    result = {
+        "file": labelled.name,
+        **labelled_statements.measured(rows, predictions),
+        "rows": labelled_statements.lines(rows, predictions),
+        "versions": versions,
+    }
+    if page:
+        from pincite.report.check_measures import to_html
+
+        options.write(to_html(result), page)
+    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
+
+
 def _kept(corpus_file: Path, fingerprint: str) -> Path:
     """A folder in the cache for this very file, encoder and passage rule."""
     from pincite.core.passages import PASSAGE_RULE

@@ -31,6 +31,25 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([*lines, _NOTE])
 
 
+def check_table(result: Mapping[str, Any]) -> str:
+    """Measures of `check` on labelled statements, by type, and what was said for each label."""
+    columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
+    lines = [f"{result['file']:14}" + "".join(f"{column:>15}" for column in columns)]
+    for name, one in {"all": result, **result["by_type"]}.items():
+        shown = ("n/a" if one[column] is None else f"{one[column]:g}" for column in columns)
+        lines.append(f"{name:14}" + "".join(f"{value:>15}" for value in shown))
+    low, high = result["accuracy_interval"]
+    lines.append(f"accuracy: 95 % bootstrap interval {low:g} to {high:g}")
+    said = list(next(iter(result["confusion"].values())))
+    lines += ["", f"{'label':14}" + "".join(f"{name:>15}" for name in said)]
+    for label, counts in result["confusion"].items():
+        lines.append(f"{label:14}" + "".join(f"{counts[name]:>15}" for name in said))
+    wrong = [row for row in result["rows"] if row["said"] != row["label"]]
+    lines += [""] * bool(wrong)
+    lines += [f"{row['label']} ≠ {row['outcome']}: {row['statement']}" for row in wrong]
+    return "\n".join(lines)
+
+
 def swaps_table(result: Mapping[str, Any]) -> str:
     """Changed claims that score lower, overall and by kind; then failures to read."""
     lines = [f"{'kind':10}{'n':>5}{'scores lower':>25}{'label changes':>25}{'was supported':>15}"]

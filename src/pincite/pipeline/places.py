@@ -2,9 +2,9 @@
 
 Weakest first: the default in the code, `config.toml` in the user's settings folder, `pincite.toml`
 in the working folder (or the file named instead of both), a variable `PINCITE_…`, an option of the
-command. The keys are the fields of a dataclass. pydantic-settings would bring pydantic into the core
-for the same precedence, and says neither which place won nor which known key an unknown one is
-nearest to.
+command. The keys are the fields of a dataclass. pydantic-settings would bring pydantic into the
+core for the same precedence, and says neither which place won nor which known key an unknown one
+is nearest to.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """EvidenceSeeker's configuration as ours: its YAML files in, one `pincite.toml` and notes out.
 
 Three kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
-retriever. Each option has its place in `seed_options`, or a reason why it has none. A value that may
-be a secret is never copied, shown or quoted.
+retriever. Each option has its place in `seed_options`, or a reason why it has none. A value that
+may be a secret is never copied, shown or quoted.
 """
 
 import json

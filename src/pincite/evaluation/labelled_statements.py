@@ -1,0 +1,210 @@
+"""Statements with labels of their owner: how well does `check` do on a knowledge base of one's own?
+
+A file has one JSON object a line: `statement`, `label`, and optionally `type` (descriptive,
+ascriptive, normative) and `date` (what was known by then). Labels are the sign of a result, and the
+names of levels stand for their sign; `not_judged` is right for what should be left alone.
+
+`check` gives no verdict over the readings of a statement, so one reading answers for it here: the
+first that was judged, of the labelled type if there is one. That is the statement itself where no
+reading comes before it.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.checks import Check, Outcome, StatementType, Weighed
+from pincite.core import confirmation
+from pincite.errors import InputError
+from pincite.evaluation import measures
+
+CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
+NOT_JUDGED, FAILED = "not_judged", "failed"
+# What a result says, in the words of the labels. Nothing found and balanced evidence are two
+# results, and neither confirms or disconfirms; they are counted apart below.
+SIGN: Mapping[Outcome, str] = {
+    Outcome.STRONG_CONFIRMATION: CONFIRMED,
+    Outcome.CONFIRMATION: CONFIRMED,
+    Outcome.WEAK_CONFIRMATION: CONFIRMED,
+    Outcome.BALANCED: INCONCLUSIVE,
+    Outcome.NO_EVIDENCE: INCONCLUSIVE,
+    Outcome.WEAK_DISCONFIRMATION: DISCONFIRMED,
+    Outcome.DISCONFIRMATION: DISCONFIRMED,
+    Outcome.STRONG_DISCONFIRMATION: DISCONFIRMED,
+    Outcome.NOT_JUDGED: NOT_JUDGED,
+    Outcome.FAILED: FAILED,
+}
+LABELS = (CONFIRMED, DISCONFIRMED, INCONCLUSIVE, NOT_JUDGED)
+_LABEL_OF = {**{name: name for name in LABELS}, **{str(o): s for o, s in SIGN.items()}}
+_LABEL_OF.pop(FAILED)  # nobody wishes for a failure
+_FIELDS = {"statement", "label", "type", "date"}
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledStatement:
+    """A statement and what its owner says of it."""
+
+    statement: str
+    label: str  # one of LABELS
+    kind: StatementType | None = None
+    date: str = ""  # the evidence that counts was published then or earlier; empty: all does
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What `check` said of the reading that answers; `doc` is None without evidence."""
+
+    outcome: Outcome
+    doc: float | None
+
+
+def read_statements(path: Path) -> list[LabelledStatement]:
+    """The rows of a file in order.
+
+    Raises:
+        InputError: names the file, the line and what is wrong; or there are no rows.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    rows = [_row(line, f"{path} line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+    if not rows:
+        raise InputError(f"{path} has no rows; expected JSON lines with statement and label.")
+    return rows
+
+
+def prediction(
+    check: Check, row: LabelledStatement, threshold: float = confirmation.THRESHOLD
+) -> Prediction:
+    """What answers for the statement (see above); readings that are left alone answer last.
+
+    With a date only what was published by then is weighed, of what was found without it: texts
+    without a date are then left out.
+    """
+    of_kind = [r for r in check.results if r.reading.kind == row.kind] or list(check.results)
+    judged = [r for r in of_kind if r.weight.outcome is not Outcome.NOT_JUDGED]
+    if not of_kind:  # nobody found a reading
+        return Prediction(Outcome.FAILED, None)
+    if not judged:
+        return Prediction(Outcome.NOT_JUDGED, None)
+    weight = judged[0].weight
+    if row.date:
+        known = [item for item in judged[0].items if _known_by(item, row.date)]
+        weight = confirmation.weighed_together(known, threshold)
+    return Prediction(weight.outcome, weight.doc)
+
+
+def _known_by(item: Weighed, date: str) -> bool:
+    published = item.published or ""
+    return bool(published) and published[: len(date)] <= date[: len(published)]
+
+
+def measured(
+    rows: Sequence[LabelledStatement], predictions: Sequence[Prediction]
+) -> dict[str, Any]:
+    """Accuracy, macro-F1, sign, calibration and confusion, of all statements and by their type."""
+    kinds = sorted({str(row.kind) for row in rows if row.kind})
+    pairs = list(zip(rows, predictions, strict=True))
+    of_kind = {kind: [pair for pair in pairs if pair[0].kind == kind] for kind in kinds}
+    return {
+        **_measures(pairs),
+        "by_type": {kind: _measures(chosen) for kind, chosen in of_kind.items()},
+    }
+
+
+def lines(
+    rows: Sequence[LabelledStatement], predictions: Sequence[Prediction]
+) -> list[dict[str, Any]]:
+    """Each statement with its label and what was said, as JSON values."""
+    return [
+        {
+            "statement": row.statement,
+            "type": str(row.kind) if row.kind else None,
+            "label": row.label,
+            "said": SIGN[guess.outcome],
+            "outcome": str(guess.outcome),
+            "doc": guess.doc,
+        }
+        for row, guess in zip(rows, predictions, strict=True)
+    ]
+
+
+def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str, Any]:
+    labels = [row.label for row, _ in pairs]
+    said = [SIGN[guess.outcome] for _, guess in pairs]
+    outcomes = Counter(str(guess.outcome) for _, guess in pairs)
+    return {
+        "n": len(pairs),
+        "labels": dict(sorted(Counter(labels).items())),
+        "outcomes": dict(sorted(outcomes.items())),
+        **measures.class_measures(labels, said),
+        "confusion": _confusion(labels, said),
+        **_calibration(pairs),
+    }
+
+
+def _confusion(labels: Sequence[str], said: Sequence[str]) -> dict[str, dict[str, int]]:
+    """By label, how often what was said."""
+    columns = [name for name in (*LABELS, FAILED) if name in {*labels, *said}]
+    counts = Counter(zip(labels, said, strict=True))
+    return {
+        label: {column: counts[label, column] for column in columns}
+        for label in LABELS
+        if label in labels
+    }
+
+
+def _calibration(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str, Any]:
+    """Of what is confirmed or disconfirmed, and has evidence: is its degree right, and how sure?
+
+    (DOC + 1) / 2 is read as the probability that the statement is confirmed. None where nothing
+    is so labelled and has evidence.
+    """
+    decided = [
+        (row.label == CONFIRMED, guess.doc)
+        for row, guess in pairs
+        if row.label in (CONFIRMED, DISCONFIRMED) and guess.doc is not None
+    ]
+    if not decided:
+        return {"n_decided": 0, "sign_accuracy": None, "ece": None, "reliability": []}
+    confirmed = np.array([label for label, _ in decided])
+    degrees = np.array([doc for _, doc in decided])
+    probabilities = (degrees + 1) / 2
+    return {
+        "n_decided": len(decided),
+        "sign_accuracy": round(float(((degrees > 0) == confirmed).mean()), 4),
+        "ece": measures.calibration_error(confirmed, probabilities),
+        "reliability": measures.reliability(confirmed, probabilities),
+    }
+
+
+def _row(line: bytes, place: str) -> LabelledStatement:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: no JSON: {error}") from error
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise InputError(f"{place}: expected an object with texts: statement, label, type, date.")
+    if unknown := sorted(value.keys() - _FIELDS):
+        raise InputError(f"{place}: unknown field {unknown[0]!r}; known: statement, label, …")
+    statement = " ".join(value.get("statement", "").split())
+    if not statement:
+        raise InputError(f"{place}: there is no statement.")
+    label, kind, date = (value.get(name, "") for name in ("label", "type", "date"))
+    if label not in _LABEL_OF:
+        raise InputError(f"{place}: label is {label!r}; expected one of {', '.join(LABELS)}.")
+    if kind and kind not in list(StatementType):
+        raise InputError(f"{place}: type is {kind!r}; expected one of {', '.join(StatementType)}.")
+    if date and not _DATE.fullmatch(date):
+        raise InputError(f"{place}: date is {date!r}; expected one like 2019-05-14, 2019-05, 2019.")
+    return LabelledStatement(
+        statement, _LABEL_OF[label], StatementType(kind) if kind else None, date
+    )
