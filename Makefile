@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ models: $(STAMP) ## fetch and convert the default models into the user's cache
 
 demo: models ## set up and run the demo
 	@$(BIN)/pincite demo
+
+demo-check: models ## five statements against a shipped knowledge base
+	@$(BIN)/pincite demo --check
 
 test: models $(TRAIN) ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

@@ -82,7 +82,8 @@ class _Main:
     [
         *("", *VERBS, "corpus add", "corpus update", "corpus search", "corpus verify"),
         *("corpus optimize",),
-        *("eval wafer", "train titles"),
+        *("eval wafer", "eval check", "train titles", "config import", "config show"),
+        *("feedback add", "feedback export"),
     ],
 )
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:

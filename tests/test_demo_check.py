@@ -1,0 +1,72 @@
+"""The shipped knowledge base: its files, and its five statements with the real models."""
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pincite.cli.demo import DEMO_CHECK
+from pincite.core.filters import Facts, condition
+from pincite.documents.collection import collected
+from pincite.types import Document
+
+DOCUMENTS = DEMO_CHECK / "documents"
+
+
+def documents() -> list[Document]:
+    collection = collected([DOCUMENTS])
+    found = [one for piece in collection.pieces for one in collection.read(piece)]
+    assert collection.unmet() == []
+    assert all(isinstance(one, Document) for one in found), found
+    return [one for one in found if isinstance(one, Document)]
+
+
+def test_every_document_has_its_metadata() -> None:
+    found = documents()
+    assert len(found) == len({one.url for one in found}) == 30
+    for one in found:
+        assert one.url.startswith("https://")
+        assert ".example/" in one.url
+        assert one.published
+        assert set(one.meta) >= {"author", "publisher", "licence"}
+        assert one.title or one.kind == "text"
+    table = (DOCUMENTS / "sources.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(table.splitlines()))
+    assert {row["file"] for row in rows} | {"sources.csv"} == {p.name for p in DOCUMENTS.iterdir()}
+
+
+def test_it_is_small() -> None:
+    assert sum(p.stat().st_size for p in DEMO_CHECK.rglob("*") if p.is_file()) <= 60_000
+
+
+def test_it_can_be_filtered() -> None:
+    public = condition("licence == public record")
+    chosen = [
+        one
+        for one in documents()
+        if public.holds(Facts(one.url, one.title, one.kind, one.published, one.language, one.meta))
+    ]
+    assert {one.meta["publisher"] for one in chosen} == {
+        "Hallin Town Council",
+        "Orrest Town Council",
+    }
+
+
+@pytest.mark.models
+@pytest.mark.xdist_group("demo")
+def test_the_five_statements(tmp_path: Path) -> None:
+    started = time.monotonic()
+    command = [sys.executable, "-m", "pincite.cli", "demo", "--check", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - started < 30
+    checks = json.loads((tmp_path / "check.json").read_text(encoding="utf-8"))["checks"]
+    support = [e for e in checks[0]["readings"][0]["evidence"] if e["side"] == "for"]
+    assert len(support) >= 3
+    assert all("2.14" in e["quote"] and e["quote"] in e["passage"] for e in support)
+    assert {e["side"] for e in checks[2]["readings"][0]["evidence"]} >= {"for", "against"}
+    assert not checks[3]["readings"][0]["evidence"]
