@@ -168,7 +168,11 @@ class ModelJudge:
             chosen = replies.label_in(reply.text, labels)
             return None if chosen is None else float(chosen == first)
 
-        return self.calls.read(step, prompt, {**about, "first": first}, read)
+        found = self.calls.read(step, prompt, {**about, "first": first}, read)
+        if by_logs and isinstance(found, Failed) and found.step == "reply":
+            hint = '; the server may send no log probabilities: try probabilities = "estimate"'
+            return Failed("reply", found.detail + hint)
+        return found
 
 
 def drawn(

@@ -44,7 +44,7 @@ def markdown(path: Path | None, values: dict[str, object]) -> str:
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=_plain,
-        autoescape=False,  # noqa: S701 - Markdown; `_plain` escapes every value for it
+        autoescape=False,  # this is Markdown: `_plain` escapes every value for it
         trim_blocks=True,
         lstrip_blocks=True,
     )
