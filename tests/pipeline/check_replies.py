@@ -87,7 +87,8 @@ class Model:
         user = request["messages"][-1]["content"]
         step = step_of(user)
         self.seen.append(step)
-        answer = self.instead.get(step, lambda request: self.usual(step, request))(request)
+        other = self.instead.get(step)
+        answer = other(request) if other else self.usual(step, request)
         answer.pause = answer.pause or self.pause
         return answer
 

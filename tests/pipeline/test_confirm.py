@@ -1,6 +1,6 @@
 """Interpretation and confirmation by a model, against a real server with recorded replies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from pincite.types import Passage, Span
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
+NO_MODELS: Mapping[str, str] = {}
 READING = Reading("r1", "The bridge is of stone.", StatementType.DESCRIPTIVE, "It is not of stone.")
 
 
@@ -40,7 +41,9 @@ def server() -> Iterator[Server]:
         yield found
 
 
-def calls_to(server: Server, budget: Budget | None = None, **models: str) -> Calls:
+def calls_to(
+    server: Server, budget: Budget | None = None, models: Mapping[str, str] = NO_MODELS
+) -> Calls:
     named = {"": "tiny", **models}
     clients = {step: ChatClient(server.url, name, KEY, FAST) for step, name in named.items()}
     return Calls(clients, budget)
@@ -206,7 +209,7 @@ def test_cost_is_counted(server: Server) -> None:
 
 def test_many_calls_are_under_way_at_once(server: Server) -> None:
     """3 readings x 8 passages: 96 calls, 12 or more at once, are done in 1/8 of the serial time."""
-    server.by_request = Model(pause=0.05)
+    server.by_request = Model(pause=0.1)
     readings = [Reading(f"r{n}", f"{n} is so.", READING.kind, f"{n} is not so.") for n in range(3)]
     found = judged(judge_of(server), [(r, p) for r in readings for p in passages(8)])
     assert all(isinstance(each, Judged) for each in found)
@@ -257,7 +260,7 @@ def test_text_of_a_page_stays_data(server: Server) -> None:
 
 
 def interpreter_of(server: Server, **models: str) -> ModelInterpreter:
-    return ModelInterpreter(calls_to(server, **models), Templates.load("en", "en"))
+    return ModelInterpreter(calls_to(server, models=models), Templates.load("en", "en"))
 
 
 def test_the_seeds_steps(server: Server) -> None:
