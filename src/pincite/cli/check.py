@@ -145,9 +145,10 @@ def _checked(
 
 
 def _stopped(check: Check) -> bool:
-    """Whether Ctrl-C ended the judging of a check, which is then partial."""
+    """Whether Ctrl-C ended a check, which is then partial."""
     outcomes = [item.outcome for result in check.results for item in result.items]
-    return any(getattr(outcome, "step", "") == "stopped" for outcome in outcomes)
+    failures = [*check.failures, *outcomes]
+    return any(getattr(each, "step", "") == "stopped" for each in failures)
 
 
 def deliver(
