@@ -167,7 +167,7 @@ def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
     from pincite.errors import ConfigError
     from pincite.pipeline.settings import load
 
-    for given, message in [
+    cases: list[tuple[dict[str, object], str]] = [
         ({"ignore_statement_types": ("normativ",)}, "expected of: descriptive"),
         ({"step_models": ("negate=x",)}, "Did you mean 'negate_claim'"),
         ({"answer_labels": ("A", "B")}, "expected three or more"),
@@ -185,7 +185,8 @@ def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
             },
             "does not enforce",
         ),
-    ]:
+    ]
+    for given, message in cases:
         with pytest.raises(ConfigError, match=message):
             load(given)
 
@@ -347,7 +348,7 @@ def test_the_key_is_in_no_output(
     outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
     shown = ""
     for by_request in (model, lambda _: refusal(401, f"Wrong key: {KEY}")):
-        server.by_request = by_request  # type: ignore[assignment]
+        server.by_request = by_request
         result = CliRunner().invoke(cli, [*CHECK, *llm(server), *outputs])
         shown += result.output + run("replay", "out.trace").output
     for path in tmp_path.rglob("*"):
