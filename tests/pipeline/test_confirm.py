@@ -382,3 +382,18 @@ def test_the_verifier_as_a_judge() -> None:
 
     judge = VerifierJudge(WordVerifier())
     check_judge(judge, [(READING, passage) for passage in passages(20)])
+
+
+def test_a_text_on_something_else_denies_nothing() -> None:
+    from evaluation.invented import WordVerifier
+
+    text = "The mill of Varde closed in 1934."
+    reading = Reading("r1", "The harbour bridge opened in 1911.", StatementType.DESCRIPTIVE)
+    same = Reading("r2", "The mill of Varde closed in 1911.", StatementType.DESCRIPTIVE)
+    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
+    judge = VerifierJudge(WordVerifier())
+    other, denied = judge.judge([(reading, passage), (same, passage)])
+    assert isinstance(other, Judged)
+    assert isinstance(denied, Judged)
+    assert other.prob_negation == 0.0
+    assert denied.prob_negation > 0.4, "the same mill in another year"
