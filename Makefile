@@ -59,8 +59,9 @@ spelling: $(STAMP)
 
 check: format lint types layers spelling test ## everything that CI checks
 
-schema: $(STAMP) ## write the report's JSON Schema anew
+schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
+	$(BIN)/python tools/make_check_schema.py
 
 calibrate: models ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)

@@ -14,12 +14,16 @@ from typing import Literal
 
 import numpy as np
 
+from pincite.checks import Failed, Reading
+from pincite.core.confirmation import degree
 from pincite.errors import ServerError
 from pincite.protocols import (
     Corpus,
     Encoder,
     Floats,
     Generator,
+    Interpreter,
+    Judge,
     Retriever,
     TitleWriter,
     Verifier,
@@ -130,6 +134,43 @@ def check_verifier(verifier: Verifier, pairs: Sequence[tuple[Claim, Passage]]) -
     for (_, passage), piece in zip(pairs, evidence, strict=True):
         _check_evidence(passage, piece)
     assert verifier.verify(pairs) == evidence, "the same call gave another result"
+
+
+def check_interpreter(interpreter: Interpreter, statements: Sequence[str]) -> None:
+    """One interpretation a statement, in order; readings have ids r1, r2, … and a text each."""
+    assert interpreter.fingerprint, "the fingerprint is empty"
+    assert interpreter.interpret([]) == [], "no statements should give no interpretations"
+    given = list(statements)
+    found = interpreter.interpret(given)
+    assert given == list(statements), "interpret changed its statements"
+    assert len(found) == len(statements), f"{len(found)} results for {len(statements)} statements"
+    for interpretation in found:
+        ids = [reading.reading_id for reading in interpretation.readings]
+        assert ids == [f"r{n}" for n in range(1, len(ids) + 1)], f"ids should be r1, …, are {ids}"
+        assert interpretation.by, "it is not said who found the readings"
+        for reading in interpretation.readings:
+            assert reading.text.strip(), "a reading without text"
+            assert reading.negation != reading.text, "a reading is its own negation"
+
+
+def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
+    """A judgement or a failure a pair, in order; probabilities in 0 … 1; quotes exist."""
+    assert judge.fingerprint, "the fingerprint is empty"
+    assert judge.judge([]) == [], "no pairs should give no judgements"
+    before = copy.deepcopy(list(pairs))
+    outcomes = judge.judge(pairs)
+    assert list(pairs) == before, "judge changed its pairs"
+    assert len(outcomes) == len(pairs), f"{len(outcomes)} judgements for {len(pairs)} pairs"
+    for (_, passage), outcome in zip(pairs, outcomes, strict=True):
+        if isinstance(outcome, Failed):
+            assert outcome.detail, "a failure without a reason"
+            continue
+        probs = (outcome.prob_reading, outcome.prob_negation)
+        assert all(0.0 <= prob <= 1.0 for prob in probs), f"probabilities out of range: {probs}"
+        assert -1.0 <= degree(*probs) <= 1.0, f"a degree out of range: {probs}"
+        if outcome.quote is not None:
+            start, end = outcome.quote
+            assert 0 <= start < end <= len(passage.text), f"the quote {outcome.quote} is outside"
 
 
 def check_generator(generator: Generator, prompts: Sequence[Prompt]) -> None:

@@ -95,8 +95,11 @@ def test_there_is_no_utils_module() -> None:
 
 def test_everything_shipped_is_in_the_package() -> None:
     package = ROOT / "src" / "pincite"
-    for name in ("report/report.html.j2", "report/report.css", "report/report.schema.json"):
-        assert (package / name).is_file()
+    reports = "report.html.j2 report.css report.schema.json check.html.j2 check.css"
+    for name in f"{reports} check.md.j2 check.schema.json".split():
+        assert (package / "report" / name).is_file()
+    for name in ("en/options.txt", "de/negate_claim.txt"):
+        assert (package / "pipeline" / "prompts" / name).is_file()
     assert (package / "demo" / "article.wiki").is_file()
     shipped = package / "models" / "weights_data" / "pincite-verifier"
     for name in ("model.onnx", "tokenizer.json", "pincite.json", "calibration.json", "README.md"):

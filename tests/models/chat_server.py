@@ -101,12 +101,16 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class Http(ThreadingHTTPServer):
+    request_queue_size = 128  # of 5, the usual, a client with many calls at once waits for seconds
+
+
 @contextmanager
 def serving() -> Iterator[Server]:
     """A server that runs until the block ends."""
     state = Server()
     bound = type("Bound", (Handler,), {"state": state})
-    with ThreadingHTTPServer(("127.0.0.1", 0), bound) as http:
+    with Http(("127.0.0.1", 0), bound) as http:
         http.daemon_threads = True
         thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
         thread.start()

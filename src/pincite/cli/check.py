@@ -1,5 +1,8 @@
 """`pincite check`: statements against a knowledge base."""
 
+import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +76,7 @@ def command(
     from pincite.pipeline import build_check
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
-    shown = {name: given.pop(name) for name in ("template", "limit", "quiet")}
+    shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
@@ -81,10 +84,7 @@ def command(
     statements = _statements(statement, file)
     with options.progress(shown["quiet"]) as bar:
         tell = options.teller(bar)
-
-        def judged(done: int, total: int) -> None:
-            tell("asking", done, total)
-
+        judged = partial(tell, "asking")
         with build_check.checking(settings, corpus, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
             asker = edited(bar, settings.language) if interactive else None
@@ -110,7 +110,7 @@ def _statements(statement: str | None, file: Path | None) -> list[str]:
     if file is None:
         found = [statement or ""]
     elif str(file) == "-":
-        found = click.get_text_stream("stdin").read().splitlines()
+        found = sys.stdin.read().splitlines()
     else:
         try:
             found = file.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -145,9 +145,10 @@ def _checked(
 
 
 def _stopped(check: Check) -> bool:
-    """Whether Ctrl-C ended the judging of a check, which is then partial."""
+    """Whether Ctrl-C ended a check, which is then partial."""
     outcomes = [item.outcome for result in check.results for item in result.items]
-    return any(getattr(outcome, "step", "") == "stopped" for outcome in outcomes)
+    failures = [*check.failures, *outcomes]
+    return any(getattr(each, "step", "") == "stopped" for each in failures)
 
 
 def deliver(
@@ -171,7 +172,7 @@ def deliver(
         yaml_text,
     )
 
-    writers = {
+    writers: dict[str, Callable[[], str]] = {
         "json": lambda: check_data.to_json(report),
         "html": lambda: check_html.to_html(report),
         "csv": lambda: check_csv.to_csv(report),

@@ -13,7 +13,7 @@ from pincite.cli.check import OUTPUTS, deliver, output_options
 @click.argument("trace", type=options.FilePath)
 @output_options
 @click.pass_context
-def command(ctx: click.Context, trace: Path, **given: Any) -> None:
+def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
     """Compute the results of the last run in TRACE again, from the recorded replies up.
 
     Exit code 0: the same as was reported, or nothing was; 1: something differs.

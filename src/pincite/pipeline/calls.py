@@ -124,9 +124,9 @@ class Calls:
         return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
 
     def _failure(self, error: ServerError) -> Failed:
-        if not isinstance(error, NotAsked):
-            return Failed("server", str(error))
-        return Failed("stopped" if self.stopped else "budget", str(error))
+        if self.stopped:  # a call under way then fails as if the server were gone
+            return Failed("stopped", "the run was stopped")
+        return Failed("budget" if isinstance(error, NotAsked) else "server", str(error))
 
     def _ask(
         self, step: str, prompt: Prompt, about: Mapping[str, Any]

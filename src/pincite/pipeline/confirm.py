@@ -23,12 +23,17 @@ from pincite.pipeline.atonce import all_at_once
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.protocols import Verifier
-from pincite.types import Claim, Completion, Guidance, Passage, Prompt, claim_id_of
+from pincite.types import Claim, Completion, Evidence, Guidance, Passage, Prompt, claim_id_of
 
 Probabilities = Literal["logprobs", "estimate"]
 GuidanceKind = Literal["json", "regex", "grammar", "prompted"]
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
+# A passage that lacks more of the reading's content words speaks of something else: what the
+# verifier calls refuted there is not counted ("the mill closed" denies no bridge). Of 0.2 … 0.7 the
+# best on 160 SciFact dev claims with the first 8 passages by words of each: macro-F1 over confirmed,
+# disconfirmed and neither is 0.484 with it, 0.479 without. Support may come in other words.
+ELSEWHERE = 0.6
 _CHUNK = 16  # pairs between two looks at the keyboard: a second of a verifier on two cores
 _ENOUGH = 0.5  # of the repetitions must be readable
 _PROMPTED_SPACE = 200  # tokens more where nothing keeps a model from explaining itself
@@ -65,7 +70,17 @@ class VerifierJudge:
         claims = [Claim(claim_id_of("", (), reading.text), reading.text) for reading, _ in pairs]
         passages = [passage for _, passage in pairs]
         evidence = self.verifier.verify(list(zip(claims, passages, strict=True)))
-        return [Judged(e.prob_supported, e.prob_refuted, e.quote, e.reasons) for e in evidence]
+        return [
+            _of_verifier(claim.text, found) for claim, found in zip(claims, evidence, strict=True)
+        ]
+
+
+def _of_verifier(text: str, evidence: Evidence) -> Judged:
+    """The verifier's two probabilities; none of refutation from a text on something else."""
+    passage, refuted = evidence.passage, evidence.prob_refuted
+    if wording.missing_words(text, f"{passage.about}\n{passage.text}") > ELSEWHERE:
+        refuted = 0.0
+    return Judged(evidence.prob_supported, refuted, evidence.quote, evidence.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +183,11 @@ class ModelJudge:
             chosen = replies.label_in(reply.text, labels)
             return None if chosen is None else float(chosen == first)
 
-        return self.calls.read(step, prompt, {**about, "first": first}, read)
+        found = self.calls.read(step, prompt, {**about, "first": first}, read)
+        if by_logs and isinstance(found, Failed) and found.step == "reply":
+            hint = '; the server may send no log probabilities: try probabilities = "estimate"'
+            return Failed("reply", found.detail + hint)
+        return found
 
 
 def drawn(

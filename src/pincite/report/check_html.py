@@ -24,7 +24,7 @@ def to_html(report: CheckReport) -> str:
         checks=[_check(check, threshold) for check in report.checks],
         advice=check_wording.ADVICE,
         used=check_wording.used(report),
-        css=templates.style(),
+        css=templates.style("check.css"),
     )
 
 

@@ -32,8 +32,8 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     for check in report.checks:
         parts += _check(check, threshold, limit)
     if len(report.checks) < report.n_statements:
-        left = report.n_statements - len(report.checks)
-        parts.append(Text(f"… {left} statements were not checked: the run was stopped", "yellow"))
+        done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
+        parts.append(Text(f"… {done}", "yellow"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
     if used := check_wording.used(report):
         parts.append(Text(used, style="dim"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed, Weight
+from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed
 from pincite.core import confirmation
 
 SIGNS = {
@@ -44,8 +44,8 @@ KINDS = {
     StatementType.NORMATIVE: "says how things should be, or values them",
 }
 ADVICE = (
-    "What a knowledge base says is not yet true, and what it lacks not yet false: read the sources. "
-    "Each reading stands alone; there is no verdict over them."
+    "What a knowledge base says is not yet true, and what it lacks not yet false: read the "
+    "sources. Each reading stands alone; there is no verdict over them."
 )
 
 
@@ -98,7 +98,7 @@ def signed(doc: float | None) -> str:
 
 
 def side(item: Weighed, threshold: float) -> str:
-    """ "for", "against", "silent" or "failed"."""
+    """Where an item stands: "for", "against", "silent" or "failed"."""
     doc = confirmation.degree_of(item)
     if doc is None:
         return "failed"

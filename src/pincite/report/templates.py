@@ -29,9 +29,11 @@ def page(name: str) -> Template:
 
 
 @cache
-def style() -> Markup:
-    """The style sheet of all pages."""
-    return Markup((FOLDER / "report.css").read_text(encoding="utf-8"))  # noqa: S704 - our file
+def style(*more: str) -> Markup:
+    """The style sheet of all pages, and those of one page behind it."""
+    names = ("report.css", *more)
+    text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
+    return Markup(text)  # noqa: S704 - our files
 
 
 def markdown(path: Path | None, values: dict[str, object]) -> str:
@@ -44,7 +46,7 @@ def markdown(path: Path | None, values: dict[str, object]) -> str:
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=_plain,
-        autoescape=False,  # noqa: S701 - Markdown; `_plain` escapes every value for it
+        autoescape=False,  # this is Markdown: `_plain` escapes every value for it
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -52,4 +52,7 @@ def _item(value: Any, indent: str) -> list[str]:
 
 def _scalar(value: Any) -> str:
     # ASCII: YAML allows fewer characters in a text than JSON, and breaks lines at more.
-    return json.dumps(value, ensure_ascii=True)
+    text = json.dumps(value, ensure_ascii=True)
+    if isinstance(value, float) and "e" in text and "." not in text:
+        return text.replace("e", ".0e")  # YAML 1.1 reads "1e-05" as a text
+    return text

@@ -1,0 +1,389 @@
+"""`pincite check` and `pincite replay` as a user meets them: with rules alone and with a server."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import write_model
+from models.chat_server import Answer, Server, good, refusal, serving
+from pipeline.check_replies import Model, choice
+
+from pincite.cli import cli
+
+KEY = "sk-planted-and-very-secret"
+PAGES = [
+    {
+        "url": "https://a.example/",
+        "title": "Bridge",
+        "text": "The old bridge is of stone. It opened in 1911 by the river.",
+        "published": "2015-03-01",
+        "author": "A. Berg",
+    },
+    {
+        "url": "https://copy.example/",
+        "title": "Copy",
+        "text": "The old bridge is of stone. It opened in 1911 by the river.",
+        "published": "2016-03-01",
+    },
+    {
+        "url": "https://b.example/",
+        "title": "Town",
+        "text": "In the town a bridge of wood was by the river. It opened in 1913.",
+        "published": "2020-01-01",
+    },
+]
+STATEMENT = "The bridge is of stone."
+CHECK = ("check", STATEMENT, "--corpus", "kb")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in a folder with a knowledge base and tiny models."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    encoder = write_model(tmp_path / "encoder", labels=0)
+    verifier = write_model(tmp_path / "verifier", labels=3)
+    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
+
+    def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
+        result = CliRunner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result
+
+    call("corpus", "add", "kb", "kb.jsonl")
+    return call
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        found.by_request = Model()
+        yield found
+
+
+def llm(server: Server) -> tuple[str, ...]:
+    return ("--llm", "--chat-url", server.url, "--chat-model", "tiny")
+
+
+def written(result: Result) -> Any:
+    return json.loads(result.stdout)
+
+
+def readings(report: Any) -> list[Any]:
+    found: list[Any] = report["checks"][0]["readings"]
+    return found
+
+
+# ── Without a language model ─────────────────────────────────────────────────────────────────────
+
+
+def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None:
+    report = written(run(*CHECK, "--json", "-"))
+    (reading,) = readings(report)
+    assert (reading["text"], reading["origin"]) == (STATEMENT, "statement")
+    urls = [item["url"] for item in reading["evidence"]]
+    assert urls.count("https://a.example/") + urls.count("https://copy.example/") == 1
+    assert report["usage"]["n_calls"] == 0
+    assert report["versions"]["corpus"]
+    assert report["settings"]["top_k"] == 8
+    for item in reading["evidence"]:
+        page = next(page for page in PAGES if page["url"] == item["url"])
+        assert item["quote"] is None or item["quote"] in page["text"]
+        start, end = item["span"]
+        assert page["text"][start:end] == item["passage"]
+
+
+def test_the_seeds_retrieval(run: Callable[..., Result], tmp_path: Path) -> None:
+    with Path("pincite.toml").open("a") as file:
+        file.write("retrieval = 'windows'\nwindow_size = 1\ntop_k = 4\ncount_copies = true\n")
+    (reading,) = readings(written(run(*CHECK, "--json", "-")))
+    assert len(reading["evidence"]) == 4
+    ids = [item["text_id"] for item in reading["evidence"]]
+    assert len(set(ids)) < len(ids), "two sentences of one page have overlapping windows"
+    assert all(". " in item["passage"] for item in reading["evidence"]), "with its neighbour"
+
+
+def test_every_format(run: Callable[..., Result], tmp_path: Path) -> None:
+    names = "json html csv markdown yaml claimreview".split()
+    outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
+    result = run(*CHECK, *outputs)
+    assert STATEMENT in result.stdout
+    for name in names:
+        assert (tmp_path / f"out.{name}").stat().st_size > 20
+
+
+def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Result]) -> None:
+    normative = ("check", "The bridge should be of stone.", "--corpus", "kb", "--json", "-")
+    (reading,) = readings(written(run(*normative)))
+    assert (reading["outcome"], reading["evidence"]) == ("not_judged", [])
+    with Path("pincite.toml").open("a") as file:
+        file.write("ignore_statement_types = []\n")
+    (reading,) = readings(written(run(*normative)))
+    assert reading["evidence"]
+
+
+def test_nothing_found_is_no_failure(run: Callable[..., Result]) -> None:
+    (reading,) = readings(written(run(*CHECK, "--domain", "none.example", "--json", "-")))
+    assert (reading["outcome"], reading["doc"]) == ("no_evidence", None)
+
+
+def test_as_of_a_date(run: Callable[..., Result]) -> None:
+    report = written(run(*CHECK, "--as-of", "2016", "--json", "-"))
+    (reading,) = readings(report)
+    assert {item["published"][:4] for item in reading["evidence"]} <= {"2015", "2016"}
+    assert report["settings"]["published_to"] == "2016"
+    assert "without a known date" in report["warnings"][0]
+
+
+def test_statements_of_a_file(run: Callable[..., Result]) -> None:
+    lines = "# a list\nThe bridge is old.\n\nIt opened in 1911.\n"
+    report = written(run("check", "--file", "-", "--corpus", "kb", "--json", "-", stdin=lines))
+    statements = [check["statement"] for check in report["checks"]]
+    assert statements == ["The bridge is old.", "It opened in 1911."]
+    run("check", "--corpus", "kb", code=2)
+    run(*CHECK, "--file", "-", code=2)
+    run("check", "--file", "-", "--corpus", "kb", stdin="\n", code=2)
+
+
+def test_readings_are_changed_before_the_search(run: Callable[..., Result]) -> None:
+    typed = "what?\n+ The bridge is by the river.\n1 The bridge is old.\n+ It is not so.\n-3\n\n"
+    result = run(*CHECK, "--interactive", "--json", "-", stdin=typed)
+    assert "“what?” was not understood" in result.stderr
+    report = written(result)
+    texts = [(reading["text"], reading["origin"]) for reading in readings(report)]
+    assert texts == [("The bridge is old.", "user"), ("The bridge is by the river.", "user")]
+    assert report["checks"][0]["interpreted_by"] == "rules + user"
+
+
+def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
+    from pincite.errors import ConfigError
+    from pincite.pipeline.settings import load
+
+    cases: list[tuple[dict[str, object], str]] = [
+        ({"ignore_statement_types": ("normativ",)}, "expected of: descriptive"),
+        ({"step_models": ("negate=x",)}, "Did you mean 'negate_claim'"),
+        ({"answer_labels": ("A", "B")}, "expected three or more"),
+        ({"max_cost": 1.0}, "price_prompt"),
+        ({"top_k": 0}, "top_k is 0"),
+        ({"confirmation_threshold": 1.0}, "confirmation_threshold is 1.0"),
+        ({"confirmation": "model"}, "chat_url"),
+        ({"retrieval": "sparse"}, "'hybrid' or 'windows'"),
+        (
+            {
+                "confirmation": "model",
+                "chat_url": "http://a/v1",
+                "chat_model": "m",
+                "guidance": "regex",
+            },
+            "does not enforce",
+        ),
+    ]
+    for given, message in cases:
+        with pytest.raises(ConfigError, match=message):
+            load(given)
+
+
+# ── With a language model's server ───────────────────────────────────────────────────────────────
+
+
+def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) -> None:
+    result = run(*CHECK, *llm(server), "--json", "-")
+    report = written(result)
+    stone, should = readings(report)
+    assert (stone["outcome"], stone["doc"]) == ("strong_confirmation", 0.8)
+    assert (should["kind"], should["outcome"]) == ("normative", "not_judged")
+    assert stone["n_texts"] == 2, "three pages, of which two are copies"
+    usage = report["usage"]
+    assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
+    assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
+    assert "32 calls for each reading" in result.stderr
+
+
+def test_a_trace_is_replayed_without_a_server(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    first = written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))
+    server.answers, server.by_request = [refusal(500)], None
+    n_asked = len(server.asked)
+    replayed = run("replay", "run.jsonl", "--json", "-")
+    assert "The same results" in replayed.stderr
+    assert written(replayed) == first
+    assert len(server.asked) == n_asked
+    trace = (tmp_path / "run.jsonl").read_text()
+    calls = [e for e in map(json.loads, trace.splitlines()) if e["event"] == "call"]
+    assert len(calls) == n_asked
+    assert all(call["prompt"]["user"] and call["reply"]["text"] for call in calls)
+
+
+def test_a_changed_trace_gives_another_result(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "-q")
+    path = tmp_path / "run.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for event in lines:
+        if event["event"] == "call" and event["reply"]["tokens"]:
+            for token in event["reply"]["tokens"]:
+                token[1] = [[text, -1.2] for text, _ in token[1]]
+    path.write_text("".join(json.dumps(event) + "\n" for event in lines))
+    result = run("replay", "run.jsonl", "-q", code=1)
+    assert "not what was reported" in result.stderr
+
+
+def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:
+    first = written(run(*CHECK, "--trace", "run.jsonl", "--json", "-"))
+    assert written(run("replay", "run.jsonl", "--json", "-")) == first
+
+
+def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:
+    """Garbled at first: partial results with reasons, code 5; then the same command goes on."""
+
+    def garbled(request: Any) -> Answer:
+        wrong = "opened in 1913" in request["messages"][-1]["content"]
+        return good("It is hard to say.") if wrong else choice(request, (0.9, 0.05, 0.05))
+
+    step = "multiple_choice_confirmation_analysis"
+    server.by_request = Model(instead={step: garbled})
+    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    report = written(run(*again, code=5))
+    stone = readings(report)[0]
+    failed = [item["failed"] for item in stone["evidence"] if item["failed"]]
+    assert [failure["step"] for failure in failed] == ["reply"]
+    assert (stone["n_failed"], stone["n_texts"]) == (1, 0), "0.9 - 0.9 of the other"
+    assert stone["outcome"] == "failed"
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+    n_before = len(server.asked)
+    server.by_request = Model()
+    report = written(run(*again))
+    assert readings(report)[0]["n_failed"] == 0
+    assert len(server.asked) - n_before == 2, "two choices, and nothing that was known"
+    assert report["usage"]["n_reused"] > 10
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+@pytest.mark.parametrize(
+    "way",
+    # A server that is gone is waited for: 7 s a call, and two calls here.
+    [pytest.param("killed", marks=pytest.mark.slow), "slow", "truncated"],
+)
+def test_a_server_that_fails_in_the_middle(
+    run: Callable[..., Result], server: Server, way: str
+) -> None:
+    model, count = Model(), iter(range(10_000))
+    with Path("pincite.toml").open("a") as file:
+        file.write("chat_seconds = 0.6\nchat_at_once = 2\n")
+
+    def reply(request: dict[str, Any]) -> Answer:
+        if next(count) < 10:
+            return model(request)
+        return {
+            "killed": Answer(body=b"", headers={"Content-Length": "50"}),
+            "slow": Answer(body=b" " * 60, pieces=60, pause=0.1),
+            "truncated": Answer(body=good("A").body[:-5]),
+        }[way]
+
+    server.by_request = reply
+    result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-", code=5)
+    stone = readings(written(result))[0]
+    reasons = [item["failed"]["detail"] for item in stone["evidence"] if item["failed"]]
+    assert reasons
+    assert all(server.url in reason or "chat completion" in reason for reason in reasons)
+    assert "--trace run.jsonl" in result.stderr
+    server.by_request = model
+    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
+
+
+def test_a_budget_ends_the_asking_and_not_the_run(
+    run: Callable[..., Result], server: Server
+) -> None:
+    result = run(*CHECK, *llm(server), "--max-calls", "9", "--json", "-", code=5)
+    report = written(result)
+    assert report["usage"]["n_calls"] == 9 == len(server.asked)
+    failures = [item["failed"] for item in readings(report)[0]["evidence"]]
+    assert {failure["step"] for failure in failures if failure} == {"budget"}
+
+
+def test_ctrl_c_keeps_what_was_done(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    import _thread
+
+    model = Model()
+
+    def reply(request: dict[str, Any]) -> Answer:
+        if len(server.asked) == 13:  # of 16
+            threading.Timer(0.1, _thread.interrupt_main).start()
+        answer = model(request)
+        answer.pause = 0.3 if len(server.asked) >= 13 else 0.0
+        return answer
+
+    server.by_request = reply
+    with Path("pincite.toml").open("a") as file:
+        file.write("chat_at_once = 1\n")
+    result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "out.json", "-q", code=130)
+    assert "Stopped after" in result.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    failures = [i["failed"] for r in readings(report) for i in r["evidence"] if i["failed"]]
+    assert failures
+    assert {failure["step"] for failure in failures} == {"stopped"}
+    server.by_request = model
+    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
+
+
+def test_the_key_is_in_no_output(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    """Not even where the server repeats it, in replies and in refusals."""
+    said = f"Your key is {KEY}."
+    model = Model(instead={"freetext_confirmation_analysis": lambda _: good(said)})
+    names = "json html csv markdown yaml claimreview trace".split()
+    outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
+    shown = ""
+    for by_request in (model, lambda _: refusal(401, f"Wrong key: {KEY}")):
+        server.by_request = by_request
+        result = CliRunner().invoke(cli, [*CHECK, *llm(server), *outputs])
+        shown += result.output + run("replay", "out.trace").output
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert KEY.encode() not in path.read_bytes(), path
+    assert KEY not in shown
+    assert "[key]" in (tmp_path / "out.json").read_text() + shown
+    assert all(KEY in headers["authorization"] for headers in server.headers)
+
+
+def test_a_trace_that_is_none(run: Callable[..., Result], tmp_path: Path) -> None:
+    from pincite.errors import InputError
+
+    cases = {
+        "": "holds no run",
+        '{"event": "run", "trace_version": 99}\n': "version 99",
+        "[]\n": "line 1, is no event",
+        '{"event": "call"}\n': "line 1, is no event",
+        "nonsense\n": "line 1, is no event",
+    }
+    for text, message in cases.items():
+        (tmp_path / "t.jsonl").write_text(text)
+        with pytest.raises(InputError, match=message):
+            run("replay", "t.jsonl")
+    with pytest.raises(InputError, match="cannot be read"):
+        run("replay", "none.jsonl")
+
+
+def test_half_a_line_of_a_killed_run_is_left_out(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "-q")
+    path = tmp_path / "run.jsonl"
+    path.write_text(path.read_text()[:-20])
+    result = run("replay", "run.jsonl", "-q")
+    assert "nothing to compare with" in result.stderr
+    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr

@@ -1,0 +1,59 @@
+"""A small check report built by hand, whose every text may be hostile."""
+
+from pincite.checks import (
+    Check,
+    CheckReport,
+    Failed,
+    Judged,
+    Reading,
+    ReadingResult,
+    StatementType,
+    Usage,
+    Weighed,
+)
+from pincite.core import confirmation
+from pincite.types import Passage, Span
+
+
+def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
+    passage = Passage(f"{n:016x}", url, text, f"It says: {text} And more.", Span(5, 25 + len(text)))
+    if doc is None:
+        return Weighed(passage, Failed("reply", f"unreadable: {text}"), n)
+    quote = Span(9, 9 + len(text)) if text.strip() else None
+    judged = Judged(max(doc, 0.0), max(-doc, 0.0), quote, (text,), text)
+    meta = {"author": text, "publisher": text}
+    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,))
+
+
+def reading(number: int, text: str, kind: str) -> Reading:
+    return Reading(f"r{number}", text, StatementType(kind), f"Not so: {text}", "rule")
+
+
+def result(number: int, text: str, url: str, *docs: float | None) -> ReadingResult:
+    items = tuple(weighed(doc, n, text, url) for n, doc in enumerate(docs))
+    return ReadingResult(
+        reading(number, text, "descriptive"),
+        items,
+        confirmation.weighed_together(items),
+        confirmation.by_year(items),
+    )
+
+
+def check_report(text: str = "Varde", url: str = "https://varde.example/") -> CheckReport:
+    results = (
+        result(1, text, url, 0.9, 0.5, -0.8, 0.1, None),
+        result(2, text, url),
+        result(3, text, url, None),
+        result(4, text, url, 0.9, -0.9),
+        result(5, text, url, -0.5),
+    )
+    failure = Failed("negation", f"no negation: {text}")
+    return CheckReport(
+        checks=(Check(text, results, text, (failure,)),),
+        n_statements=2,
+        usage=Usage(8, 1, 2, 3, 100, 20, 0.5, 1.5),
+        warnings=(text,),
+        settings={"language": "en", "confirmation_threshold": 0.2, "where": text},
+        versions={"pincite": "0", "judge": text},
+        created="2026-11-21T12:00:00+00:00",
+    )

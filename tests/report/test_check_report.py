@@ -1,0 +1,207 @@
+"""Every format of a check report: what it says, and that no text in it becomes anything else."""
+
+import csv
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import jsonschema
+import make_check_schema
+import pytest
+from check_samples import check_report
+from rich.console import Console
+from samples import HOSTILE
+
+from pincite.errors import ConfigError
+from pincite.report import (
+    check_csv,
+    check_data,
+    check_html,
+    check_markdown,
+    check_terminal,
+    claimreview,
+    yaml_text,
+)
+
+URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
+CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
+ALLOWED = {
+    *("html head meta title style body a header p h1 h2 h3 h4 strong ul li main section").split(),
+    *("article span div blockquote mark i details summary footer dl dt dd").split(),
+}
+
+
+class Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_the_schema_is_current() -> None:
+    assert check_data.SCHEMA.read_text() == make_check_schema.schema()
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
+    given = json.loads(check_data.to_json(check_report(text, url)))
+    jsonschema.validate(given, json.loads(check_data.SCHEMA.read_text()))
+    (check,) = given["checks"]
+    outcomes = [reading["outcome"] for reading in check["readings"]]
+    assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()
+    assert (given["complete"], given["n_statements"]) == (False, 2)
+
+
+def test_what_the_json_says() -> None:
+    first, nothing, failed, balanced, against = check_data.as_dict(check_report())["checks"][0][
+        "readings"
+    ]
+    assert (first["doc"], first["n_texts"], first["n_silent"], first["n_failed"]) == (0.2, 3, 1, 1)
+    assert first["contradictions"] == [0, 2]
+    assert [item["side"] for item in first["evidence"]] == [
+        *("for for against silent failed").split()
+    ]
+    assert nothing["doc"] is None
+    assert failed["level"] is None
+    assert (balanced["level"], balanced["outcome"]) == ("inconclusive_confirmation", "balanced")
+    assert against["outcome"] == "disconfirmation"
+    item = first["evidence"][0]
+    start, end = item["quote_span"]
+    assert end - start == len(item["quote"]) == 5
+    assert start == item["span"][0] + 9
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_a_page_gains_no_element(text: str, url: str) -> None:
+    page = Page()
+    page.feed(check_html.to_html(check_report(text, url)))
+    assert page.tags <= ALLOWED
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    links = [value for name, value in page.attributes if name in ("href", "src")]
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+    if "\n" not in text and "\ud800" not in text:
+        assert text in page.text
+
+
+def test_a_page_shows_both_sides_and_what_failed() -> None:
+    page = Page()
+    page.feed(check_html.to_html(check_report()))
+    for words in (
+        "+ for it (2)",
+        "− against it (1)",
+        "could not be judged",
+        "contradict each other",
+    ):
+        assert words in " ".join(page.text.split())
+    assert "stopped after 1 of 2 statements" in page.text
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
+    from markdown_it import MarkdownIt
+
+    written = check_markdown.to_markdown(check_report(text, url))
+    page = Page()
+    page.feed(MarkdownIt("commonmark").render(written))
+    assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
+
+
+def test_a_template_of_a_user(tmp_path: Path) -> None:
+    """The names are those of EvidenceSeeker's result template."""
+    template = tmp_path / "own.md.j2"
+    template.write_text(
+        "{{ statement }} {{ time }}\n{% for claim in claims %}{{ claim.text }}|"
+        "{{ claim.negation }}|{{ claim.average_confirmation }}|{{ claim.evidential_uncertainty }}|"
+        "{{ claim.n_evidence }}|"
+        "{{ confirmation_level[claim.confirmation_level] }}|{{ claim.statement_type }}"
+        "{% if show_documents %}{% for document in claim.documents %} "
+        "{{ claim.confirmation_by_document[document.uid] }}{% endfor %}{% endif %}\n{% endfor %}"
+        "{{ feedback.binary }}{{ translation }}"
+    )
+    written = check_markdown.to_markdown(check_report(), template)
+    assert "Varde|Not so: Varde|-0.5|0.0|1|disconfirmation|descriptive -0.5" in written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ nothing }}",
+        "{% for %}",
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ statement.format.__globals__ }}",
+        "{% include '/etc/passwd' %}",
+        "{{ claims.append(1) }}",
+    ],
+)
+def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.md.j2").write_text(text)
+    with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
+        check_markdown.to_markdown(check_report(), tmp_path / "bad.md.j2")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        check_markdown.to_markdown(check_report(), tmp_path / "none.md.j2")
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_yaml_reads_back_as_the_json(text: str, url: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    given = check_data.as_dict(check_report(text, url))
+    read = yaml.safe_load(yaml_text.to_yaml(given))
+    assert json.dumps(read) == json.dumps(given)
+
+
+@pytest.mark.parametrize(
+    "value", [{}, [], [[1, [2]], []], {"no": {"y": ["", None, True, 1e300, -0.5]}, "1": "- x"}, "a"]
+)
+def test_yaml_of_any_shape(value: object) -> None:
+    yaml = pytest.importorskip("yaml")
+    assert yaml.safe_load(yaml_text.to_yaml(value)) == value
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_csv_has_no_formula(text: str, url: str) -> None:
+    rows = list(csv.reader(io.StringIO(check_csv.to_csv(check_report(text, url)))))
+    assert {len(row) for row in rows} == {len(check_csv.COLUMNS)}
+    assert len(rows) == 1 + 5 + 1 + 1 + 2 + 1
+    for row in rows[1:]:
+        for value in row:
+            is_number = value.replace(".", "").replace("-", "").isdigit()
+            assert is_number or not value.startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_claimreview(text: str, url: str) -> None:
+    written = claimreview.to_claimreview(check_report(text, url))
+    assert "<" not in written
+    document = json.loads(written)
+    reviews = document["@graph"]
+    assert [review["reviewRating"]["ratingValue"] for review in reviews] == [4, 4, 2]
+    assert all(review["@type"] == "ClaimReview" for review in reviews)
+    works = [work for review in reviews for work in review["citation"]]
+    assert all(work.get("url", "http").startswith("http") for work in works)
+    assert works[0]["datePublished"] == "2010-05-14"
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_a_terminal_is_not_controlled(text: str, url: str) -> None:
+    out = io.StringIO()
+    check_terminal.print_report(check_report(text, url), Console(file=out, width=100))
+    shown = out.getvalue()
+    assert not [c for c in shown if ord(c) < 32 and c != "\n"]
+    assert "\u202e" not in shown
+
+
+def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
+    out = io.StringIO()
+    check_terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
+    shown = out.getvalue()
+    assert "− −0.80" in shown
+    assert "stopped after 1 of 2 statements" in shown
