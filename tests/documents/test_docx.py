@@ -150,6 +150,13 @@ def test_a_bomb_is_refused_before_it_is_parsed() -> None:
     assert found.reason is Reason.TOO_LARGE
 
 
+def test_only_what_word_packs_is_unpacked() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_BZIP2) as file:
+        file.writestr("word/document.xml", "<document/>" * 1000)
+    assert "packs nothing" in refused(packed.getvalue()).detail
+
+
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docx, "MAX_ENTRIES", 1)
     assert "2 files" in refused(word(p("One."))).detail

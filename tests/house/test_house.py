@@ -101,6 +101,7 @@ def test_everything_shipped_is_in_the_package() -> None:
     for name in ("en/options.txt", "de/negate_claim.txt"):
         assert (package / "pipeline" / "prompts" / name).is_file()
     assert (package / "demo" / "article.wiki").is_file()
+    assert (package / "demo_check" / "documents" / "sources.csv").is_file()
     shipped = package / "models" / "weights_data" / "pincite-verifier"
     for name in ("model.onnx", "tokenizer.json", "pincite.json", "calibration.json", "README.md"):
         assert (shipped / name).is_file()

@@ -17,6 +17,7 @@ NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, jud
 def command() -> None:
     """Check Python, models, disk and settings. Exits with 6 if something is missing."""
     from pincite.models import weights
+    from pincite.pipeline.opinions import file_of
 
     settings = options.settings_of({})
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
@@ -31,6 +32,7 @@ def command() -> None:
     free = shutil.disk_usage(_existing(cache)).free
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
+    click.echo(f"feedback  {file_of(settings.feedback_file)} (stays here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
     if settings.expansion == "server":
         click.echo(f"          and claims with their context, which go to {settings.chat_url}")

@@ -77,6 +77,10 @@ class _Parts:
     def _read(self, entry: zipfile.ZipInfo) -> bytes:
         if entry.flag_bits & 1:
             raise _Refused(Reason.ENCRYPTED, f"{entry.filename} is locked with a password")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # Python unpacks the other methods by whole chunks, however little is asked for.
+            detail = f"{entry.filename} is packed as Word packs nothing"
+            raise _Refused(Reason.UNDECODABLE, detail)
         with self._packed.open(entry) as part:
             data = part.read(self._left + 1)  # not the size that the file states for itself
         self._left -= len(data)
