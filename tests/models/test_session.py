@@ -78,5 +78,5 @@ def test_a_folder_without_a_usable_network_names_the_command(
 ) -> None:
     if content is not None:
         (tmp_path / "model.onnx").write_bytes(content)
-    with pytest.raises(MissingModel, match="make models"):
+    with pytest.raises(MissingModel, match=r"expected model\.onnx"):
         Session(tmp_path, max_tokens=8)

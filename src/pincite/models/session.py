@@ -64,7 +64,8 @@ class Session:
         except Exception as error:  # both libraries raise bare Exception and RuntimeError
             raise MissingModel(
                 f"{folder} holds no model that can be loaded ({error}); expected model.onnx and "
-                "tokenizer.json. Fetch the default models again with: make models"
+                "tokenizer.json. If it came with Pincite, install that again: pip install "
+                "--force-reinstall pincite"
             ) from error
         self._inputs = [field.name for field in self._network.get_inputs()]
         self._tokenizer.no_padding()
