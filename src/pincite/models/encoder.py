@@ -52,5 +52,6 @@ class OnnxEncoder:
 
 
 def _mean(batch: Batch) -> Floats:
-    mask = batch.mask[:, :, None].astype(np.float32)
-    return np.asarray((batch.output * mask).sum(axis=1) / mask.sum(axis=1))
+    mask = batch.mask.astype(np.float32)
+    summed = (mask[:, None, :] @ batch.output)[:, 0]  # as a product of matrices: one pass
+    return np.asarray(summed / mask.sum(axis=1, keepdims=True))

@@ -15,8 +15,8 @@ import platformdirs
 
 from pincite.errors import ConfigError, MissingModel
 
-ENCODER = "all-MiniLM-L6-v2"
-VERIFIER = "pincite-verifier"  # shipped in the package
+ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
+VERIFIER = "pincite-verifier"
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # what our verifier was trained from and is compared with
 QUERY_TOWER = "query"  # in an encoder's folder: the network for claims, where it is one of its own
 PACKAGE = Path(__file__).parent / "weights_data"
@@ -43,12 +43,15 @@ def locate(model: str) -> Path:
     for place in places:
         if (place / "model.onnx").is_file():
             return place
-    command = "make reranker" if model == RERANKER else "make models"
-    if _is_hub_id(model):
-        command = f"pincite models fetch {model}"
+    advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
+    if model in (ENCODER, VERIFIER):
+        advice = "It is part of Pincite: pip install --force-reinstall pincite"
+    elif model == RERANKER or _is_hub_id(model):
+        command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
+        advice = f"Get it with: {command}"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
-        f"model.onnx and tokenizer.json. Get it with: {command}"
+        f"model.onnx and tokenizer.json. {advice}"
     )
 
 
