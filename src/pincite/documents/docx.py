@@ -4,9 +4,9 @@ As a reader sees it with all changes accepted: what was inserted and what stands
 is text, what was deleted or hidden is not; comments, headers and footers are no part of it.
 
 Written on lxml alone: python-docx 1.2 leaves out inserted text and content controls, and a sentence
-lost here can never support a claim; mammoth 1.12 keeps them, but takes 11.6 s where `read_bytes` takes
-1.9 with cleaning and language (50,000 paragraphs, 7 MB of XML). A file is a ZIP that strangers
-packed, so every part is bounded.
+lost here can never support a claim; mammoth 1.12 keeps them, but takes 11.6 s where `read_bytes`
+takes 1.9 with cleaning and language (50,000 paragraphs, 7 MB of XML). A file is a ZIP that
+strangers packed, so every part is bounded.
 """
 
 import io
