@@ -298,6 +298,14 @@ def test_a_step_that_fails_costs_its_readings_alone(server: Server) -> None:
     assert failure.step == "reply"
 
 
+def test_a_flood_of_readings_is_cut_and_told_of(server: Server) -> None:
+    many = {"descriptive": [f"{n} is so." for n in range(30)], "ascriptive": [], "normative": []}
+    server.by_request = Model(readings=many)
+    (found,) = interpreter_of(server).interpret(["Many things are so."])
+    assert len(found.readings) == 20
+    assert "20 of 30" in found.failures[0].detail
+
+
 def test_where_a_model_finds_nothing_the_rules_stand_in(server: Server) -> None:
     server.answers = [refusal(401)]
     (found,) = interpreter_of(server).interpret(["The bridge is of stone."])
