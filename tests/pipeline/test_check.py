@@ -1,19 +1,19 @@
 """The pipeline's own decisions: what may be evidence, what counts once, what cannot be used."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pincite.checks import Failed, Judged, Outcome, Reading, StatementType
+from pincite.checks import Failed, Outcome, Reading, StatementType
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.pipeline.check import CheckPipeline
 from pincite.pipeline.evidence import HybridFinder, WindowFinder, found_in
 from pincite.pipeline.interpret import RuleInterpreter
-from pincite.testing import FakeEncoder, check_judge
+from pincite.testing import FakeEncoder, FakeJudge, check_judge
 from pincite.types import Document, Passage, Span
 
 TEXT = (
@@ -30,15 +30,6 @@ DOCUMENTS = [
 READING = Reading("r1", "The harbour bridge was built of granite.", StatementType.DESCRIPTIVE)
 
 
-class SaysYes:
-    """A judge for whom every passage supports every reading."""
-
-    fingerprint = "yes"
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
-        return [Judged(0.9, 0.0) for _ in pairs]
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
     with EmbeddedCorpus.create(tmp_path / "kb", FakeEncoder()) as found:
@@ -48,7 +39,7 @@ def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
 
 def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
     finder = HybridFinder(corpus.lexical(), corpus.dense(), corpus.get)
-    return replace(CheckPipeline(RuleInterpreter(), finder, SaysYes()), **parts)
+    return replace(CheckPipeline(RuleInterpreter(), finder, FakeJudge()), **parts)
 
 
 def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
@@ -105,6 +96,9 @@ def test_overlapping_windows_count_once(corpus: EmbeddedCorpus) -> None:
     once = pipeline(corpus, finder=finder).check(READING.text).results[0]
     each = pipeline(corpus, finder=finder, count_copies=True).check(READING.text).results[0]
     assert len(once.items) == each.weight.n_texts == 6
+    pages = {"https://a.example/", "https://copy.example/"}
+    assert {item.passage.url for item in once.items} >= pages
+    assert len({item.text_id for item in once.items if item.passage.url in pages}) == 1
     assert once.weight.n_texts < 6
 
 
@@ -132,4 +126,4 @@ def test_a_statement_without_words(corpus: EmbeddedCorpus) -> None:
 
 def test_the_laws_of_this_judge() -> None:
     passage = Passage("d", "u", "", "Text.", Span(0, 5))
-    check_judge(SaysYes(), [(READING, passage)])
+    check_judge(FakeJudge(), [(READING, passage)])
