@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.checks import Failed, Reading
+from pincite.checks import Failed, Judged, Reading
 from pincite.core.confirmation import degree
 from pincite.errors import ServerError
 from pincite.protocols import (
@@ -79,6 +79,30 @@ class FakeGenerator:
             for prompt in prompts
         ]
         return [Completion(of_prompt[-1] if of_prompt else "nothing") for of_prompt in lines]
+
+
+class FakeJudge:
+    """A judge for whom a passage supports a reading by the share of its words that it holds."""
+
+    fingerprint = "fake"
+
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
+        """The share for the reading and none for its negation; a reading without words fails.
+
+        >>> from pincite.checks import StatementType
+        >>> from pincite.types import Span
+        >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
+        >>> FakeJudge().judge([(reading, Passage("d", "u", "", "A mill fell", Span(0, 11)))])
+        [Judged(prob_reading=0.67, prob_negation=0.0, quote=None, reasons=(), analysis='')]
+        """
+        return [self._one(reading, passage) for reading, passage in pairs]
+
+    def _one(self, reading: Reading, passage: Passage) -> Judged | Failed:
+        words = set(_WORD.findall(reading.text.lower()))
+        if not words:
+            return Failed("reply", "the reading has no words")
+        shared = words & set(_WORD.findall(passage.text.lower()))
+        return Judged(round(len(shared) / len(words), 2), 0.0)
 
 
 class FakeTitleWriter:

@@ -204,7 +204,7 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     usage = report["usage"]
     assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
     assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
-    assert "32 calls for each reading" in result.stderr
+    assert "up to 32 calls (20,160 tokens) for each reading that is judged" in result.stderr
 
 
 def test_a_trace_is_replayed_without_a_server(
@@ -387,3 +387,10 @@ def test_half_a_line_of_a_killed_run_is_left_out(
     assert "nothing to compare with" in result.stderr
     assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
     assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+def test_doctor_names_what_goes_to_the_server(run: Callable[..., Result]) -> None:
+    assert "go to" not in run("doctor").stdout
+    with Path("pincite.toml").open("a") as file:
+        file.write("confirmation = 'model'\nchat_url = 'http://box:1/v1'\nchat_model = 'm'\n")
+    assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.copies import without_copies
+from pincite.core.copies import grouped, without_copies
 from pincite.types import Hit, Passage, Span
 
 TEXT = (
@@ -115,3 +115,9 @@ def test_nothing_new_is_lost_and_nothing_changes(texts: list[str]) -> None:
     assert without_copies(found) == found
     assert ids(found)[:1] == ids(given_hits)[:1]
     assert ids(found) == [i for i in ids(given_hits) if i in set(ids(found))]
+
+
+def test_copies_stand_behind_what_they_copy() -> None:
+    other = "Nothing of this kind was ever said about the mill of the valley by anybody at all."
+    found = grouped(hits(TEXT, other, TEXT, TEXT + " And more.", other))
+    assert [ids(group) for group in found] == [["a1", "c3", "d4"], ["b2", "e5"]]

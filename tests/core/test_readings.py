@@ -33,6 +33,20 @@ def test_what_somebody_says_is_read_apart_from_who_says_it(statement: str) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("statement", "kinds"),
+    [
+        ("The company reported losses of three million.", "descriptive"),
+        ("The man who said so is old.", "descriptive"),
+        ("It was announced twice.", "descriptive"),
+        ("The mayor denies all charges.", "ascriptive"),
+        ("The mayor said “the mill burnt down”.", "ascriptive descriptive"),
+    ],
+)
+def test_a_saying_verb_alone_ascribes_nothing(statement: str, kinds: str) -> None:
+    assert [kind for kind, _ in found(statement)] == kinds.split()
+
+
 def test_a_valuation() -> None:
     assert found("The council should close the mill.") == [
         ("normative", "The council should close the mill.")

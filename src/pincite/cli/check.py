@@ -82,6 +82,8 @@ def command(
     given["published_to"] = given.pop("as_of") or given["published_to"]
     settings = options.settings_of(given)
     statements = _statements(statement, file)
+    if interactive and str(file) == "-":
+        raise click.UsageError("--interactive asks on stdin, which --file - has read.")
     with options.progress(shown["quiet"]) as bar:
         tell = options.teller(bar)
         judged = partial(tell, "asking")

@@ -36,6 +36,8 @@ def command() -> None:
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
     if settings.expansion == "server":
         click.echo(f"          and claims with their context, which go to {settings.chat_url}")
+    if settings.asks_a_model:
+        click.echo(f"          and statements with passages, which go to {settings.chat_url}")
     if missing:
         raise click.exceptions.Exit(6)
 

@@ -18,23 +18,12 @@ def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
 
     Exit code 0: the same as was reported, or nothing was; 1: something differs.
     """
-    from pincite.checks import CheckReport, Usage
     from pincite.pipeline.trace import read_trace, replayed
     from pincite.report import check_data
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     found = read_trace(trace)
-    checks = replayed(found)
-    recorded = found.report
-    report = CheckReport(
-        checks=tuple(checks),
-        n_statements=recorded["n_statements"] if recorded else len(checks),
-        usage=Usage(**recorded["usage"]) if recorded else Usage(),
-        warnings=tuple(recorded["warnings"] if recorded else found.run["warnings"]),
-        settings=found.run["settings"],
-        versions=found.run["versions"],
-        created=recorded["created"] if recorded else found.run["created"],
-    )
+    recorded, report = found.report, replayed(found)
     deliver(report, outputs, **given)
     if recorded is None:
         options.say("The run was stopped before its report: there is nothing to compare with.")

@@ -22,6 +22,11 @@ _SAYING = (
     "argued asserts asserted states stated maintains maintained insists insisted announced "
     "announces admits admitted suggests suggested reports reported warns warned tweeted declared"
 )
+_BELIEVING = frozenset(
+    "claims claimed believes believed thinks thought denies denied doubts doubted argues argued "
+    "asserts asserted maintains maintained insists insisted".split()
+)
+_NO_SPEAKER = frozenset("who which that if when what how whether is are was were not".split())
 _SAGEN = (
     "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
     "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
@@ -29,7 +34,10 @@ _SAGEN = (
 _SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name, an office: up to the verb
 _ATTRIBUTIONS = {
     "en": (
-        re.compile(rf"\s*{_SPEAKER}\s+(?:{_SAYING.replace(' ', '|')})\s+(?:that\s+)?(?P<what>.+)"),
+        re.compile(
+            rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYING.replace(' ', '|')})\s+"
+            r"(?P<that>that\s+)?(?P<what>.+)"
+        ),
         re.compile(r"\s*According to (?P<who>[^,]{1,80}),\s*(?P<what>.+)", re.IGNORECASE),
         re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAYING.replace(' ', '|')}))?:\s*(?P<what>[“\"].+)"),
         re.compile(rf"\s*(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYING.replace(' ', '|')})\s+(?P<who>.+)"),
@@ -128,9 +136,22 @@ def content_of(text: str, language: str = "en") -> str | None:
         if match is None:
             continue
         said = (match.groupdict().get("what") or "").strip(_MARKS)
-        if len(said.split()) >= _SHORTEST or "what" not in pattern.groupindex:
+        if "verb" in pattern.groupindex:
+            said = _said_by(match, said)
+        if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
             return said
     return None
+
+
+def _said_by(match: re.Match[str], said: str) -> str | None:
+    """What stands behind “X says”: a sentence, "" of a thing, None where nothing is ascribed."""
+    if {word.lower() for word in match["who"].split()} & _NO_SPEAKER:
+        return None  # "the man who said so", "if he thinks so"
+    quoted = match["what"].lstrip()[:1] in '“"'
+    if match["that"] or quoted or Sentence.read(said, Span(0, len(said))).verbs:
+        return said
+    # "denies all charges" ascribes something; "reported a loss" says what was done.
+    return "" if match["verb"] in _BELIEVING else None
 
 
 def _parts(text: str, language: str) -> list[str]:

@@ -26,6 +26,9 @@ from pincite.pipeline.trace import VERSION, TraceWriter, model_of, read_trace
 from pincite.protocols import Encoder, Expander, Interpreter, Judge
 
 Tell = Callable[[int, int], None]
+# About what a call takes: a passage of 100 words with the prompt around it, and the mean of an
+# analysis of some sentences and a choice of one letter.
+PROMPT_TOKENS, REPLY_TOKENS = 500, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +252,19 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str
 
 def _estimate(settings: Settings) -> str:
     """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
-    if not settings.asks_a_model:
-        return ""
-    found = "6 calls and 1 a reading for the readings" if settings.interpretation == "model" else ""
-    judged = ""
+    parts = []
+    if settings.interpretation == "model":
+        parts.append("6 calls, and 1 more a reading, to be read")
     if settings.confirmation == "model":
         n_calls = settings.top_k * 2 * (1 + settings.repetitions)
-        judged = f"up to {n_calls} calls for each reading that is judged"
-    return f"A statement takes {' and '.join(part for part in (found, judged) if part)}."
+        n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
+        cost = _budget(settings).cost_of(n_prompt, n_reply)
+        priced = f", {cost:.4f} at the prices set" if cost else ""
+        parts.append(
+            f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
+            "is judged"
+        )
+    return f"A statement takes {', and '.join(parts)}." if parts else ""
 
 
 def _begin(run: CheckRun, settings: Settings) -> None:

@@ -20,8 +20,10 @@ from pincite.checks import (
     Weight,
 )
 from pincite.core import confirmation
+from pincite.core.copies import grouped
 from pincite.pipeline.evidence import Finder, Found
 from pincite.protocols import Interpreter, Judge
+from pincite.types import Hit, Passage
 
 Record = Callable[[Mapping[str, Any]], None]
 
@@ -81,7 +83,7 @@ class CheckPipeline:
         ]
         answers = iter(self.judge.judge(asked))
         outcomes = [failure or next(answers) for failure in failures]
-        texts = [n for of in found for n in confirmation.text_ids([each.passage for each in of])]
+        texts = [n for of in found for n in _text_ids([each.passage for each in of])]
         return [
             self._weighed(*pair, outcome, text)
             for pair, outcome, text in zip(flat, outcomes, texts, strict=True)
@@ -119,6 +121,16 @@ class CheckPipeline:
     def _record(self, event: Mapping[str, Any]) -> None:
         if self.record:
             self.record(event)
+
+
+def _text_ids(passages: Sequence[Passage]) -> list[int]:
+    """A number for each passage, equal for overlapping windows and for copies of one text."""
+    ids = confirmation.text_ids(passages)
+    hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
+    for first, *copies in grouped(hits):
+        same = {ids[hit.rank - 1] for hit in (first, *copies)}
+        ids = [min(same) if number in same else number for number in ids]
+    return ids
 
 
 def _left_alone(reading: Reading) -> ReadingResult:

@@ -112,6 +112,9 @@ class ModelInterpreter:
         if not kept:
             by_rule = tuple(readings.readings(text, self.language))
             return Interpretation(by_rule, "rules", tuple(failures))
+        if len(kept) > MOST_READINGS:
+            left = f"the first {MOST_READINGS} of {len(kept)} readings are kept: more is no reading"
+            failures.append(Failed("budget", left))
         return Interpretation(tuple(kept[:MOST_READINGS]), self.fingerprint, tuple(failures))
 
     def _with_negations(

@@ -18,11 +18,13 @@ from typing import Any
 
 from pincite.checks import (
     Check,
+    CheckReport,
     Failed,
     Interpretation,
     Judged,
     Reading,
     StatementType,
+    Usage,
 )
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
 from pincite.pipeline.calls import Calls, completion_of, key_of
@@ -150,16 +152,26 @@ def _no_trace(path: Path, number: int, error: Exception) -> InputError:
 # ── Replay ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def replayed(trace: Trace) -> list[Check]:
-    """The checks of the last run, from its replies up: probabilities, DOC, groups and levels.
+def replayed(trace: Trace) -> CheckReport:
+    """The last run's report, from its replies up: probabilities, DOC, groups and levels.
 
     What failed stays failed. Readings and passages are those that were recorded.
 
     Raises:
         InputError: the trace lacks what it should hold.
     """
+    run, recorded = trace.run, trace.report or {}
     try:
-        return [_check(trace, statement, judged) for statement, judged in _statements(trace)]
+        checks = [_check(trace, statement, judged) for statement, judged in _statements(trace)]
+        return CheckReport(
+            checks=tuple(checks),
+            n_statements=recorded.get("n_statements", len(checks)),
+            usage=Usage(**recorded.get("usage", {})),
+            warnings=tuple(recorded.get("warnings", run["warnings"])),
+            settings=run["settings"],
+            versions=run["versions"],
+            created=recorded.get("created", run["created"]),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"The trace cannot be replayed ({type(error).__name__}: {error})."

@@ -84,7 +84,9 @@ def _item(item: Weighed, sign: str) -> Text:
     text.append(name, style="default")
     text.append(f", {item.published or 'without a date'}", style="dim")
     if item.copies:
-        text.append(f", also on {len(item.copies)} other pages", style="dim")
+        n_pages = len(item.copies)
+        pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"
+        text.append(f", also on {pages}", style="dim")
     assert not isinstance(item.outcome, Failed)
     if item.outcome.quote:
         quote = wording.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
