@@ -71,7 +71,8 @@ def lucene(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path 
     writer.forceMerge(1)
     writer.close()
     reader = autoclass("org.apache.lucene.index.DirectoryReader").open(directory)
-    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader)
+    constructor = "(Lorg/apache/lucene/index/IndexReader;)V"  # one of several
+    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader, signature=constructor)
     similarity = autoclass("org.apache.lucene.search.similarities.BM25Similarity")(1.2, 0.75)
     searcher.setSimilarity(similarity)
     parser = autoclass("org.apache.lucene.queryparser.classic.QueryParser")
