@@ -85,7 +85,7 @@ def lucene(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path 
 
 
 def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path | None) -> Calls:
-    """LanceDB's word index, and IVF_HNSW_SQ over the vectors where there are some."""
+    """LanceDB's word index, and IVF_RQ over the vectors where there are some."""
     import lancedb
     import pyarrow as pa
 
@@ -107,7 +107,7 @@ def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path
 
     calls: Calls = {"LanceDB words": words}
     if known:
-        table.create_index(metric="dot", index_type="IVF_HNSW_SQ", vector_column_name="vector")
+        table.create_index(metric="dot", index_type="IVF_RQ", vector_column_name="vector")
         table.wait_for_index(["vector_idx"])
         rows = known.vectors
 
