@@ -71,7 +71,8 @@ def lucene(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path 
     writer.forceMerge(1)
     writer.close()
     reader = autoclass("org.apache.lucene.index.DirectoryReader").open(directory)
-    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader)
+    constructor = "(Lorg/apache/lucene/index/IndexReader;)V"  # one of several
+    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader, signature=constructor)
     similarity = autoclass("org.apache.lucene.search.similarities.BM25Similarity")(1.2, 0.75)
     searcher.setSimilarity(similarity)
     parser = autoclass("org.apache.lucene.queryparser.classic.QueryParser")
@@ -84,7 +85,7 @@ def lucene(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path 
 
 
 def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path | None) -> Calls:
-    """LanceDB's word index, and IVF_HNSW_SQ over the vectors where there are some."""
+    """LanceDB's word index, and IVF_RQ over the vectors where there are some."""
     import lancedb
     import pyarrow as pa
 
@@ -106,7 +107,7 @@ def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path
 
     calls: Calls = {"LanceDB words": words}
     if known:
-        table.create_index(metric="dot", index_type="IVF_HNSW_SQ", vector_column_name="vector")
+        table.create_index(metric="dot", index_type="IVF_RQ", vector_column_name="vector")
         table.wait_for_index(["vector_idx"])
         rows = known.vectors
 

@@ -114,8 +114,8 @@ def test_a_row_beside_sparse(run: Callable[..., Result], server: Server) -> None
     pytest.importorskip("ir_measures")
     plain = run("eval", "wafer", ".", "-q").stdout
     assert "sparse + expansion" not in plain
-    names = [line.split("  ")[0] for line in plain.splitlines()[:8]]
-    assert names == "page side sparse dense weighted rrf union verified".split()
+    names = [line.split("  ")[0] for line in plain.splitlines()[:10]]
+    assert names == "page side sparse dense weighted learnt rrf union verifai verified".split()
     for way in (("--expansion", "rm3"), by_server(server)):
         table = run("eval", "wafer", ".", "-q", *way).stdout
         assert [line.split("  ")[0] for line in table.splitlines()[1:5]] == [

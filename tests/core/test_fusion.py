@@ -4,11 +4,13 @@ from hypothesis import strategies as st
 
 from pincite.core import fusion
 from pincite.core.fusion import (
-    Mode,
+    MODES,
     at_most,
     fused,
     kept,
+    learnt,
     reciprocal_rank_fusion,
+    sum_by_maximum,
     union,
     weighted_sum,
 )
@@ -79,13 +81,27 @@ def test_equal_scores_of_a_run_all_count_as_one() -> None:
 
 @given(runs, runs, st.integers(0, 8))
 def test_every_mode_keeps_every_passage_once(one: list[Hit], two: list[Hit], k: int) -> None:
-    modes: tuple[Mode, ...] = ("weighted", "rrf", "union")
-    for mode in modes:
+    for mode in MODES:
         found = fused(one, two, 100, mode)
         assert sorted(ids(found)) == sorted(set(ids(one)) | set(ids(two)))
         assert [h.rank for h in found] == list(range(1, len(found) + 1))
         assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
         assert fused(one, two, k, mode) == found[:k]
+
+
+def test_verifai_divides_by_the_best_score() -> None:
+    words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
+    meaning = [hit("b", 1, score=0.5), hit("c", 2, score=0.25)]
+    found = {h.passage.doc_id: h.score for h in fused(words, meaning, 10, "verifai")}
+    assert found == pytest.approx({"a": 0.7, "b": 0.7 * 0.25 + 0.3, "c": 0.3 * 0.5})
+    assert sum_by_maximum([[hit("a", 1, score=-1.0)]], [1.0], 5)[0].score == 0.0
+
+
+def test_learnt_weighs_share_and_rank() -> None:
+    words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
+    meaning = [hit("b", 1, score=0.5)]
+    found = {h.passage.doc_id: h.score for h in learnt([words, meaning], [(2, 1), (3, 0.5)], 10)}
+    assert found == pytest.approx({"a": 2 + 60 / 61, "b": 60 / 62 + 3 + 0.5 * 60 / 61})
 
 
 def test_union_is_dense_first_then_what_words_add() -> None:

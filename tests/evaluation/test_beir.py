@@ -80,7 +80,7 @@ def test_end_to_end(folder: Path) -> None:
     assert (result["collection"], result["split"], result["n"]) == ("varde", "test", 4)
     assert result["corpus"]["documents"] == len(DOCUMENTS)
     assert result["n_relevant_not_in_corpus"] == 0
-    assert list(result["systems"]) == ["lexical", "dense", "hybrid", "rrf"]
+    assert list(result["systems"]) == ["lexical", "dense", "hybrid", "learnt", "rrf", "verifai"]
     lexical = result["systems"]["lexical"]
     assert lexical["RR@10"] == lexical["R@100"] == 1.0
     assert result["versions"]["encoder"] == "fake-256"
@@ -98,7 +98,7 @@ def test_end_to_end(folder: Path) -> None:
 def test_a_second_run_indexes_nothing_and_says_the_same(folder: Path) -> None:
     first, second = (json.loads(run("varde", "--json").stdout) for _ in range(2))
     assert first["versions"] == second["versions"]
-    for system in ("lexical", "dense", "hybrid", "rrf"):
+    for system in beir.SYSTEMS:
         assert first["systems"][system]["nDCG@10"] == second["systems"][system]["nDCG@10"]
 
 

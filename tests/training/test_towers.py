@@ -134,7 +134,7 @@ def test_the_default_base_comes_out_of_its_int8_file(
     folder.mkdir(parents=True)
     bert_onnx.quantise(bert_onnx.build(state, 12, head=False), folder / "model.onnx")
     tokenizer.save(str(folder / "tokenizer.json"))
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
+    monkeypatch.setattr(weights, "PACKAGE", tmp_path / "models")
     got = towers.load(weights.ENCODER, RECIPE).judged(TEXTS, "query", 64)
     want = towers.Towers(model, model, tokenizer, "mean").judged(TEXTS, "query", 64)
     assert float((got * want).sum(dim=1).min()) > 0.99

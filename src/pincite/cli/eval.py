@@ -98,9 +98,9 @@ def beir(
 ) -> None:
     """nDCG@10, R@100 and RR@10 on a BEIR collection: FOLDER/corpus.jsonl, queries.jsonl, qrels/.
 
-    Systems: lexical (BM25), dense (the encoder), hybrid (both, their scores' weighted sum) and rrf
-    (both, by reciprocal rank). A document has the rank of its best passage. The corpus is indexed
-    once and kept; for lexical alone without an encoder.
+    Systems: lexical (BM25), dense (the encoder), hybrid (both, their scores' weighted sum), and
+    both by learnt weights, by reciprocal rank (rrf) and as Verif.ai does. A document has the rank
+    of its best passage. The corpus is indexed once and kept; for lexical alone without an encoder.
     """
     from pincite.evaluation import beir as beir_
     from pincite.evaluation import tables

@@ -19,7 +19,7 @@ Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 # Reading a million passages' indexes through takes seconds, and opening should not. A file this
 # large is believed as long as nobody touched it since it was checked; a smaller one is always read.
-BELIEVED_BYTES = 8 << 20
+BELIEVED_BYTES = 1 << 20
 
 
 def write_stamp(path: Path, content: Mapping[str, object]) -> None:

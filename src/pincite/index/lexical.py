@@ -57,11 +57,11 @@ TOLD_EVERY = 1_024  # passages between two words of progress
 KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
 MORE = 1.5  # times the depth that a filter's share of all passages asks for
 # The time of a search grows with the passages that its words stand in. In an index this large,
-# words in more than a fifth of the passages are left out, unless the others bring too few: with a
+# words in more than a tenth of the passages are left out, unless the others bring too few: with a
 # million passages a search takes a quarter of the time, and the pages that claims cite are found as
 # often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
 LARGE = 200_000
-COMMON_SHARE = 0.2
+COMMON_SHARE = 0.1
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
 

@@ -25,6 +25,8 @@ from pincite.errors import CorpusError
 from pincite.index.connection import connect, failed, mode
 from pincite.index.durable import sync
 from pincite.index.rows import (
+    BLOCK_CHARACTERS,
+    BLOCK_CHARACTERS_BEFORE,
     HASH_DIGITS,
     SEALED,
     Keys,
@@ -51,6 +53,8 @@ from pincite.types import Document, Passage, Span
 TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
 MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
+
+_BLOCK = "block_characters"  # in the manifest
 
 _TABLES = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -88,6 +92,7 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._block_size = BLOCK_CHARACTERS
         self._sealed: set[int] = set()  # documents that were found as they were written
 
     @classmethod
@@ -99,7 +104,8 @@ class Store:
         with store._reported():
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
-        counters = {"sequence": "0", "digest": f"{0:032x}"}
+        store._block_size = BLOCK_CHARACTERS
+        counters = {"sequence": "0", "digest": f"{0:032x}", _BLOCK: str(BLOCK_CHARACTERS)}
         with store._transaction():
             for name, value in {**manifest, **counters}.items():
                 store._run("INSERT INTO manifest VALUES (?, ?)", (name, value))
@@ -114,7 +120,9 @@ class Store:
         """
         store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
-            store.manifest()
+            with store._readable("the size of its blocks"):
+                given = store.manifest().get(_BLOCK)
+                store._block_size = int(given) if given else BLOCK_CHARACTERS_BEFORE
         except CorpusError:
             store.close()
             raise
@@ -207,9 +215,12 @@ class Store:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
         with self._readable("a passage"):
             self._check_seals({p.document for p in places})
-            blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
+            size = self._block_size
+            blocks = self._blocks(
+                {(p.document, n) for p in places for n in blocks_of(p.span, size)}
+            )
             return [
-                Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
+                Passage(p.doc_id, p.url, p.title, text_of(p, blocks, size), p.span, p.about)
                 for p in places
             ]
 
@@ -298,7 +309,9 @@ class Store:
         sealed = hashed + seal((*named, hashed), passage_list(keys, spans))
         names = (document.doc_id, raw(document.url), raw(document.title))
         key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
-        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
+        self._run_many(
+            "INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text, self._block_size)
+        )
         self._run_many(
             "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
             ((key, span.start, span.end) for span in spans),
