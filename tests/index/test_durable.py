@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from pincite.index import durable
-from pincite.index.durable import checksum, is_as_written, witness
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.index.durable import checksum, is_as_written, read_stamp, witness
+from pincite.types import Document
 
 CONTENT = b"codes of vectors " * 100
 
@@ -74,3 +76,23 @@ def test_a_file_that_is_gone_is_not_as_written(file: Path) -> None:
     file.unlink()
     assert not is_as_written(file, known, seen)
     assert witness(file) == []
+
+
+def test_a_segment_harmed_under_an_open_writer_is_never_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable, "BELIEVED_BYTES", 0)
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        corpus.add([Document("u:a", "A", "the old mill")])
+        [segment] = (tmp_path / "c").glob("g1/lexical-*/*.idx")
+        time.sleep(0.02)
+        flip(segment)
+        corpus.add([Document("u:b", "B", "the new bridge")])
+    stamp = read_stamp(tmp_path / "c" / "g1" / "lexical.json") or {}
+    name = segment.name
+    assert not segment.exists() or not is_as_written(
+        segment, stamp["files"][name], stamp["seen"][name]
+    )
+    with EmbeddedCorpus.open(tmp_path / "c", None, write=True) as corpus:
+        hits = corpus.lexical().retrieve(["old mill"], 5)[0]
+    assert [hit.passage.text for hit in hits] == ["the old mill"]

@@ -37,13 +37,7 @@ def weighted_sum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int
     The minimum and maximum are those of the run; a passage that a run lacks gets nothing from it,
     and all scores of a run in which they are equal count as 1. Ties break on passage id.
     """
-    return _summed(
-        [
-            [(hit.passage, weight * share) for hit, share in zip(run, shares(run), strict=True)]
-            for run, weight in zip(runs, weights, strict=True)
-        ],
-        k,
-    )
+    return learnt(runs, [(weight, 0.0) for weight in weights], k)
 
 
 def sum_by_maximum(runs: Sequence[Sequence[Hit]], weights: Sequence[float], k: int) -> list[Hit]:

@@ -24,10 +24,10 @@ from pincite.index.durable import (
     Tell,
     checksum,
     is_as_written,
+    noted,
     read_stamp,
     silent,
     sync,
-    witness,
     write_stamp,
 )
 from pincite.index.rows import Keys
@@ -164,7 +164,7 @@ class DenseIndex:
 
         faiss.read_index(str(path), faiss.IO_FLAG_MMAP)  # a full disk may show only here
         sync(path)
-        known = (self._identity, last, n_vectors, checksum(path), witness(path), n_trained)
+        known = (self._identity, last, n_vectors, *noted(path), n_trained)
         write_stamp(self._folder / STAMP, asdict(_Stamp(path.name, *known)))
         self.sweep()
 

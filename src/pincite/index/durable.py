@@ -87,6 +87,15 @@ def witness(path: Path) -> list[int]:
     return [found.st_ino, found.st_size, found.st_ctime_ns]
 
 
+def noted(path: Path) -> tuple[str, list[int]]:
+    """Checksum and witness of a file just written, for a stamp.
+
+    The witness is taken first: what changes while the file is read makes the two differ later.
+    """
+    seen = witness(path)
+    return checksum(path), seen
+
+
 def is_as_written(path: Path, known: str, seen: Sequence[int]) -> bool:
     """Whether the file has the checksum `known`, given its witness from when it was written.
 

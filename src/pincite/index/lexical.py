@@ -19,7 +19,7 @@ import shutil
 import tempfile
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,10 +32,10 @@ from pincite.index.durable import (
     Tell,
     checksum,
     is_as_written,
+    noted,
     read_stamp,
     silent,
     sync,
-    witness,
     write_stamp,
 )
 from pincite.index.rows import Place
@@ -153,13 +153,12 @@ class LexicalIndex:
 
     def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
-        files = self._stamp.files if self._stamp else {}
         with _reported(self._folder):
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
-            sums = _checksums(self._folder / folder, files)
+            files, seen = _noted(self._folder / folder, self._stamp)
             meta = self._folder / folder / "meta.json"
-            rest = (checksum(meta), _opstamp(meta), _witnesses(self._folder / folder, sums))
-            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, sums, *rest)
+            rest = (files, checksum(meta), _opstamp(meta), seen)
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, *rest)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
     def search(
@@ -180,7 +179,7 @@ class LexicalIndex:
             )
         with _reported(self._folder):
             ask = _Searcher(self._index)
-            return [ask.accepted(query, depth, accepted) for query in queries]
+            return [ask.best(query, depth, accepted) for query in queries]
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form here and its idf, ln(1 + (N − n + ½) / (n + ½)) as in Lucene.
@@ -308,9 +307,7 @@ class _Searcher:
     def __init__(self, index: "tantivy.Index") -> None:
         self._searcher, self._schema = index.searcher(), index.schema
 
-    def accepted(
-        self, query: Query, depth: int, accepted: Accepted | None
-    ) -> list[tuple[int, float]]:
+    def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
         """The best of the accepted passages, with the scores that they have among all."""
         words = _weights(query)
         telling = self._telling(words)
@@ -335,18 +332,18 @@ class _Searcher:
             return []
         asked = _query(self._schema, words)
         if accepted is None:
-            return self._best(asked, depth)
+            return self._hits(asked, depth)
         if not accepted.is_small:
             # As deep as to find enough if the words do not care for the filter.
             deeper = math.ceil(MORE * depth / accepted.share)
-            found = self._best(asked, deeper)
+            found = self._hits(asked, deeper)
             held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
             kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
             if len(kept) >= depth or len(found) < deeper:
                 return kept[:depth]
-        return self._best(_among(self._schema, asked, accepted), depth)
+        return self._hits(_among(self._schema, asked, accepted), depth)
 
-    def _best(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
+    def _hits(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
         limit = min(depth, self._searcher.num_docs)
         if limit < 1:
             return []
@@ -470,14 +467,18 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _checksums(folder: Path, known: dict[str, str]) -> dict[str, str]:
-    """The checksums of all segment files; what is `known` is not read again."""
+def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str, list[int]]]:
+    """Checksums and witnesses of all segment files; what the stamp knows is not looked at again.
+
+    So a file that was harmed since it was written differs from both.
+    """
     names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
-    return {name: known.get(name) or checksum(folder / name) for name in sorted(names)}
-
-
-def _witnesses(folder: Path, names: Iterable[str]) -> dict[str, list[int]]:
-    return {name: witness(folder / name) for name in names}
+    sums, seen = (dict(stamp.files), dict(stamp.seen)) if stamp else ({}, {})
+    for name in names:
+        if name not in sums:
+            sums[name], seen[name] = noted(folder / name)
+    there = sorted(names)
+    return {n: sums[n] for n in there}, {n: seen[n] for n in there if n in seen}
 
 
 @contextlib.contextmanager

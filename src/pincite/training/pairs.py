@@ -15,10 +15,9 @@ from pathlib import Path
 from pincite.core.titles import context_of, is_junk
 from pincite.errors import InputError
 from pincite.training.recipe import TitlesRecipe
-from pincite.training.searches import is_wafer, pages_beside
+from pincite.training.searches import cited_by_records, is_wafer
 from pincite.types import Claim
 from pincite.wiki.article import read_articles
-from pincite.wiki.wafer import claim_of, read_records
 
 TOLD_EVERY = 1_000  # pairs between two words of progress
 
@@ -139,7 +138,8 @@ def _files(data: Path) -> list[Path]:
 def _titles(path: Path, on_bad: OnBad) -> Iterator[tuple[Claim, str]]:
     """Claims with the title of each source; "" where it has none."""
     if is_wafer(path):
-        yield from _of_records(path, on_bad)
+        for _, claim, cited in cited_by_records(path, on_bad):
+            yield from ((claim, title) for _, title in cited)
         return
     try:
         for article in read_articles(path):
@@ -148,19 +148,6 @@ def _titles(path: Path, on_bad: OnBad) -> Iterator[tuple[Claim, str]]:
                     yield claim, citation.title or ""
     except InputError as error:
         on_bad(error)
-
-
-def _of_records(path: Path, on_bad: OnBad) -> Iterator[tuple[Claim, str]]:
-    pages = pages_beside(path, on_bad)
-    for record in read_records(path, on_bad):
-        try:
-            claim = claim_of(record)
-        except InputError as error:
-            on_bad(error)
-            continue
-        for page in (page for output in record.outputs for page in output.provenance):
-            known = pages.get(page.url)
-            yield claim, page.title or (known.title if known else "")
 
 
 def kept_pairs(path: Path) -> list[TitlePair]:

@@ -65,6 +65,9 @@ def read_either(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[La
     yield from _cited(path, on_bad) if is_wafer(path) else read_labelled(path, on_bad)
 
 
+_UNKNOWN = Document("", "", "")
+
+
 def is_wafer(path: Path) -> bool:
     """Whether the file (plain or .gz) holds WAFER-like records."""
     opened = gzip.open if path.suffix == ".gz" else open
@@ -78,14 +81,8 @@ def is_wafer(path: Path) -> bool:
 
 def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[LabelledClaim]:
     """A row for each page that a record cites and whose text is known."""
-    pages = pages_beside(path, on_bad)
-    for record in read_records(path, on_bad):
-        try:
-            claim = claim_of(record)
-        except InputError as error:
-            on_bad(error)
-            continue
-        found = dict(_texts(record, pages))
+    for record, claim, cited in cited_by_records(path, on_bad):
+        found = {text: title for text, title in cited if text}
         if not claim.text or not found:
             lack = "no cited page with a text" if claim.text else "an empty claim"
             on_bad(InputError(f"{path}: record {record.id} has {lack}; expected both."))
@@ -96,15 +93,28 @@ def _cited(path: Path, on_bad: Callable[[InputError], None]) -> Iterator[Labelle
             yield LabelledClaim(record.id, claim.text, text, "support", meta)
 
 
-def _texts(record: WaferRecord, pages: Mapping[str, Document]) -> Iterator[tuple[str, str]]:
-    """Text and title of each page of the record."""
-    for page in (page for output in record.outputs for page in output.provenance):
-        known = pages.get(page.url)
-        if text := page.text or (known.text if known else ""):
-            yield text, page.title or (known.title if known else "")
+def cited_by_records(
+    path: Path, on_bad: Callable[[InputError], None]
+) -> Iterator[tuple[WaferRecord, Claim, list[tuple[str, str]]]]:
+    """Records with their claim, and text and title of each page they cite; "" for what is unknown.
+
+    What a record does not say stands in the file of pages beside it.
+    """
+    pages = _pages_beside(path, on_bad)
+    for record in read_records(path, on_bad):
+        try:
+            claim = claim_of(record)
+        except InputError as error:
+            on_bad(error)
+            continue
+        cited = []
+        for page in (page for output in record.outputs for page in output.provenance):
+            known = pages.get(page.url, _UNKNOWN)
+            cited.append((page.text or known.text, page.title or known.title))
+        yield record, claim, cited
 
 
-def pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
+def _pages_beside(path: Path, on_bad: Callable[[InputError], None]) -> dict[str, Document]:
     """The pages in `corpus-NAME.jsonl` or `corpus.jsonl` beside a file of records, by address."""
     name = path.name.removesuffix(".gz").removesuffix(".jsonl")
     places = [path.with_name(f"{stem}.jsonl{end}")
