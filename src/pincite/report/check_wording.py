@@ -52,7 +52,7 @@ ADVICE = (
 def sentence(result: ReadingResult) -> str:
     """The result of one reading in words.
 
-    >>> from pincite.checks import Reading
+    >>> from pincite.checks import Reading, Weight
     >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
     >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
     'nothing was found that could speak for or against it'
