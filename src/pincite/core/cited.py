@@ -1,0 +1,135 @@
+"""Sentences of an answer and the references in them.
+
+Verif.ai asks its model for `(PUBMED:123)` behind each statement, an earlier prompt of it for `[1]`
+(§II-B); models write both, and variants. A mark belongs to the sentence that it ends: behind the
+full stop too.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pincite.answers import Mark, Sentence
+from pincite.core.sentences import sentences, trimmed
+from pincite.types import Span
+
+MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typing errors, not references
+_PUBMED = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
+_ID = r"(?:PUBMED|PMID)\s*:?\s*\d{1,9}"
+_AND = r"\s*(?:[,;&]|and|,\s*and)\s*"
+_NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
+_NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
+_NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
+_MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
+_FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
+_WORD = re.compile(r"\w")
+_SPACE_BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
+
+
+def marks(text: str) -> list[Mark]:
+    """The reference marks of a text in order.
+
+    >>> [mark.ids for mark in marks("So [1, 3] and [2-4]. Yes (PUBMED:12; PMID 7).")]
+    [('1', '3'), ('2', '3', '4'), ('PUBMED:12', 'PUBMED:7')]
+    """
+    return [Mark(Span(*m.span()), _ids(m.group())) for m in _MARK.finditer(text)]
+
+
+def _ids(mark: str) -> tuple[str, ...]:
+    if _PUBMED.search(mark):
+        return tuple(dict.fromkeys(f"PUBMED:{n}" for n in re.findall(r"\d+", mark)))
+    found: list[str] = []
+    for number in re.findall(_NUMBER, mark):
+        first, *last = (int(n) for n in re.findall(r"\d+", number))
+        stop = last[0] if last else first
+        wide = not first <= stop < first + MOST_IN_A_RANGE
+        found += [str(first), str(stop)] if wide else map(str, range(first, stop + 1))
+    return tuple(dict.fromkeys(found))
+
+
+def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
+    """The sentences of an answer, each with its marks; a mark alone joins the sentence before.
+
+    Sentences are cut with the marks blanked out, so that neither their points nor their brackets
+    mislead the splitter.
+
+    >>> [(s.text, s.ids) for s in cited_sentences("It rose. [1] It fell [2].")]
+    [('It rose.', ('1',)), ('It fell.', ('2',))]
+    """
+    found = marks(text)
+    blank = _blanked(text, found)
+    spans: list[Span] = []
+    for span in sentences(blank, language):
+        if spans and not _WORD.search(span.of(blank)):
+            spans[-1] = Span(spans[-1].start, span.end)
+            continue
+        lead = _leading(span.of(blank))
+        if spans and lead:
+            spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end)
+            span = trimmed(blank, Span(span.start + lead, span.end))
+        spans.append(span)
+    return [_sentence(text, span, found) for span in spans]
+
+
+def _blanked(text: str, found: Sequence[Mark]) -> str:
+    """`text` with a filler in each mark's place; of the same length."""
+    parts, at = [], 0
+    for mark in found:
+        parts += [text[at : mark.span.start], _FILLER * (mark.span.end - mark.span.start)]
+        at = mark.span.end
+    return "".join([*parts, text[at:]])
+
+
+def _leading(piece: str) -> int:
+    """How far a piece begins with marks and spaces that end the sentence before it."""
+    match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
+    return match.end() if match else 0
+
+
+def _sentence(text: str, span: Span, found: Sequence[Mark]) -> Sentence:
+    own = tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
+    return Sentence(span, without_marks(text, span, own), own)
+
+
+def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
+    """The words of a span, without its marks and the gaps that they leave."""
+    parts, at = [], span.start
+    for mark in own:
+        parts.append(text[at : mark.span.start].rstrip())
+        at = mark.span.end
+    words = "".join([*parts, text[at : span.end]])
+    return _SPACE_BEFORE_STOP.sub("", " ".join(words.split()))
+
+
+def with_neighbours(
+    found: Sequence[Sentence], likeness: Callable[[Sentence, Sentence], float]
+) -> list[tuple[Sentence, bool]]:
+    """Each sentence, and whether its marks are a neighbour's.
+
+    Verif.ai's rule: a sentence without a reference takes those of the neighbour whose sources are
+    more like it; the first and the last sentence may stay without (V-6). `likeness(sentence,
+    neighbour)` compares the sentence with the neighbour's sources; of equals the one before counts.
+    A neighbour that has none itself gives none.
+    """
+    given = []
+    for place, sentence in enumerate(found):
+        neighbours = [n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks]
+        middle = 0 < place < len(found) - 1
+        if sentence.marks or not neighbours or not middle:
+            given.append((sentence, False))
+            continue
+        chosen = max(neighbours, key=lambda n: likeness(sentence, n))
+        given.append((replace(sentence, marks=chosen.marks), True))
+    return given
+
+
+def resolved(written: str, known: Mapping[str, int]) -> int | None:
+    """The number of the reference that a mark names, or None: there is no such.
+
+    `known`: number by id, PMIDs bare. A bare number is a place in the list of references where
+    there is one of that place.
+    """
+    bare = written.removeprefix("PUBMED:")
+    if bare != written:
+        return known.get(bare)
+    return int(written) if int(written) in known.values() else known.get(written)
