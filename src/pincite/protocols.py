@@ -54,6 +54,14 @@ class Verifier(Protocol):
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]: ...
 
 
+class Reader(Protocol):
+    """For each (question, passage) pair how likely the passage bears on the question."""
+
+    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+        """Log-odds, (n_pairs,)."""
+        ...
+
+
 class Corpus(Protocol):
     """Documents that can be added, deleted, looked up by url and searched by text or meaning."""
 
