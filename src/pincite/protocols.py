@@ -87,7 +87,7 @@ class Generator(Protocol):
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]: ...
 
 
-class StreamingGenerator(Protocol):
+class StreamingGenerator(Generator, Protocol):
     """A language model that shows its reply while it writes it: one prompt, for a person who waits.
 
     Pieces of text, then the `Completion` that they make together, or a `ServerError` in its place.

@@ -23,6 +23,7 @@ _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
 _FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
 _WORD = re.compile(r"\w")
+_OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
 _SPACE_BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
 
 
@@ -65,7 +66,9 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
             continue
         lead = _leading(span.of(blank))
         if spans and lead:
-            spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end)
+            spans[-1] = Span(
+                spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end
+            )
             span = trimmed(blank, Span(span.start + lead, span.end))
         spans.append(span)
     return [_sentence(text, span, found) for span in spans]
@@ -84,6 +87,20 @@ def _leading(piece: str) -> int:
     """How far a piece begins with marks and spaces that end the sentence before it."""
     match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
     return match.end() if match else 0
+
+
+def settled(text: str) -> str:
+    """An answer that is still being written, without a mark at its end that may go on.
+
+    >>> settled("It rose. [1"), settled("It rose (PUBM"), settled("It rose [1].")
+    ('It rose. ', 'It rose ', 'It rose [1].')
+    """
+    return _OPEN_MARK.sub("", text)
+
+
+def whole(text: str) -> Span:
+    """The span of all of a text."""
+    return Span(0, len(text))
 
 
 def _sentence(text: str, span: Span, found: Sequence[Mark]) -> Sentence:
@@ -113,7 +130,9 @@ def with_neighbours(
     """
     given = []
     for place, sentence in enumerate(found):
-        neighbours = [n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks]
+        neighbours = [
+            n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks
+        ]
         middle = 0 < place < len(found) - 1
         if sentence.marks or not neighbours or not middle:
             given.append((sentence, False))

@@ -34,7 +34,7 @@ def can_stand_alone(text: str) -> bool:
     (True, False)
     """
     words = text.split()
-    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in ".!?)”\"":
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!?)”"':
         return False
     first = words[0].strip("(,").casefold()
     return first not in _POINTS_BACK

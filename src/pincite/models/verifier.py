@@ -66,6 +66,18 @@ class CrossEncoderVerifier:
             for i, (claim, passage) in enumerate(pairs)
         ]
 
+    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+        """How likely a passage bears on a question at all: log-odds, (n_pairs,).
+
+        Supported or refuted against neutral; of a network with one logit that logit.
+        """
+        found = self.log_odds(pairs)
+        support, refuted = found[:, 0], found[:, 1]  # the latter against neutral, which is then 0
+        if self._session.width == 1:
+            return support
+        both: Floats = np.logaddexp(support + np.logaddexp(refuted, 0.0), refuted)
+        return both
+
     def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """What the network says, (n_pairs, 2): of support, and of refuted against neutral.
 

@@ -57,7 +57,9 @@ class AnswerChecker:
                 sentences, lambda one, other: self._likeness(one, other, ids, by_number)
             )
         found = [self._named(sentence, ids, by_number) for sentence, _ in given]
-        self._judge([(s.text, r) for (s, _), named in zip(given, found, strict=True) for _, r in named if r])
+        self._judge(
+            [(s.text, r) for (s, _), named in zip(given, found, strict=True) for _, r in named if r]
+        )
         return [
             self._one(sentence, inherited, named)
             for (sentence, inherited), named in zip(given, found, strict=True)

@@ -17,7 +17,7 @@ from pincite.models.chat import ChatClient
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.pipeline.check_settings import CheckSettings
+from pincite.pipeline.ask_settings import AskSettings
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
@@ -130,7 +130,7 @@ def report_of(
 ) -> Report:
     """The findings ranked, with all that is needed to repeat them."""
     values = recorded(settings)
-    for field in dataclasses.fields(CheckSettings):
+    for field in dataclasses.fields(AskSettings):
         del values[field.name]
     return Report(
         title=article.title,

@@ -75,17 +75,17 @@ def checking(
         calls = None
         if settings.asks_a_model:
             record = writer.record if writer else None
-            calls = Calls(_models(settings), _budget(settings), memory, record)
-        templates = _templates(settings)
+            calls = Calls(models(settings), budget(settings), memory, record)
+        prompts = templates(settings)
         languages = None
         judge: Judge
         if calls and settings.confirmation == "model":
-            judge = ModelJudge(calls, templates, _asking(settings), tell)
+            judge = ModelJudge(calls, prompts, _asking(settings), tell)
         else:
             judge, languages = _verifier(settings, stack, keep, tell)
         expander = build.expander(settings, stored)
         pipeline = CheckPipeline(
-            interpreter=_interpreter(settings, calls, templates),
+            interpreter=_interpreter(settings, calls, prompts),
             finder=_finder(settings, stored, encoder, expander),
             judge=judge,
             ignored=settings.ignored_types,
@@ -103,7 +103,7 @@ def checking(
             "corpus": manifest["digest"],
         }
         if calls:
-            versions["prompts"] = templates.fingerprint
+            versions["prompts"] = prompts.fingerprint
         if expander:
             versions["expansion"] = expander.fingerprint
         warnings = _warnings(settings, languages)
@@ -142,7 +142,7 @@ def _has_a_run(trace: Path) -> bool:
     return trace.is_file() and trace.stat().st_size > 0
 
 
-def _models(settings: Settings) -> dict[str, ChatClient]:
+def models(settings: Settings) -> dict[str, ChatClient]:
     """A client for each step that has a model of its own, and one for the others."""
     limits = Limits(seconds=settings.chat_seconds, at_once=settings.chat_at_once)
     names = {"": settings.chat_model, **settings.models_of_steps}
@@ -153,7 +153,7 @@ def _models(settings: Settings) -> dict[str, ChatClient]:
     return {step: clients[name] for step, name in names.items()}
 
 
-def _budget(settings: Settings) -> Budget:
+def budget(settings: Settings) -> Budget:
     return Budget(
         settings.max_calls,
         settings.max_tokens,
@@ -163,7 +163,7 @@ def _budget(settings: Settings) -> Budget:
     )
 
 
-def _templates(settings: Settings) -> Templates:
+def templates(settings: Settings) -> Templates:
     folder = Path(settings.prompts).expanduser() if settings.prompts else None
     return Templates.load(settings.prompt_language, settings.language, folder)
 
@@ -259,7 +259,7 @@ def _estimate(settings: Settings) -> str:
     if settings.confirmation == "model":
         n_calls = settings.top_k * 2 * (1 + settings.repetitions)
         n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
-        cost = _budget(settings).cost_of(n_prompt, n_reply)
+        cost = budget(settings).cost_of(n_prompt, n_reply)
         priced = f", {cost:.4f} at the prices set" if cost else ""
         parts.append(
             f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "

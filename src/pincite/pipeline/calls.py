@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -123,6 +123,24 @@ class Calls:
             self._record({"event": "unreadable", "key": key})
         return Failed("reply", f"{step}: no readable answer in {ATTEMPTS} replies, last “{said}”")
 
+    def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
+        """A reply as it is written, then the whole of it or why it ended; counted as any other."""
+        needed = (_tokens(prompt.system + prompt.user), prompt.max_tokens)
+        refused = self._reserve(needed)
+        if refused:
+            yield refused
+            return
+        reply: Completion | ServerError = NotAsked("The run was stopped.")
+        try:
+            for piece in _pieces(self.model(step), prompt):
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    reply = piece
+        finally:  # a reader that goes away has paid for what was asked
+            self._count(reply, prompt, needed)
+        yield reply
+
     def _failure(self, error: ServerError) -> Failed:
         if self.stopped:  # a call under way then fails as if the server were gone
             return Failed("stopped", "the run was stopped")
@@ -233,6 +251,18 @@ def _asked(model: Generator, prompt: Prompt) -> Completion | ServerError:
     except PinciteError as error:  # a setting that this server cannot serve: none would be better
         return ServerRefused(str(error))
     return reply
+
+
+def _pieces(model: Generator, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
+    """What a model streams; one that cannot says all at once."""
+    stream = getattr(model, "stream", None)  # a capability of some: `StreamingGenerator`
+    if stream:
+        yield from stream(prompt)
+        return
+    reply = _asked(model, prompt)
+    if isinstance(reply, Completion):
+        yield reply.text
+    yield reply
 
 
 def _tokens(text: str) -> int:

@@ -1,6 +1,6 @@
 """Which documents an answer is written from: searched by words and meaning, read, put in order.
 
-question ─▶ lexical + dense passages, fused ─▶ exact matches first ─▶ read by the verifier ─▶ documents
+question ─▶ passages by words and meaning, fused ─▶ read by the verifier ─▶ exact ones first
 
 A document counts as its best passage does. Verif.ai sums the scores of an abstract's passages,
 which favours long ones (B24).
@@ -16,6 +16,8 @@ from pincite.pipeline.verify import DocumentsOf
 from pincite.protocols import Reader, Retriever, WordRetriever
 from pincite.types import Claim, Document, Hit, Passage, claim_id_of
 
+# Log-odds of the best document below which nothing relevant was found; docs/benchmarks.md.
+LEAST_RELEVANCE = 0.0
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 
 

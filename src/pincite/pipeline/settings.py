@@ -17,14 +17,15 @@ from pincite.core.hosts import WIKIPEDIA_AND_MIRRORS
 from pincite.errors import ConfigError
 from pincite.models import chat, weights
 from pincite.pipeline import places
-from pincite.pipeline.check_settings import CHOICES, CheckSettings
+from pincite.pipeline.ask_settings import ASK_CHOICES, AskSettings
+from pincite.pipeline.check_settings import CHOICES
 
 Expansion = Literal["none", "rm3", "titles", "server"]
 Decoding = Literal["beam", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(CheckSettings):
+class Settings(AskSettings):
     """All settings with their defaults; complete and checked when constructed."""
 
     encoder: str = weights.ENCODER  # a name, a folder or a Hugging Face id
@@ -73,6 +74,7 @@ class Settings(CheckSettings):
 
         self._check_expansion()
         self.check_the_checks()
+        self.check_the_asking()
 
     def _check_expansion(self) -> None:
         """What a way to expand queries needs is there."""
@@ -119,6 +121,7 @@ _CHOICES: dict[str, Any] = {
     "expansion": Expansion,
     "title_decoding": Decoding,
     **CHOICES,
+    **ASK_CHOICES,
 }
 
 

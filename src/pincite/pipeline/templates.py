@@ -32,9 +32,12 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "multiple_choice_confirmation_analysis": frozenset(
         {"statement", "evidence_item", "language", "analysis", "options", "labels"}
     ),
+    "answer_question": frozenset({"question", "abstracts", "language"}),
+    "rewrite_sentence": frozenset({"statement", "evidence_item", "language"}),
 }
 OPTIONS = "options"
-_OURS = ("language", "options", "labels")  # values that are no text of others
+# No text of others, or, as the abstracts, fenced one by one before.
+_OURS = ("language", "options", "labels", "abstracts")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
 _NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}

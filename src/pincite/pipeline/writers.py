@@ -6,11 +6,12 @@ from typing import Protocol
 
 from pincite.answers import Reference, Retraction
 from pincite.core import extract
+from pincite.core.prompts import fenced
 from pincite.core.sentences import sentences
 from pincite.errors import ServerError
+from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
-from pincite.core.prompts import fenced
-from pincite.protocols import Reader, StreamingGenerator
+from pincite.protocols import Reader
 from pincite.types import Claim, Completion, Passage, Prompt, claim_id_of
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
@@ -32,7 +33,9 @@ class Writer(Protocol):
     """Writes an answer from references, with a mark behind each statement."""
 
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """Its name, for the result."""
+        ...
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         """The answer in pieces, as they are written."""
@@ -58,9 +61,7 @@ class Extractor:
         for each in chosen:
             yield Written(f"{each.text} [{order[each.source].number}]\n")
 
-    def _candidates(
-        self, question: str, references: Sequence[Reference]
-    ) -> list[extract.Quotable]:
+    def _candidates(self, question: str, references: Sequence[Reference]) -> list[extract.Quotable]:
         places = [
             (source, place, reference.document, span)
             for source, reference in enumerate(references)
@@ -92,7 +93,7 @@ def _said(sentence: str) -> str:
 class ModelWriter:
     """A language model that is given the question and the abstracts (Verif.ai, §II-B)."""
 
-    model: StreamingGenerator
+    calls: Calls
     templates: Templates
     prompt_tokens: int = 6000  # for the abstracts
     reply_tokens: int = 1000
@@ -101,11 +102,11 @@ class ModelWriter:
     @property
     def fingerprint(self) -> str:
         """The model's."""
-        return self.model.fingerprint
+        return self.calls.model(STEP).fingerprint
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         """The reply as it comes; its end says whether it was cut or failed."""
-        for piece in self.model.stream(self.prompt(question, references)):
+        for piece in self.calls.stream(STEP, self.prompt(question, references)):
             if isinstance(piece, str):
                 yield Written(piece)
             elif isinstance(piece, ServerError):
@@ -127,7 +128,8 @@ def _whole(reference: Reference) -> str:
 
 def within_budget(references: Sequence[Reference], tokens: int) -> list[Reference]:
     """The first references whose texts fit; at least one."""
-    kept, used = [], 0
+    kept: list[Reference] = []
+    used = 0
     for reference in references:
         used += len(_whole(reference)) // CHARS_A_TOKEN + FENCE_TOKENS
         if kept and used > tokens:

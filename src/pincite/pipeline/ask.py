@@ -1,0 +1,147 @@
+"""`ask`: a question answered from a corpus, every sentence verified against its references.
+
+question ─▶ documents ─▶ writer (extract, or a model) ─▶ sentences ─▶ verdicts ─▶ repair ─▶ answer
+
+Where nothing relevant is found there is no answer. An answer streams: each sentence is verified as
+soon as the next one begins.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pincite.answers import Answer, Checked, Reference, Searched
+from pincite.core import cited
+from pincite.pipeline.answer_check import AnswerChecker
+from pincite.pipeline.literature import FoundDocument, LiteratureFinder
+from pincite.pipeline.repair import Repairer
+from pincite.pipeline.writers import Writer, Written
+from pincite.types import Document
+
+NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the question"
+NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
+NOTHING_SAID = "no sentence of what was found answers the question"
+
+Tell = Callable[[Checked], None]
+Record = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AskPipeline:
+    """The parts that `ask` is made of."""
+
+    finder: LiteratureFinder
+    writer: Writer
+    checker: AnswerChecker
+    searched: Searched  # what is known of it before anything was found
+    repairer: Repairer | None = None  # None: sentences are labelled and left as they are
+    least_relevance: float = 0.0  # log-odds of the best document, below which there is no answer
+    language: str = "en"
+
+    def ask(self, question: str, tell: Tell | None = None) -> Answer:
+        """The answer; `tell` hears of each sentence as soon as it is verified, once.
+
+        An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
+        what there is of it, and says so.
+        """
+        found = self.finder.find(question)
+        references = numbered(found)
+        best = max((each.relevance for each in found), default=None)
+        searched = replace(self.searched, found=tuple(r.ref_id for r in references), best=best)
+        if best is None or best < self.least_relevance:
+            why = NOTHING_FOUND if best is None else NOTHING_RELEVANT
+            return _silent(question, why, self.writer.fingerprint, searched)
+        text, ending = self._written(question, references, tell)
+        if not text.strip() and not ending.failure:
+            return _silent(question, NOTHING_SAID, self.writer.fingerprint, searched)
+        return self._finished(question, text, ending, references, searched)
+
+    def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
+        """An answer that somebody else wrote, verified (and repaired) in the same way."""
+        ids = tuple(r.ref_id for r in references)
+        searched = replace(self.searched, found=ids)
+        return self._finished(question, text, Written(), references, searched)
+
+    def _written(
+        self, question: str, references: Sequence[Reference], tell: Tell | None
+    ) -> tuple[str, Written]:
+        text, ending, n_told = "", Written(), 0
+        try:
+            for piece in self.writer.write(question, references):
+                text += piece.text
+                if piece.cut or piece.failure:
+                    ending = piece
+                if tell and any(mark in piece.text for mark in ".!?])\n "):
+                    n_told = self._tell_new(text, references, tell, n_told, last=False)
+        except KeyboardInterrupt:
+            ending = Written(cut=True, failure="the run was stopped")
+        if tell:
+            self._tell_new(text, references, tell, n_told, last=True)
+        return text, ending
+
+    def _tell_new(
+        self,
+        text: str,
+        references: Sequence[Reference],
+        tell: Tell,
+        n_told: int,
+        *,
+        last: bool,
+    ) -> int:
+        """Verify and tell of the sentences that cannot grow any more; how many were told now."""
+        whole = text if last else cited.settled(text)
+        sentences = cited.cited_sentences(whole, self.language)
+        ready = sentences if last else sentences[: -1 - self.checker.neighbours]
+        if len(ready) <= n_told:
+            return n_told
+        for checked in self.checker.checked(sentences, references)[n_told : len(ready)]:
+            tell(checked)
+        return len(ready)
+
+    def _finished(
+        self,
+        question: str,
+        text: str,
+        ending: Written,
+        references: Sequence[Reference],
+        searched: Searched,
+    ) -> Answer:
+        text = text.strip()
+        sentences = cited.cited_sentences(text, self.language)
+        checked = self.checker.checked(sentences, references)
+        answer = Answer(
+            question=question,
+            text=text,
+            sentences=tuple(checked),
+            references=tuple(references),
+            by=self.writer.fingerprint,
+            searched=searched,
+            cut=ending.cut,
+            failure=ending.failure,
+        )
+        return self.repairer.repaired(answer, self.checker) if self.repairer else answer
+
+
+def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
+    """The documents as references 1, 2, …, best first."""
+    return [
+        Reference(number, ref_id(each.document), each.document, each.relevance)
+        for number, each in enumerate(found, 1)
+    ]
+
+
+def ref_id(document: Document) -> str:
+    """The PMID of a paper that has one, else its address."""
+    return document.meta.get("pmid") or document.url
+
+
+def _silent(question: str, why: str, by: str, searched: Searched) -> Answer:
+    return Answer(question, "", (), (), by, searched, abstained=why)
+
+
+def questions(lines: Sequence[str]) -> Iterator[str]:
+    """Questions of a file: one a line, blank lines and those that begin with # left out."""
+    for line in lines:
+        text = " ".join(line.split())
+        if text and not text.startswith("#"):
+            yield text

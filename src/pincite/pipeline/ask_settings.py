@@ -1,0 +1,39 @@
+"""What a user can set about `ask`, besides what it shares with `check` (server, budget, prompts)."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pincite.errors import ConfigError
+from pincite.pipeline.answer_check import CONTRADICTED_FROM, SUPPORTED_FROM
+from pincite.pipeline.check_settings import CheckSettings
+from pincite.pipeline.literature import LEAST_RELEVANCE
+
+WrittenBy = Literal["extract", "model"]
+Uncited = Literal["label", "neighbour"]
+ASK_CHOICES: dict[str, Any] = {"answer": WrittenBy, "uncited": Uncited}
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettings(CheckSettings):
+    """Settings of `ask` with their defaults."""
+
+    answer: WrittenBy = "extract"  # who writes it: sentences of the sources, or a model
+    documents: int = 10  # that it is written from (Verif.ai: 10)
+    sentences: int = 5  # of an extracted answer, at most
+    rerank: bool = True  # whether the verifier's network reads what the search found
+    exact_first: bool = True  # quoted phrases and all words of a question before likeness
+    least_relevance: float = LEAST_RELEVANCE  # log-odds of the best document; below: no answer
+    supported_from: float = SUPPORTED_FROM  # probability from which a reference supports
+    contradicted_from: float = CONTRADICTED_FROM
+    uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
+    prompt_tokens: int = 6000  # of abstracts for a model
+    answer_tokens: int = 1000  # of its answer (Verif.ai: 1000)
+
+    def check_the_asking(self) -> None:
+        """Refuse values that mean nothing."""
+        for name in ("documents", "sentences", "prompt_tokens", "answer_tokens"):
+            if not 1 <= getattr(self, name) <= 1_000_000:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 1000000.")
+        for name in ("supported_from", "contradicted_from"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected between 0 and 1.")

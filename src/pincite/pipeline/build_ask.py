@@ -1,0 +1,152 @@
+"""Settings turned into an `ask` that is ready, and its answers into an AnswerReport."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite.answers import Answer, AnswerReport, Searched
+from pincite.checks import Usage
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline import build, build_check
+from pincite.pipeline.answer_check import AnswerChecker
+from pincite.pipeline.ask import AskPipeline
+from pincite.pipeline.calls import Calls
+from pincite.pipeline.literature import LiteratureFinder
+from pincite.pipeline.repair import Repairer
+from pincite.pipeline.settings import Settings
+from pincite.pipeline.templates import Templates
+from pincite.pipeline.writers import Extractor, ModelWriter, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class AskRun:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: AskPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    calls: Calls | None
+    started: float
+
+
+@contextmanager
+def asking(
+    settings: Settings, corpus: Path, *, repair: bool = False, keep: bool = True
+) -> Iterator[AskRun]:
+    """A ready `ask`; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the corpus.
+        repair: whether sentences that are not borne out are rewritten or struck out.
+        keep: whether judged pairs are kept in `build.judgements_file()`.
+    """
+    with ExitStack() as stack:
+        folder = weights.locate(settings.verifier)
+        judged = build.judgements_file() if keep else None
+        verifier = CrossEncoderVerifier(folder, threads=settings.threads, judged=judged)
+        stack.callback(verifier.close)
+        stored = stack.enter_context(EmbeddedCorpus.open(corpus, build.encoder(settings)))
+        manifest = stored.manifest()
+        languages = frozenset(weights.read_card(folder).get("languages", ["en"]))
+        calls = None
+        templates = None
+        if settings.answer == "model":
+            models = build_check.models(settings)
+            calls = Calls(models, build_check.budget(settings))
+            templates = build_check.templates(settings)
+        writer = _writer(settings, verifier, calls, templates)
+        pipeline = AskPipeline(
+            finder=_finder(settings, stored, verifier),
+            writer=writer,
+            checker=AnswerChecker(
+                verifier,
+                languages,
+                settings.supported_from,
+                settings.contradicted_from,
+                settings.read,
+                neighbours=settings.uncited == "neighbour",
+            ),
+            searched=Searched(
+                manifest["digest"],
+                stored.status().n_documents,
+                settings.fusion,
+                str(settings.filters),
+            ),
+            repairer=Repairer(calls, templates, settings.language) if repair else None,
+            least_relevance=settings.least_relevance,
+            language=settings.language,
+        )
+        versions = {
+            "pincite": version("pincite"),
+            "verifier": verifier.fingerprint,
+            "writer": writer.fingerprint,
+            "encoder": manifest["encoder"],
+            "corpus": manifest["digest"],
+        }
+        if templates:
+            versions["prompts"] = templates.fingerprint
+        yield AskRun(pipeline, versions, _warnings(settings), calls, time.monotonic())
+
+
+def report_of(
+    answers: Sequence[Answer], n_questions: int, settings: Settings, run: AskRun
+) -> AnswerReport:
+    """The answers with all that is needed to repeat them."""
+    usage = run.calls.usage if run.calls else Usage()
+    return AnswerReport(
+        answers=tuple(answers),
+        n_questions=n_questions,
+        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
+        warnings=run.warnings,
+        settings=build.recorded(settings),
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _finder(
+    settings: Settings, corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> LiteratureFinder:
+    # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
+    chosen = (settings.exclude_hosts, settings.filters)
+    return LiteratureFinder(
+        lexical=corpus.lexical(*chosen),
+        dense=corpus.dense(*chosen),
+        documents_of=corpus.get,
+        reader=verifier if settings.rerank else None,
+        limit=settings.documents,
+        depth=settings.depth,
+        read=settings.judged,
+        fusion=settings.fusion,
+        exact_first=settings.exact_first,
+    )
+
+
+def _writer(
+    settings: Settings,
+    verifier: CrossEncoderVerifier,
+    calls: Calls | None,
+    templates: Templates | None,
+) -> Writer:
+    if calls is None or templates is None:
+        return Extractor(verifier, settings.sentences, settings.least_relevance)
+    return ModelWriter(
+        calls,
+        templates,
+        settings.prompt_tokens,
+        settings.answer_tokens,
+        settings.temperature,
+    )
+
+
+def _warnings(settings: Settings) -> tuple[str, ...]:
+    if settings.filters.leaves_out_undated:
+        return ("Pages without a known date are not read while a date is asked for.",)
+    return ()
