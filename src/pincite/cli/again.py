@@ -1,6 +1,4 @@
-"""`pincite ask --again`: the questions of an earlier result with its settings, and whether the
-answers are the same.
-"""
+"""`pincite ask --again`: an earlier result made anew, and whether its answers are the same."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ class Earlier:
         return [answer.question for answer in self.report.answers]
 
     def same(self, now: AnswerReport) -> bool:
-        """Whether every answer has the same words, references and standings; tells of the others."""
+        """Whether each answer has the same words, references and standings; tells which has not."""
         if now.versions.get("corpus") != self.report.versions.get("corpus"):
             options.say("The corpus has changed since; the answers may differ for that.")
         pairs = zip(self.report.answers, now.answers, strict=False)

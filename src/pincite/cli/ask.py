@@ -37,9 +37,7 @@ def output_options(command: Any) -> Any:
 @click.option("--corpus", type=options.FilePath, required=True, help="Where to look.")
 @click.option("--file", "file", type=options.FilePath, help="Questions, one a line (- stdin).")
 @click.option("--llm", is_flag=True, help="A model writes: --chat-url. Else sentences are quoted.")
-@click.option(
-    "--repair", is_flag=True, default=None, help="Rewrite or strike out what is not borne out."
-)
+@click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not borne out.")
 @click.option("--again", type=options.FilePath, help="A result: its questions and settings.")
 @click.option("--documents", type=int, help="Papers to answer from. [10]")
 @click.option("--sentences", type=int, help="Of an answer without a model. [5]")

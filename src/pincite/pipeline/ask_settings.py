@@ -1,4 +1,4 @@
-"""What a user can set about `ask`, besides what it shares with `check` (server, budget, prompts)."""
+"""What a user can set about `ask`, besides server, budget and prompts, which `check` has too."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
