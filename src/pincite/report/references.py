@@ -91,7 +91,7 @@ def _bibtex_fields(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "pmid", entry.pmid
     yield "pmcid", entry.pmc
     yield "url", _address(entry.url)
-    yield "langid", latex(entry.language)
+    yield "language", latex(entry.language)
     yield "keywords", latex(", ".join(entry.keywords))
     yield "abstract", latex(entry.abstract)
     yield "note", latex(entry.note)
