@@ -23,6 +23,8 @@ _GROUP_WORDS = frozenset(
     "agency association center centre committee consortium department group institute ministry "
     "network organisation organization society team trial university".split()
 )
+MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
+MOST_SHOWN = 3  # names before "et al.", as the BMJ has it
 MOST_WORDS = 6  # of a person's name: with more it is a group or a sentence
 
 
@@ -83,12 +85,9 @@ def first_of(meta: Mapping[str, str]) -> str:
     return ", ".join(shown)
 
 
-MOST_SHOWN = 3  # names before "et al.", as in NLM's summaries of six and BMJ's of three
-
-
 def _short(name: Name) -> str:
     initials = "".join(word[0] for word in re.findall(r"[^\W\d_]+", name.given))
-    if name.given.isupper() and len(name.given) <= MOST_SHOWN:
+    if name.given.isalpha() and name.given.isupper() and len(name.given) <= MOST_INITIALS:
         initials = name.given  # "IM" is not one name that begins with I
     return " ".join(part for part in (name.family, initials, name.suffix) if part)
 
