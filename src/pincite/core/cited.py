@@ -65,9 +65,7 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
             continue
         lead = _leading(span.of(blank))
         if spans and lead:
-            spans[-1] = Span(
-                spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end
-            )
+            spans[-1] = Span(spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end)
             span = trimmed(blank, Span(span.start + lead, span.end))
         spans.append(span)
     return [_sentence(text, span, found) for span in spans]
@@ -115,9 +113,7 @@ def with_neighbours(
     """
     given = []
     for place, sentence in enumerate(found):
-        neighbours = [
-            n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks
-        ]
+        neighbours = [n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks]
         middle = 0 < place < len(found) - 1
         if sentence.marks or not neighbours or not middle:
             given.append((sentence, False))

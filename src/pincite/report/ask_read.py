@@ -88,13 +88,16 @@ class _Values:
         return self._values[name]
 
     def text(self, name: str) -> str:
-        return self._of(name, str)
+        value: str = self._of(name, str)
+        return value
 
     def flag(self, name: str) -> bool:
-        return self._of(name, bool)
+        value: bool = self._of(name, bool)
+        return value
 
     def whole(self, name: str) -> int:
-        return self._of(name, int)
+        value: int = self._of(name, int)
+        return value
 
     def number(self, name: str) -> float:
         return float(self._of(name, int, float))

@@ -195,7 +195,7 @@ def published_in(reference: Reference) -> str:
 def kind_of(reference: Reference) -> str:
     """The kinds of publication, without who paid for it and what goes without saying.
 
-    PubMed's own names hold commas ("Clinical Trial, Phase III"), so a semicolon stands between them.
+    PubMed's names hold commas ("Clinical Trial, Phase III"): a semicolon stands between them.
     """
     stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
     kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]

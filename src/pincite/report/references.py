@@ -9,7 +9,7 @@ Text stays Unicode, as UTF-8: biber, Zotero and pandoc read it.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -238,3 +238,10 @@ def _csl_name(name: Name) -> dict[str, str]:
         return {"literal": name.family}
     parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
     return {part: value for part, value in parts.items() if value}
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Reference]], str]] = {
+    "bibtex": to_bibtex,
+    "ris": to_ris,
+    "csl": to_csl,
+}
