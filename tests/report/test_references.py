@@ -86,10 +86,10 @@ def csl_read(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_references_that_sentences_name() -> None:
-    cited = references.cited(everything())
-    assert [r.ref_id for r in cited] == ["11111111", "22222222", "33333333", "44444444"]
-    assert references.cited(answer_report(broken_off())) == []
-    assert references.cited(answer_report(extract(), extract())) == list(extract().references)
+    used = references.used(everything())
+    assert [r.ref_id for r in used] == ["11111111", "22222222", "33333333", "44444444"]
+    assert references.used(answer_report(broken_off())) == []
+    assert references.used(answer_report(extract(), extract())) == list(extract().references)
 
 
 def test_nothing_of_nothing() -> None:
@@ -306,7 +306,7 @@ def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:
-    given = references.cited(everything())
+    given = references.used(everything())
     assert references.to_bibtex(given) == snapshot(name="bibtex")
     assert references.to_ris(given) == snapshot(name="ris")
     assert references.to_csl(given) == snapshot(name="csl")

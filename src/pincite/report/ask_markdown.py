@@ -19,14 +19,14 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    given = ask_data.as_dict(report)["answers"]
+    given = ask_data.as_dict(report)
     return "\n\n".join(
-        templates.markdown(template, _values(answer, values, report), shipped=TEMPLATE)
-        for answer, values in zip(report.answers, given, strict=True)
+        templates.markdown(template, _values(answer, values, given), shipped=TEMPLATE)
+        for answer, values in zip(report.answers, given["answers"], strict=True)
     )
 
 
-def _values(answer: Answer, values: dict[str, Any], report: AnswerReport) -> dict[str, object]:
+def _values(answer: Answer, values: dict[str, Any], given: dict[str, Any]) -> dict[str, object]:
     named, _ = ask_wording.named_and_not(answer)
     changes = zip(answer.changes, values["changes"], strict=True)
     return {
@@ -46,10 +46,10 @@ def _values(answer: Answer, values: dict[str, Any], report: AnswerReport) -> dic
         "unknown_retractions": ask_wording.unknown_retractions(answer.references),
         "no_answer": ask_wording.NO_ANSWER,
         "advice": ask_wording.ADVICE,
-        "time": report.created,
-        "warnings": list(report.warnings),
-        "versions": dict(report.versions),
-        "settings": dict(report.settings),
+        "time": given["created"],
+        "warnings": given["warnings"],
+        "versions": given["versions"],
+        "settings": given["settings"],
     }
 
 

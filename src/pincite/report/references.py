@@ -46,7 +46,7 @@ _WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # a
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
-def cited(report: AnswerReport) -> list[Reference]:
+def used(report: AnswerReport) -> list[Reference]:
     """The references that sentences of the answers name, each once, in the order of the report."""
     found: dict[str, Reference] = {}
     for answer in report.answers:
