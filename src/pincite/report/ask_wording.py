@@ -260,10 +260,13 @@ def signed(value: float) -> str:
 
 
 def shares(evidence: Evidence) -> Mapping[str, int]:
-    """The probabilities of support and of contradiction in whole percent."""
+    """The probabilities of support and of contradiction in whole percent.
+
+    Of four decimals, as in the JSON: a report that is read again shows the same.
+    """
     return {
-        "supported": round(100 * evidence.prob_supported),
-        "refuted": round(100 * evidence.prob_refuted),
+        "supported": round(100 * round(evidence.prob_supported, 4)),
+        "refuted": round(100 * round(evidence.prob_refuted, 4)),
     }
 
 
