@@ -125,6 +125,23 @@ class Filters:
         """Whether anything is asked."""
         return any(getattr(self, f.name) for f in fields(self) if f.name != "undated")
 
+    def __str__(self) -> str:
+        """As people read them; empty where nothing is asked.
+
+        >>> str(Filters(published_from="2015", where=(condition("mesh in Humans, Mice"),)))
+        'from 2015; mesh in Humans, Mice'
+        """
+        parts = [
+            self.published_from and f"from {self.published_from}",
+            self.published_to and f"to {self.published_to}",
+            self.domains and f"site {', '.join(self.domains)}",
+            self.not_domains and f"not site {', '.join(self.not_domains)}",
+            self.languages and f"in {', '.join(self.languages)}",
+            self.kinds and f"kind {', '.join(self.kinds)}",
+            *(f"{c.field} {c.comparison} {', '.join(c.values)}" for c in self.where),
+        ]
+        return "; ".join(part for part in parts if isinstance(part, str) and part)
+
     @property
     def leaves_out_undated(self) -> bool:
         """Whether a document fails for having no date: whoever asks should hear of it."""

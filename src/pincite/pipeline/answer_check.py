@@ -28,6 +28,7 @@ SUPPORTED_FROM = 0.5
 CONTRADICTED_FROM = 0.5
 _NOTES = {
     Retraction.YES: "reference {n} was retracted",
+    Retraction.PARTLY: "reference {n} was retracted in part",
     Retraction.CONCERN: "of reference {n} its journal expressed concern",
     Retraction.CORRECTED: "reference {n} was corrected",
 }
