@@ -211,7 +211,13 @@ def test_the_key_is_in_no_output(
 ) -> None:
     """Not even where the server repeats it, in replies and in refusals."""
     said = f"Your key is {KEY}."
-    model = Model(instead={"freetext_confirmation_analysis": lambda _: good(said)})
+    claims = json.dumps({"claims": [f"The bridge of {KEY} is of stone."]})
+    model = Model(
+        instead={
+            "freetext_confirmation_analysis": lambda _: good(said),
+            "list_descriptive_statements": lambda _: good(claims),
+        }
+    )
     names = "json html csv markdown yaml claimreview trace".split()
     outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
     shown = ""

@@ -97,6 +97,18 @@ def test_a_server_that_fails_in_the_middle(
     assert (len(asked), report["usage"]["n_reused"]) == (ALL - 10, 10)
 
 
+def test_one_question_has_one_reply(run: Callable[..., Result], server: Server) -> None:
+    """Two readings say the same; a server that answers it otherwise each time is asked once."""
+    model, count = Model(), iter(range(10_000))
+    model.readings["ascriptive"] = model.readings["descriptive"]
+    model.instead["freetext_confirmation_analysis"] = lambda _: good(f"Thought {next(count)}.")
+    server.by_request = model
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    asked = [json.dumps(request, sort_keys=True) for request in server.asked]
+    assert len(set(asked)) == len(asked)
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
 def test_a_choice_that_is_cut_is_asked_for_again(
     run: Callable[..., Result], server: Server
 ) -> None:
