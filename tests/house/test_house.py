@@ -27,7 +27,7 @@ HOMES = {
     "onnxruntime": {"models/session.py", "training/bert_onnx.py"},
     "tokenizers": {"models/session.py", "training/network.py"},
     "huggingface_hub": {"models/weights.py"},
-    "httpx2": {"models/chat.py"},
+    "httpx2": {"models/chat_wire.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
     "rensa": {"core/copies.py"},

@@ -21,7 +21,8 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
-from pincite.models.chat import ChatClient, Limits
+from pincite.models.chat import ChatClient
+from pincite.models.chat_wire import Limits
 from pincite.testing import check_generator
 from pincite.types import Completion, Prompt
 

@@ -9,8 +9,9 @@ import pytest
 from models.chat_server import Answer, Server, good, serving
 
 from pincite.errors import ConfigError, ServerUnreachable
-from pincite.models.chat import ChatClient, Limits
+from pincite.models.chat import ChatClient
 from pincite.models.chat_fields import Dialect, guided
+from pincite.models.chat_wire import Limits
 from pincite.types import Completion, Guidance, Prompt, TokenChoice
 
 KEY = "sk-very-secret"

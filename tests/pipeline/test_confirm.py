@@ -10,7 +10,8 @@ from pipeline.check_replies import Model, choice, fenced_in, step_of
 from pincite.checks import Failed, Judged, Reading, StatementType
 from pincite.core.confirmation import degree
 from pincite.errors import ConfigError
-from pincite.models.chat import ChatClient, Limits
+from pincite.models.chat import ChatClient
+from pincite.models.chat_wire import Limits
 from pincite.pipeline.calls import ATTEMPTS, Budget, Calls
 from pincite.pipeline.confirm import (
     Asking,

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from pincite.checks import Check, CheckReport
 from pincite.cli import options
+from pincite.cli.pace import Pace
 from pincite.cli.readings import edited
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
@@ -86,7 +86,13 @@ def command(
         raise click.UsageError("--interactive asks on stdin, which --file - has read.")
     with options.progress(shown["quiet"]) as bar:
         tell = options.teller(bar)
-        judged = partial(tell, "asking")
+        pace = Pace(options.say, several=len(statements) > 1)
+
+        def judged(done: int, total: int) -> None:
+            tell("asking", done, total)
+            if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
+                pace(done, total)
+
         with build_check.checking(settings, corpus, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
             asker = edited(bar, settings.language) if interactive else None

@@ -1,24 +1,18 @@
 """One client for every server that speaks OpenAI's chat completions.
 
-llama.cpp, Ollama, vLLM and hosted ones alike. This file alone sends text to a server, and only
-where a person set its address. It takes no proxy from the environment and follows no redirect, so
-that what is sent goes where it was told; the key stands in one header and in no message.
+llama.cpp, Ollama, vLLM and hosted ones alike, and only where a person set the address. What is said
+over the wire and what comes back is read here; `chat_wire` sends it.
 """
 
-import contextlib
 import email.utils
-import functools
 import json
 import os
 import re
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 from pincite.errors import (
@@ -30,16 +24,11 @@ from pincite.errors import (
     ServerUnreachable,
 )
 from pincite.models.chat_fields import Dialect, guided, tokens_of
+from pincite.models.chat_stream import DONE, Streamed, checked_text, chunk_of
+from pincite.models.chat_wire import EVENTS, SHOWN, Call, Limits, Retry, Wire
 from pincite.types import Completion, Prompt, TokenChoice
 
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx2
-
 KEY_VARIABLE = "PINCITE_CHAT_KEY"
-_SHOWN = 200  # characters of what a server said
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)  # reasoning models begin with them
 _BUSY = (408, 425, 429)
 _ADVICE = {
     401: f"Set the server's key in the variable {KEY_VARIABLE}.",
@@ -49,37 +38,8 @@ _ADVICE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a call may cost. Seconds are of one attempt."""
-
-    seconds: float = 120.0  # for the whole reply: a model on a CPU writes some words a second
-    connect_seconds: float = 10.0
-    reply_bytes: int = 4_000_000
-    attempts: int = 4  # in all, where the server is busy or cannot be reached
-    first_wait: float = 1.0  # seconds before the second attempt, doubled each time
-    longest_wait: float = 60.0  # a server that asks for more counts as busy for good
-    at_once: int = 4  # requests under way
-    environment_proxies: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class _Call:
-    """Requests under way and whether they are still wanted."""
-
-    stopped: threading.Event = field(default_factory=threading.Event)
-    refused: ServerRefused | None = None  # the other prompts of the call are then not sent
-    sockets: set[socket.socket] = field(default_factory=set)
-
-    def stop(self) -> None:
-        """End all waiting now, in whichever thread."""
-        self.stopped.set()
-        for each in list(self.sockets):
-            _shut(each)
-
-
 class ChatClient:
-    """A `protocols.Generator` over HTTP. Safe to use from several threads."""
+    """A `Generator` and `StreamingGenerator` over HTTP. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -97,8 +57,9 @@ class ChatClient:
             raise ConfigError(f"{KEY_VARIABLE} holds characters that no key has. Set it anew.")
         self._key = key
         self._limits = limits or Limits()
+        self._wire = Wire(self.url, key, self._limits)
         self._dialect = dialect
-        self._calls: set[_Call] = set()
+        self._calls: set[Call] = set()
         self._stopped = False
         # What the server's models do not take: the field, and its name there ("" leaves it out).
         self._renamed: dict[str, str] = {}
@@ -123,7 +84,7 @@ class ChatClient:
 
         Once the server refuses one of them for good, those that were not yet sent have its error.
         """
-        call = _Call()
+        call = Call()
         self._calls.add(call)
         try:
             return self._answers(prompts, call)
@@ -136,7 +97,7 @@ class ChatClient:
         for call in list(self._calls):
             call.stop()
 
-    def _answers(self, prompts: Sequence[Prompt], call: _Call) -> list[Completion | ServerError]:
+    def _answers(self, prompts: Sequence[Prompt], call: Call) -> list[Completion | ServerError]:
         if len(prompts) < 2:  # Ctrl-C reaches the main thread at once
             return [self._answer(prompt, call) for prompt in prompts]
         pool = ThreadPoolExecutor(min(self._limits.at_once, len(prompts)), "pincite-chat")
@@ -146,7 +107,7 @@ class ChatClient:
             call.stop()  # after a whole batch nothing is left to be stopped
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _answer(self, prompt: Prompt, call: _Call) -> Completion | ServerError:
+    def _answer(self, prompt: Prompt, call: Call) -> Completion | ServerError:
         try:
             return self._completion(prompt, call)
         except ServerError as error:
@@ -154,128 +115,155 @@ class ChatClient:
                 call.refused = error
             return error
 
-    def _completion(self, prompt: Prompt, call: _Call) -> Completion:
+    def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
+        """A reply piece by piece while it is written, then the whole, or why there is none.
+
+        The pieces together are the text of the `Completion` that ends them. A `ServerError` in its
+        place ends them too: what came before it is all that there is. Until the first piece a busy
+        server is asked again as in `generate`. Closing the iterator ends the request; its time
+        limit goes on while the caller looks at a piece.
+        """
+        call = Call()
+        self._calls.add(call)
+        try:
+            yield from self._streamed(prompt, call)
+        except ServerError as error:
+            yield error
+        finally:
+            self._calls.discard(call)
+
+    def _streamed(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
+        attempt, told = 1, False
+        while True:
+            self._check_wanted(call)
+            try:
+                for piece in self._pieces(prompt, call):
+                    told = True
+                    yield piece
+                return
+            except Retry as retry:
+                if told:  # what was shown is not taken back
+                    raise retry.error from None
+                self._wait(retry, attempt, call)
+            attempt += 1
+
+    def _pieces(self, prompt: Prompt, call: Call) -> Iterator[str | Completion]:
+        """What may be shown, then the whole."""
+        reply, done = Streamed(self._key), False
+        for data in self._events(prompt, call):
+            if isinstance(data, bytes):  # from a server that does not stream
+                whole = self._without_key(_read(data, self._wire.told))
+                yield from (whole.text, whole)
+                return
+            done = data == DONE
+            if not done:
+                chunk = chunk_of(data, self._wire.told)
+                if chunk.get("error"):
+                    raise self._failure(_status_of(chunk["error"]), {}, data.encode())
+                said = reply.add(chunk)
+                if said:
+                    yield said
+        if not (done or reply.ended):
+            raise Retry(ServerUnreachable(f"{self.url} broke off in the middle of its reply."))
+        rest = reply.done()
+        if rest:
+            yield rest
+        yield self._without_key(reply.whole())
+
+    def _events(self, prompt: Prompt, call: Call) -> Iterator[str | bytes]:
+        """The data of the events up to `DONE`; or the body, where the server sends no events."""
+        while True:
+            names = dict(self._renamed)
+            request = self._request(prompt, names, stream=True)
+            with self._wire.opened(request, call) as response:
+                status, headers = response.status_code, dict(response.headers)
+                if status == 200 and headers.get("content-type", "").lower().startswith(EVENTS):
+                    for data in self._wire.events(response):
+                        yield data
+                        if data == DONE:
+                            return
+                    body = None
+                else:
+                    body = self._wire.body(response)
+            if body is None:
+                return
+            if status == 200:
+                yield body
+                return
+            if not (status == 400 and self._adapted(names, body)):
+                raise self._failure(status, headers, body)
+
+    def _completion(self, prompt: Prompt, call: Call) -> Completion:
         """One reply; waits and asks again where that may help.
 
         Raises:
             ServerError: as its kinds say.
         """
-        wait = self._limits.first_wait
-        for attempt in range(1, self._limits.attempts + 1):
-            if call.refused:
-                raise call.refused
-            if self._stopped:
-                raise ServerUnreachable(f"{self.url} was not asked: the run was stopped.")
+        attempt = 1
+        while True:
+            self._check_wanted(call)
             try:
-                return self._without_key(_read(self._post(prompt, call), self._told))
-            except _Retry as retry:
-                pause = wait if retry.after is None else retry.after
-                if attempt == self._limits.attempts or pause > self._limits.longest_wait:
-                    raise retry.error from None
-            if call.stopped.wait(pause):
-                raise ServerUnreachable(f"{self.url} was not waited for: the call was stopped.")
-            wait *= 2
-        raise AssertionError("the last attempt returns or raises")
+                return self._without_key(_read(self._post(prompt, call), self._wire.told))
+            except Retry as retry:
+                self._wait(retry, attempt, call)
+            attempt += 1
 
-    def _post(self, prompt: Prompt, call: _Call) -> bytes:
+    def _check_wanted(self, call: Call) -> None:
+        if call.refused:
+            raise call.refused
+        if self._stopped:
+            raise ServerUnreachable(f"{self.url} was not asked: the run was stopped.")
+
+    def _wait(self, retry: Retry, attempt: int, call: Call) -> None:
+        """Until the next attempt.
+
+        Raises:
+            ServerError: there is none.
+        """
+        pause = self._limits.first_wait * 2 ** (attempt - 1) if retry.after is None else retry.after
+        if attempt == self._limits.attempts or pause > self._limits.longest_wait:
+            raise retry.error from None
+        if call.stopped.wait(pause):
+            raise ServerUnreachable(f"{self.url} was not waited for: the call was stopped.")
+
+    def _post(self, prompt: Prompt, call: Call) -> bytes:
         """The body of a good reply; a field that the model does not take is left out or renamed."""
         while True:
             names = dict(self._renamed)  # another thread may change it meanwhile
-            status, headers, body = self._exchange(self._request(prompt, names), call)
+            with self._wire.opened(self._request(prompt, names), call) as response:
+                status, headers = response.status_code, dict(response.headers)
+                body = self._wire.body(response)
             if status == 200:
                 return body
-            if status == 400 and self._adapted(names, body):
-                continue
-            said = self._said(status, body)
-            if (status in _BUSY and not _is_about_money(body)) or status >= 500:
-                advice = "Ask for less at once, or later."
-                raise _Retry(ServerBusy(f"{said} {advice}", status), _after(headers))
-            advice = _ADVICE.get(402 if _is_about_money(body) else status, "See the server's log.")
-            if 300 <= status < 400:
-                advice = "Redirects are not followed: set chat_url to where the server is."
-            raise ServerRefused(f"{said} {advice}", status)
+            if not (status == 400 and self._adapted(names, body)):
+                raise self._failure(status, headers, body)
 
-    def _exchange(self, request: dict[str, Any], call: _Call) -> tuple[int, dict[str, str], bytes]:
-        """One request over a connection of its own: status, headers, body."""
-        import httpx2
+    def _failure(self, status: int, headers: dict[str, str], body: bytes) -> Retry | ServerRefused:
+        """What a reply with this status means."""
+        said = self._said(status, body)
+        if (status in _BUSY and not _is_about_money(body)) or status >= 500:
+            advice = "Ask for less at once, or later."
+            return Retry(ServerBusy(f"{said} {advice}", status), _after(headers))
+        advice = _ADVICE.get(402 if _is_about_money(body) else status, "See the server's log.")
+        if 300 <= status < 400:
+            advice = "Redirects are not followed: set chat_url to where the server is."
+        return ServerRefused(f"{said} {advice}", status)
 
-        limits = self._limits
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        timeout = httpx2.Timeout(limits.seconds, connect=limits.connect_seconds)
-        with _deadline(limits.seconds, call) as (overdue, note):
-            try:
-                with (
-                    httpx2.Client(
-                        verify=_certificates(limits.environment_proxies),
-                        timeout=timeout,
-                        trust_env=limits.environment_proxies,
-                        follow_redirects=False,
-                    ) as client,
-                    client.stream(
-                        "POST",
-                        f"{self.url}/chat/completions",
-                        json=request,
-                        headers=headers,
-                        extensions={"trace": note},
-                    ) as response,
-                ):
-                    status, body = response.status_code, self._body(response)
-                    if overdue.is_set():  # the end of a body of unknown length
-                        raise self._late(connecting=False)
-                    return status, dict(response.headers), body
-            except httpx2.InvalidURL as error:
-                raise ConfigError(f"chat_url is {self.url!r}: {error}") from error
-            except httpx2.TimeoutException as error:
-                raise self._late(isinstance(error, httpx2.ConnectTimeout)) from error
-            except httpx2.HTTPError as error:
-                if overdue.is_set():
-                    raise self._late(connecting=False) from error
-                said = self._told(str(error)) or type(error).__name__
-                unreachable = ServerUnreachable(
-                    f"{self.url} cannot be reached ({said}). Is the server running there?"
-                )
-                raise _Retry(unreachable) from error
-
-    def _late(self, connecting: bool) -> Exception:
-        """An attempt to connect is made again; a reply that took too long would do so again."""
-        if connecting:
-            waited = self._limits.connect_seconds
-            return _Retry(
-                ServerUnreachable(
-                    f"{self.url} did not take a connection within {waited:g} s. Is it up?"
-                )
-            )
-        return ServerUnreachable(
-            f"{self.url} gave no whole reply within {self._limits.seconds:g} s. Use a smaller "
-            "model, or a faster server."
-        )
-
-    def _body(self, response: "httpx2.Response") -> bytes:
-        parts, size = [], 0
-        for part in response.iter_raw():
-            size += len(part)
-            if size > self._limits.reply_bytes:
-                raise BadReply(
-                    f"{self.url} replied with more than {self._limits.reply_bytes:,} bytes. Is it "
-                    "a chat server?",
-                    response.status_code,
-                )
-            parts.append(part)
-        return b"".join(parts)
-
-    def _request(self, prompt: Prompt, names: dict[str, str]) -> dict[str, Any]:
+    def _request(
+        self, prompt: Prompt, names: dict[str, str], *, stream: bool = False
+    ) -> dict[str, Any]:
         messages = [{"role": "user", "content": prompt.user}]
         if prompt.system:
             messages.insert(0, {"role": "system", "content": prompt.system})
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": messages,
-            "stream": False,
+            "stream": stream,
             "max_tokens": prompt.max_tokens,
             "temperature": prompt.temperature,
         }
+        if stream:
+            fields["stream_options"] = {"include_usage": True}
         if prompt.seed is not None:
             fields["seed"] = prompt.seed
         if prompt.top_logprobs:
@@ -290,7 +278,8 @@ class ChatClient:
         OpenAI's reasoning models know `max_completion_tokens` only, and no temperature.
         """
         refused = _error_of(body).get("param")
-        other = {"max_tokens": "max_completion_tokens", "temperature": "", "seed": ""}
+        other = {"max_tokens": "max_completion_tokens"}
+        other |= dict.fromkeys(("temperature", "seed", "stream_options"), "")
         if refused not in other or refused in names:
             return False
         self._renamed[refused] = other[refused]
@@ -298,7 +287,7 @@ class ChatClient:
 
     def _said(self, status: int, body: bytes) -> str:
         message = _error_of(body).get("message") or body.decode("utf-8", "replace")
-        told = self._told(str(message))
+        told = self._wire.told(str(message))
         return f"{self.url} answered {status}{f' ({told})' if told else ''}."
 
     def _without_key(self, reply: Completion) -> Completion:
@@ -308,29 +297,6 @@ class ChatClient:
         leaked = self._key in "".join(choice.token for choice in reply.tokens)
         tokens: tuple[TokenChoice, ...] = () if leaked else reply.tokens
         return replace(reply, text=reply.text.replace(self._key, "[key]"), tokens=tokens)
-
-    def _told(self, text: str) -> str:
-        """What a server said, for a person: one line, short, printable, without the key."""
-        if self._key:
-            text = text.replace(self._key, "[key]")
-        line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-        return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
-
-
-class _Retry(Exception):
-    """`error` is raised unless another attempt, after so many seconds, does better."""
-
-    def __init__(self, error: ServerError, after: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error, self.after = error, after
-
-
-@functools.cache
-def _certificates(from_environment: bool) -> "ssl.SSLContext":
-    """What a server's certificate is checked against: reading it anew takes 40 ms a request."""
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=from_environment)
 
 
 def checked_url(url: str) -> str:
@@ -355,43 +321,6 @@ def checked_url(url: str) -> str:
             f"bare address, and the key in the variable {KEY_VARIABLE}."
         )
     return url.rstrip("/")
-
-
-@contextmanager
-def _deadline(
-    seconds: float, call: _Call
-) -> Iterator[tuple[threading.Event, Callable[[str, dict[str, Any]], None]]]:
-    """Shuts the request's socket down once time is over; gives what says so, and a trace for httpx.
-
-    httpx's timeouts are of single reads: a server that sends a byte a second would never end.
-    """
-    overdue, opened = threading.Event(), list[socket.socket]()
-
-    def note(event: str, info: dict[str, Any]) -> None:
-        if event == "connection.connect_tcp.complete":
-            opened.append(info["return_value"].get_extra_info("socket"))
-            call.sockets.add(opened[-1])
-            if overdue.is_set() or call.stopped.is_set():
-                _shut(opened[-1])
-
-    def end() -> None:
-        overdue.set()
-        for each in opened:
-            _shut(each)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield overdue, note
-    finally:
-        timer.cancel()
-        call.sockets.difference_update(opened)
-
-
-def _shut(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # closed already
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _after(headers: dict[str, str]) -> float | None:
@@ -435,11 +364,14 @@ def _read(body: bytes, told: Callable[[str], str]) -> Completion:
         text, ended = choice["message"]["content"], choice.get("finish_reason")
         counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        shown = told(body[: 4 * _SHOWN].decode("utf-8", "replace"))
+        shown = told(body[: 4 * SHOWN].decode("utf-8", "replace"))
         raise BadReply(f"The reply is no chat completion: {shown or 'it is empty'}", 200) from error
-    if not isinstance(text, str) or not _THOUGHTS.sub("", text).strip():
-        cut = " It was cut: raise max_tokens." if ended == "length" else ""
-        raise BadReply(f"The reply holds no text.{cut}", 200)
+    said = checked_text(text if isinstance(text, str) else "", ended)
     n_prompt, n_reply = (count if isinstance(count, int) else None for count in counts)
-    said = _THOUGHTS.sub("", text).strip()
     return Completion(said, ended != "length", n_prompt, n_reply, tokens_of(choice))
+
+
+def _status_of(error: object) -> int:
+    """The status that an error in the middle of a reply would have had; 500 where it has none."""
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 500

@@ -1,8 +1,9 @@
 """Fields of a chat request that servers name differently, and the log probabilities they send back.
 
 All speak OpenAI's chat completions, but a schema or a grammar that a reply must keep to stands in
-another field on each, and log probabilities come in two layouts: that of chat completions, and that
-of the older text completions, which TGI and NIM send here too.
+another field on each, and log probabilities come in two layouts: that of chat completions, which
+llama.cpp's server was seen to send, and that of the older text completions, which TGI and NIM send
+here too by what is written of them.
 """
 
 import json
@@ -14,7 +15,10 @@ from pincite.types import Guidance, TokenChoice
 
 Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
-# What each server can enforce, by its own documentation (read in 2026-11).
+# What each server can enforce. "llamacpp", and "json" of "openai", were tried on llama.cpp's server
+# (tests/models/test_real_server.py). A regex it refuses in TGI's form and passes over in silence in
+# vLLM's. "vllm", "tgi", "nim" and OpenAI's own server are written from their documentation (read in
+# 2026-11) and have not been tried on a real one.
 ENFORCED = {
     "openai": ("json",),
     "vllm": ("json", "regex", "grammar"),

@@ -12,7 +12,8 @@ from pincite.checks import Check, CheckReport, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
-from pincite.models.chat import ChatClient, Limits
+from pincite.models.chat import ChatClient
+from pincite.models.chat_wire import Limits
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import build
 from pincite.pipeline.calls import Budget, Calls
@@ -60,7 +61,7 @@ def checking(
         settings: all of them.
         corpus: folder of the knowledge base.
         trace: file that everything is written to; replies that it holds are not asked for again.
-        tell: told how many of how many judgements are done.
+        tell: told how many of how many calls, or judgements of a verifier, are done.
         keep: whether judged pairs are kept in `build.judgements_file()`.
     """
     with ExitStack() as stack:
@@ -84,7 +85,7 @@ def checking(
             judge, languages = _verifier(settings, stack, keep, tell)
         expander = build.expander(settings, stored)
         pipeline = CheckPipeline(
-            interpreter=_interpreter(settings, calls, templates),
+            interpreter=_interpreter(settings, calls, templates, tell),
             finder=_finder(settings, stored, encoder, expander),
             judge=judge,
             ignored=settings.ignored_types,
@@ -176,10 +177,13 @@ def _asking(settings: Settings) -> Asking:
         top_logprobs=settings.top_logprobs,
         temperature=settings.temperature,
         at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
     )
 
 
-def _interpreter(settings: Settings, calls: Calls | None, templates: Templates) -> Interpreter:
+def _interpreter(
+    settings: Settings, calls: Calls | None, templates: Templates, tell: Tell | None
+) -> Interpreter:
     if calls is None or settings.interpretation == "rules":
         return RuleInterpreter(settings.language)
     return ModelInterpreter(
@@ -189,6 +193,8 @@ def _interpreter(settings: Settings, calls: Calls | None, templates: Templates) 
         guided=settings.guidance == "json",
         temperature=settings.temperature,
         at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
+        tell=tell,
     )
 
 
@@ -264,7 +270,11 @@ def _estimate(settings: Settings) -> str:
             f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
             "is judged"
         )
-    return f"A statement takes {', and '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    # How fast a server is only its replies say.
+    pace = f"{settings.chat_at_once} at once; the time is told after the first replies"
+    return f"A statement takes {', and '.join(parts)}: {pace}."
 
 
 def _begin(run: CheckRun, settings: Settings) -> None:

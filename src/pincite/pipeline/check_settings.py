@@ -18,6 +18,7 @@ By = Literal["rules", "model"]
 JudgedBy = Literal["verifier", "model"]
 Retrieval = Literal["hybrid", "windows"]
 PromptLanguage = Literal["en", "de"]
+MOST_TOKENS = 100_000  # of one reply; more is a slip of the keyboard
 CHOICES: dict[str, Any] = {
     "interpretation": By,
     "confirmation": JudgedBy,
@@ -50,6 +51,7 @@ class CheckSettings:
     prompts: str = ""  # folder of prompts that replace the shipped ones of the same name
     prompt_language: PromptLanguage = "en"  # of the shipped prompts
     step_models: tuple[str, ...] = ()  # "negate_claim=qwen3": steps with another model
+    step_tokens: tuple[str, ...] = ()  # "negate_claim=300": steps with another limit of the reply
     chat_dialect: Dialect = "openai"  # the kind of server at chat_url
     chat_at_once: int = 16  # requests under way
     chat_seconds: float = 260.0  # for one whole reply
@@ -81,6 +83,7 @@ class CheckSettings:
             )
         _ = self.ignored_types
         _ = self.models_of_steps
+        _ = self.tokens_of_steps
         self._check_choice()
 
     def _check_choice(self) -> None:
@@ -111,13 +114,29 @@ class CheckSettings:
     @property
     def models_of_steps(self) -> dict[str, str]:
         """The models of the steps that have one of their own."""
-        pairs = [text.partition("=") for text in self.step_models]
-        for step, _, model in pairs:
-            if step.strip() not in VARIABLES or not model.strip():
-                close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
+        return _by_step("step_models", self.step_models, "model")
+
+    @property
+    def tokens_of_steps(self) -> dict[str, int]:
+        """Most tokens of a reply, of the steps that have a limit of their own."""
+        given = _by_step("step_tokens", self.step_tokens, "tokens")
+        for step, tokens in given.items():
+            if not (tokens.isascii() and tokens.isdigit() and 1 <= int(tokens) <= MOST_TOKENS):
                 raise ConfigError(
-                    f"step_models has {step!r}; expected step=model, with a step of: "
-                    f"{', '.join(VARIABLES)}.{hint}"
+                    f"step_tokens has {tokens!r} for {step}; expected 1 to {MOST_TOKENS:,}."
                 )
-        return {step.strip(): model.strip() for step, _, model in pairs}
+        return {step: int(tokens) for step, tokens in given.items()}
+
+
+def _by_step(setting: str, texts: tuple[str, ...], what: str) -> dict[str, str]:
+    """What each text says of a step, as "step=value"."""
+    pairs = [text.partition("=") for text in texts]
+    for step, _, value in pairs:
+        if step.strip() not in VARIABLES or not value.strip():
+            close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(
+                f"{setting} has {step!r}; expected step={what}, with a step of: "
+                f"{', '.join(VARIABLES)}.{hint}"
+            )
+    return {step.strip(): value.strip() for step, _, value in pairs}

@@ -6,13 +6,13 @@ A step that fails is told of and costs its readings alone; where a model finds n
 rules' readings stand in, and the result says so.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pincite.checks import Failed, Interpretation, Reading, StatementType
 from pincite.core import readings, replies
-from pincite.pipeline.atonce import all_at_once
+from pincite.pipeline.atonce import all_at_once, in_calls
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.types import Guidance, Prompt
@@ -50,7 +50,8 @@ class ModelInterpreter:
     guided: bool = True  # whether the lists are asked for with a JSON Schema
     temperature: float = 0.2
     at_once: int = 16
-    tell: Callable[[int, int], None] | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: other limits of the reply
+    tell: Callable[[int, int], None] | None = None  # how many calls of how many are done
 
     @property
     def fingerprint(self) -> str:
@@ -62,7 +63,7 @@ class ModelInterpreter:
         """The readings of all statements, asked for at once."""
         asked = [(text, kind) for text in statements for kind in StatementType]
         finding = [partial(self._found, text, kind) for text, kind in asked]
-        answers = all_at_once(finding, self.at_once, self.calls, self.tell)
+        answers = all_at_once(finding, self.at_once, self.calls, in_calls(self.tell, 2))
         lists = dict(zip(asked, answers, strict=True))
         found = [self._of_types(text, lists) for text in statements]
         flat = [reading for of_text in found for reading in of_text.readings]
@@ -134,4 +135,4 @@ class ModelInterpreter:
 
     def _prompt(self, step: str, max_tokens: int, **values: str) -> Prompt:
         system, user = self.templates.filled(step, **values)
-        return Prompt(user, system, max_tokens, self.temperature)
+        return Prompt(user, system, self.tokens.get(step, max_tokens), self.temperature)
