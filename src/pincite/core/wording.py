@@ -9,7 +9,7 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
-from pincite.core.figures import MONTHS, figures
+from pincite.core.figures import MONTHS, figures, missing, rivals
 from pincite.core.sentences import sentences
 from pincite.types import Span
 
@@ -32,6 +32,10 @@ _NEGATIONS = frozenset(
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
+_RIVAL_WEIGHT = 1.0  # of a figure that stands where the claim has one which the passage lacks
+_LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
+_CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
+_MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
 
@@ -107,7 +111,7 @@ def best_quote(claim: str, passage: str) -> Span | None:
     >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
     'Ingrid Holm drew it. It opened in 1911.'
     """
-    best, spans = best_sentence(claim, passage), _sentences(passage)
+    best, spans = quoted_sentence(claim, passage), _sentences(passage)
     if best is None:
         return None
     at = spans.index(best)
@@ -115,10 +119,54 @@ def best_quote(claim: str, passage: str) -> Span | None:
         Span(spans[i].start, spans[i + 1].end)
         for i in (at - 1, at)
         if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
+        if not _is_heading(passage, spans[i]) and not _is_heading(passage, spans[i + 1])
     ]
     alone = shared(claim, best.of(passage))
     widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
     return widest if shared(claim, widest.of(passage)) >= alone + _WORTH_MORE else best
+
+
+def quoted_sentence(claim: str, passage: str) -> Span | None:
+    """The sentence that a person should read: `best_sentence`, but no heading if any other will do.
+
+    Where the passage lacks a year or a share of the claim, another one is worth a word: that
+    sentence may say what the claim should have said.
+
+    >>> text = "Varde Bridge\\n\\nVarde Bridge is long. The bridge opened in 1911."
+    >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
+    'The bridge opened in 1911.'
+    """
+    return _quoted_sentence(claim, passage)
+
+
+@lru_cache(maxsize=4096)  # asked for as a quote and as a reason
+def _quoted_sentence(claim: str, passage: str) -> Span | None:
+    # Any two years are dates of something; numbers count a hundred different things.
+    absent = [figure for figure in missing(claim, passage) if figure.kind != "number"]
+
+    def worth(span: Span) -> float:
+        sentence = span.of(passage)
+        common = shared(claim, sentence)
+        instead = sum(bool(rivals(figure, claim, sentence)) for figure in absent)
+        return common and common + _RIVAL_WEIGHT * instead
+
+    told = [span for span in _sentences(passage) if not _is_heading(passage, span)]
+    best = max(told, key=worth, default=None)
+    return best if best and worth(best) > 0 else best_sentence(claim, passage)
+
+
+def _is_heading(passage: str, span: Span) -> bool:
+    """Whether a sentence is a title or a headline: a short line alone that no stop closes.
+
+    Rows of tables and items of lists have neighbours on the lines beside them.
+    """
+    line = span.of(passage)
+    if line.endswith(_CLOSED) or len(line.split()) > _LONGEST_HEADING:
+        return line.startswith("# ")
+    before = passage[max(0, span.start - _MARGIN) : span.start].replace(" ", "").replace("\t", "")
+    after = passage[span.end : span.end + _MARGIN].replace(" ", "").replace("\t", "")
+    # Behind the last line of a passage nothing shows whether it goes on.
+    return (not before or before.endswith("\n\n")) and after.startswith("\n\n")
 
 
 @lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
