@@ -26,7 +26,10 @@ def output_options(command: Any) -> Any:
             click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
             click.option("--yaml", "yaml_path", type=options.FilePath, help="YAML."),
             click.option(
-                "--claimreview", "claimreview_path", type=options.FilePath, help="JSON-LD."
+                "--claimreview",
+                "claimreview_path",
+                type=options.FilePath,
+                help="JSON-LD; see claimreview_author and its kin in the settings.",
             ),
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
             click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
@@ -190,3 +193,5 @@ def deliver(
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)
+    if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
+        options.say(hint, quiet)

@@ -177,7 +177,7 @@ def content_of(text: str, language: str = "en") -> str | None:
         match = pattern.fullmatch(text)
         if match is None:
             continue
-        said = _bare(match.groupdict().get("what") or "")
+        said: str | None = _bare(match.groupdict().get("what") or "")
         if "verb" in pattern.groupindex:
             said = _said_by(match, said)
         if said is not None and (said == "" or len(said.split()) >= _SHORTEST):

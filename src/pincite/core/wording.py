@@ -127,12 +127,12 @@ def best_quote(claim: str, passage: str) -> Span | None:
 
 
 def quoted_sentence(claim: str, passage: str) -> Span | None:
-    """The sentence that a person should read: `best_sentence`, but no heading if any other will do.
+    r"""`best_sentence` for a person to read: no heading if any other sentence shares a word.
 
     Where the passage lacks a year or a share of the claim, another one is worth a word: that
     sentence may say what the claim should have said.
 
-    >>> text = "Varde Bridge\\n\\nVarde Bridge is long. The bridge opened in 1911."
+    >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
     'The bridge opened in 1911.'
     """

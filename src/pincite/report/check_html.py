@@ -16,6 +16,7 @@ _TONES = {
     "balanced": "partly_supported",
     **dict.fromkeys(("no_evidence", "failed", "not_judged"), "unchecked"),
 }
+_HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
 _SIDES: tuple[dict[str, str], ...] = (
     {"sign": "▲", "word": "for", "name": "For it", "tone": "supported", "bar": "s"},
     {"sign": "▽", "word": "against", "name": "Against it", "tone": "refuted", "bar": "r"},
@@ -41,6 +42,7 @@ def to_html(report: CheckReport) -> str:
 def _check(check: Check, threshold: float) -> dict[str, object]:
     return {
         "statement": check.statement,
+        "short": wording.shortened(check.statement, _HEADLINE),
         "interpreted_by": check.interpreted_by,
         "failures": [failure.detail for failure in check.failures],
         "readings": [_reading(result, threshold) for result in check.results],

@@ -78,10 +78,11 @@ def _result(
     parts: list[RenderableType] = [Text(), head, _indented(text)]
     if result.items:
         parts.append(_indented(_items(result, threshold, limit)))
-    failures = [i.outcome for i in result.items if isinstance(i.outcome, Failed)]
-    for detail in dict.fromkeys(failure.detail for failure in failures):
-        parts.append(_indented(Text(f"– {wording.shortened(detail, TEXT_WIDTH)}", style="yellow")))
-    return parts
+    failures = dict.fromkeys(
+        item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
+    )
+    shown = [f"– {wording.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
 
 
 def _items(result: ReadingResult, threshold: float, limit: int) -> Table:
