@@ -50,12 +50,13 @@ def output_options(command: Any) -> Any:
 @click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
 @click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
 @click.option("--top-k", type=int, help="Texts for a reading. [8]")
+@click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
 @click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
 @click.option("--language", help="Of the statements: en, de, … [en]")
 @click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
 @output_options
 @options.expansion_options
-@options.settings_options
+@options.model_options
 @options.filter_options
 def command(
     statement: str | None,

@@ -251,7 +251,7 @@ def swaps(
 @keep_option
 @json_option
 @quiet_option
-@options.settings_options
+@options.model_options
 @options.filter_options
 def check(
     corpus: Path,
