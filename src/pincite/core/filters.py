@@ -166,6 +166,8 @@ def _field(facts: Facts, name: str) -> str | None:
     if name in ("url", "title", "kind", "published", "language"):
         value: str | None = getattr(facts, name)
         return value
+    if name == "date" and name not in facts.meta:  # as manifests call it
+        return facts.published
     return facts.meta.get(name)
 
 

@@ -177,9 +177,8 @@ def content_of(text: str, language: str = "en") -> str | None:
         match = pattern.fullmatch(text)
         if match is None:
             continue
-        said: str | None = _bare(match.groupdict().get("what") or "")
-        if "verb" in pattern.groupindex:
-            said = _said_by(match, said)
+        bare = _bare(match.groupdict().get("what") or "")
+        said = _said_by(match, bare) if "verb" in pattern.groupindex else bare
         if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
             return said
     return None

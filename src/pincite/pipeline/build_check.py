@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.checks import Check, CheckReport, Usage
+from pincite.checks import Check, CheckReport, Outcome, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -266,6 +266,10 @@ def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ..
             f"{long} of {len(checks)} statements have more than {MAX_WORDS} words: the verifier "
             "does not read to their end, or not to that of the passage. Give it single sentences."
         )
+    judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
+    if judged and not any(result.items for result in judged):
+        why = "the filters let none through" if settings.filters else "it is empty"
+        found.append(f"No document of the knowledge base was looked at: {why}.")
     return tuple(found)
 
 
