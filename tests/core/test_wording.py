@@ -73,6 +73,11 @@ def test_the_quote_is_where_another_figure_stands() -> None:
     assert wording.quoted_sentence("Tomatoes", BODY) is None
 
 
+def test_the_quote_is_where_the_claim_s_own_year_stands() -> None:
+    passage = "A dam above Skeld was planned. It rained. The wall was finished in 1963."
+    assert quote("The Skeld dam was done in 1963.", passage) == "The wall was finished in 1963."
+
+
 @given(st.text(max_size=80), st.text(alphabet="Ab. \n#1", max_size=120))
 def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
     found = wording.best_quote(claim, passage)

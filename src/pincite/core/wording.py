@@ -32,7 +32,7 @@ _NEGATIONS = frozenset(
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
-_RIVAL_WEIGHT = 1.0  # of a figure that stands where the claim has one which the passage lacks
+_DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
 _LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
 _MARGIN = 80  # characters beside a line in which a blank line is looked for
@@ -129,8 +129,8 @@ def best_quote(claim: str, passage: str) -> Span | None:
 def quoted_sentence(claim: str, passage: str) -> Span | None:
     r"""`best_sentence` for a person to read: no heading if any other sentence shares a word.
 
-    Where the passage lacks a year or a share of the claim, another one is worth a word: that
-    sentence may say what the claim should have said.
+    A year or a share of the claim is worth a word more than there. Where the passage lacks it,
+    another one is: that sentence may say what the claim should have said.
 
     >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
@@ -142,13 +142,18 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
 @lru_cache(maxsize=4096)  # asked for as a quote and as a reason
 def _quoted_sentence(claim: str, passage: str) -> Span | None:
     # Any two years are dates of something; numbers count a hundred different things.
-    absent = [figure for figure in missing(claim, passage) if figure.kind != "number"]
+    dates = [figure for figure in figures(claim) if figure.kind != "number"]
+    absent = {figure.key for figure in missing(claim, passage)}
 
     def worth(span: Span) -> float:
         sentence = span.of(passage)
+        stated = {figure.key for figure in figures(sentence)}
+        told = sum(
+            bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
+            for date in dates
+        )
         common = shared(claim, sentence)
-        instead = sum(bool(rivals(figure, claim, sentence)) for figure in absent)
-        return common and common + _RIVAL_WEIGHT * instead
+        return common and common + _DATE_WEIGHT * told
 
     told = [span for span in _sentences(passage) if not _is_heading(passage, span)]
     best = max(told, key=worth, default=None)
