@@ -418,3 +418,29 @@ def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: 
         settings.write("claimreview_author = 'A'\nclaimreview_author_url = 'https://a.example'\n")
         settings.write("claimreview_url = 'https://a.example/b'\n")
     assert "not set" not in run(*CHECK, "--claimreview", "out.jsonld").stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--html", "nowhere/out.html"), "a file in a folder that is there"),
+        (("--json", "."), "a file in a folder that is there"),
+        (("--template", "t.md.j2"), "give that too"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, more: tuple[str, ...], said: str
+) -> None:
+    assert said in run(*CHECK, *llm(server), *more, code=2).stderr
+    assert not server.asked
+
+
+def test_a_bad_template_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    from pincite.errors import ConfigError
+
+    (tmp_path / "t.md.j2").write_text("{% for %}")
+    with pytest.raises(ConfigError, match=r"t.md.j2 cannot be filled in"):
+        run(*CHECK, *llm(server), "--markdown", "o.md", "--template", "t.md.j2")
+    assert not server.asked

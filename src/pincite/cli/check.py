@@ -81,6 +81,7 @@ def command(
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
+    refuse_lost_work(outputs, shown["template"])
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
@@ -155,6 +156,21 @@ def _stopped(check: Check) -> bool:
     outcomes = [item.outcome for result in check.results for item in result.items]
     failures = [*check.failures, *outcomes]
     return any(getattr(each, "step", "") == "stopped" for each in failures)
+
+
+def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> None:
+    """What could not be written would else be found out after all calls are paid for."""
+    if template and outputs["markdown"] is None:
+        raise click.UsageError("--template lays out --markdown: give that too.")
+    for name, path in outputs.items():
+        if path and str(path) != "-" and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise click.UsageError(
+                f"--{name} {path} cannot be written: expected a file in a folder that is there."
+            )
+    if template:
+        from pincite.report import templates
+
+        templates.parsed(template)
 
 
 def deliver(
