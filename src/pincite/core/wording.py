@@ -147,13 +147,15 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
 
     def worth(span: Span) -> float:
         sentence = span.of(passage)
+        common = shared(claim, sentence)
+        if not (common and dates):
+            return common
         stated = {figure.key for figure in figures(sentence)}
         told = sum(
             bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
             for date in dates
         )
-        common = shared(claim, sentence)
-        return common and common + _DATE_WEIGHT * told
+        return common + _DATE_WEIGHT * told
 
     told = [span for span in _sentences(passage) if not _is_heading(passage, span)]
     best = max(told, key=worth, default=None)
@@ -188,6 +190,11 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("It opened in 1911.", "Opened 1911.") > shared("It opened in 1911.", "It opened.")
     True
     """
+    return _shared(claim, sentence)
+
+
+@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
+def _shared(claim: str, sentence: str) -> float:
     stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
     return (
