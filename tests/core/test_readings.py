@@ -59,6 +59,7 @@ def test_a_valuation() -> None:
     assert found("The council should close the mill.") == [
         ("normative", "The council should close the mill.")
     ]
+    assert kind_of("It must have been built in 1911.") == "descriptive"
     kinds = [kind for kind, _ in found("Holm says that the council should close the mill.")]
     assert kinds == ["ascriptive", "normative"]
 

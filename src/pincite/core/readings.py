@@ -78,7 +78,9 @@ _QUANTIFIERS = frozenset(
 # Where a statement of fact ends and a demand upon it begins: "… in 1934 and should stand".
 _DEMAND = {
     "en": re.compile(r",?\s+(?:and|but)\s+(?:\w+ly\s+)?(?:should|must|ought|shouldn't|mustn't)\b"),
-    "de": re.compile(r",?\s+(?:und|aber)\s+(?:soll(?:en|te|ten)?|muss|müss(?:en|te|ten))\b"),
+    "de": re.compile(
+        r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
+    ),
 }
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
 _CONJUNCTIONS = frozenset("and but or nor".split())
@@ -91,6 +93,7 @@ _ENGLISH = frozenset("the of and is are were has have been by with from that it 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _MARKS = ' \t\n“”"„.;'
+_SURELY = re.compile(r"\bmust (?:\w+ly )?have\b")  # a guess at what was, no demand
 _QUOTATION_MARKS = '"“”„'
 _SHORTEST = 2  # words of something that can be said
 _LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
@@ -161,7 +164,8 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     """
     if content_of(text, language) is not None:
         return StatementType.ASCRIPTIVE
-    words = {match[0].replace("’", "'") for match in _WORD.finditer(_QUOTED.sub(" ", text))}
+    bare = _SURELY.sub(" ", _QUOTED.sub(" ", text))
+    words = {match[0].replace("’", "'") for match in _WORD.finditer(bare)}
     if words & _NORMATIVE.get(language, frozenset()):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
