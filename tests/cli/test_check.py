@@ -256,3 +256,53 @@ def test_doctor_names_what_goes_to_the_server(run: Callable[..., Result]) -> Non
     with Path("pincite.toml").open("a") as file:
         file.write("confirmation = 'model'\nchat_url = 'http://box:1/v1'\nchat_model = 'm'\n")
     assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
+
+
+def test_what_a_statement_lacks_is_told_of(run: Callable[..., Result], tmp_path: Path) -> None:
+    lines = ["Die Brücke von Varde wurde 1911 eröffnet.", "Who opened it?", "bridge " * 101]
+    (tmp_path / "three.txt").write_text("\n".join(lines), encoding="utf-8")
+    result = run("check", "--file", "three.txt", *CHECK[2:], "--json", "out.json", code=5)
+    assert "no reading" in result.stdout
+    report = json.loads((tmp_path / "out.json").read_text())
+    german, long = report["warnings"]
+    assert "1 of 3 statements look German" in german
+    assert "more than 100 words" in long
+
+
+def test_a_reading_of_a_person_settles_that_rules_found_none(run: Callable[..., Result]) -> None:
+    result = run("check", "Who opened it?", *CHECK[2:], "-i", stdin="+ Holm opened it.\n\n")
+    assert "Holm opened it." in result.stdout
+
+
+def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
+    assert "not set, so left out" in run(*CHECK, "--claimreview", "out.jsonld").stderr
+    with (tmp_path / "pincite.toml").open("a") as settings:
+        settings.write("claimreview_author = 'A'\nclaimreview_author_url = 'https://a.example'\n")
+        settings.write("claimreview_url = 'https://a.example/b'\n")
+    assert "not set" not in run(*CHECK, "--claimreview", "out.jsonld").stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--html", "nowhere/out.html"), "a file in a folder that is there"),
+        (("--json", "."), "a file in a folder that is there"),
+        (("--template", "t.md.j2"), "give that too"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, more: tuple[str, ...], said: str
+) -> None:
+    assert said in run(*CHECK, *llm(server), *more, code=2).stderr
+    assert not server.asked
+
+
+def test_a_bad_template_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    from pincite.errors import ConfigError
+
+    (tmp_path / "t.md.j2").write_text("{% for %}")
+    with pytest.raises(ConfigError, match=r"t.md.j2 cannot be filled in"):
+        run(*CHECK, *llm(server), "--markdown", "o.md", "--template", "t.md.j2")
+    assert not server.asked

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.checks import Check, CheckReport, Usage
+from pincite.checks import Check, CheckReport, Outcome, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -27,6 +27,7 @@ from pincite.pipeline.trace import VERSION, TraceWriter, model_of, read_trace
 from pincite.protocols import Encoder, Expander, Interpreter, Judge
 
 Tell = Callable[[int, int], None]
+MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
 # About what a call takes: a passage of 100 words with the prompt around it, and the mean of an
 # analysis of some sentences and a choice of one letter.
 PROMPT_TOKENS, REPLY_TOKENS = 500, 130
@@ -131,7 +132,7 @@ def report_of(
         checks=tuple(checks),
         n_statements=n_statements,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings=(*run.warnings, *late),
+        warnings=(*run.warnings, *late, *_of_statements(checks, settings)),
         settings=build.recorded(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -253,6 +254,28 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str
         )
     if settings.interpretation == "rules" and not readings.negation("x", settings.language):
         found.append(f"No rules for negation in {settings.language!r}; readings have none.")
+    return tuple(found)
+
+
+def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ...]:
+    """What a statement has that makes its results mean less than they seem to."""
+    found = []
+    german = sum(readings.looks_german(check.statement) for check in checks)
+    if german and settings.language == "en":
+        found.append(
+            f"{german} of {len(checks)} statements look German and were read as English: "
+            "--language de."
+        )
+    long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
+    if long and settings.confirmation == "verifier":
+        found.append(
+            f"{long} of {len(checks)} statements have more than {MAX_WORDS} words: the verifier "
+            "does not read to their end, or not to that of the passage. Give it single sentences."
+        )
+    judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
+    if judged and not any(result.items for result in judged):
+        why = "the filters let none through" if settings.filters else "it is empty"
+        found.append(f"No document of the knowledge base was looked at: {why}.")
     return tuple(found)
 
 

@@ -4,11 +4,13 @@ Its names are kept where they say what is meant; docs/check.md has the table of 
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pincite.checks import StatementType
 from pincite.core.confirmation import THRESHOLD
+from pincite.core.hosts import host_of
 from pincite.errors import ConfigError
 from pincite.models.chat_fields import Dialect, checked_guidance
 from pincite.pipeline.confirm import GuidanceKind, Probabilities, are_labels
@@ -60,6 +62,9 @@ class CheckSettings:
     max_cost: float = 0.0  # of a run, in the currency of the prices; 0: no limit
     price_prompt: float = 0.0  # for a million tokens
     price_reply: float = 0.0
+    claimreview_author: str = ""  # who publishes the reviews of --claimreview
+    claimreview_author_url: str = ""  # the author's site
+    claimreview_url: str = ""  # where the page of --html will be published
 
     def check_the_checks(self) -> None:
         """Refuse values that mean nothing."""
@@ -85,6 +90,13 @@ class CheckSettings:
         _ = self.models_of_steps
         _ = self.tokens_of_steps
         self._check_choice()
+        self._check_addresses()
+
+    def _check_addresses(self) -> None:
+        for name in ("claimreview_author_url", "claimreview_url"):
+            given = getattr(self, name)
+            if given and not _is_web_address(given):
+                raise ConfigError(f"{name} is {given!r}; expected an http:// or https:// address.")
 
     def _check_choice(self) -> None:
         if not are_labels(self.answer_labels):
@@ -140,3 +152,9 @@ def _by_step(setting: str, texts: tuple[str, ...], what: str) -> dict[str, str]:
                 f"{', '.join(VARIABLES)}.{hint}"
             )
     return {step.strip(): value.strip() for step, _, value in pairs}
+
+
+def _is_web_address(url: str) -> bool:
+    """Whether a browser could open it; host and scheme, and nothing that no address holds."""
+    web = url.lower().startswith(("http://", "https://"))
+    return web and bool(host_of(url)) and not re.search(r"[\s<>\"\\\x00-\x1f]", url)

@@ -17,6 +17,7 @@ from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.types import Guidance, Prompt
 
+_NO_READING = "no reading: this says nothing that could be so or not; write it as a statement"
 MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls
 ANALYSIS_TOKENS, LIST_TOKENS, NEGATION_TOKENS = 700, 500, 200
 CLAIMS = '{"type":"object","properties":{"claims":{"type":"array","items":{"type":"string"}}},'
@@ -33,11 +34,13 @@ class RuleInterpreter:
     fingerprint: str = "rules"
 
     def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
-        """The statement itself first, then what rules find in it."""
-        return [
-            Interpretation(tuple(readings.readings(text, self.language)), self.fingerprint)
-            for text in statements
-        ]
+        """The statement itself first, then what rules find in it; none of a question."""
+        return [self._interpretation(text) for text in statements]
+
+    def _interpretation(self, text: str) -> Interpretation:
+        found = () if readings.is_question(text) else readings.readings(text, self.language)
+        failures = () if found else (Failed("statement", _NO_READING),)
+        return Interpretation(tuple(found), self.fingerprint, failures)
 
 
 @dataclass(frozen=True, slots=True)
