@@ -149,7 +149,7 @@ def test_the_time_is_told_after_the_first_replies(
     monkeypatch.setattr("pincite.cli.pace._SHORT", 0.05)
     server.by_request = Model(pause=0.1)
     result = run(*CHECK, *llm(server), "--json", "-")
-    assert re.search(r"\d of 8 calls are done, about \d s left\.", result.stderr)
+    assert re.search(r"\d of 8 calls are done, about \d+ s left\.", result.stderr)
     quiet = run(*CHECK, *llm(server), "--json", "-", "-q")
     assert "left" not in quiet.stderr
 
