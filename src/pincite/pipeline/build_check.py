@@ -28,9 +28,9 @@ from pincite.protocols import Encoder, Expander, Interpreter, Judge
 
 Tell = Callable[[int, int], None]
 MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
-# About what a call takes: a passage of 100 words with the prompt around it, and the mean of an
+# About what a call takes: a text of 250 words with the prompt around it, and the mean of an
 # analysis of some sentences and a choice of one letter.
-PROMPT_TOKENS, REPLY_TOKENS = 500, 130
+PROMPT_TOKENS, REPLY_TOKENS = 700, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +231,7 @@ def _finder(
         settings.top_k,
         settings.depth,
         settings.fusion,
+        settings.passage_words,
         settings.count_copies,
         expander,
     )

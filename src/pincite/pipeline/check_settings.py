@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pincite.checks import StatementType
 from pincite.core.confirmation import THRESHOLD
 from pincite.core.hosts import host_of
+from pincite.core.passages import WIDE_WORDS
 from pincite.errors import ConfigError
 from pincite.models.chat_fields import Dialect, checked_guidance
 from pincite.pipeline.confirm import GuidanceKind, Probabilities, are_labels
@@ -40,6 +41,7 @@ class CheckSettings:
     confirmation: JudgedBy = "verifier"  # who judges what a passage says about one
     retrieval: Retrieval = "hybrid"  # "windows": EvidenceSeeker's, by meaning, around sentences
     top_k: int = 8  # texts for a reading
+    passage_words: int = WIDE_WORDS  # of a text that is judged, around what was found
     window_size: int = 3  # sentences on either side, for retrieval "windows"
     ignore_statement_types: tuple[str, ...] = ("normative",)  # listed, not judged
     confirmation_threshold: float = THRESHOLD  # of |DOC|: what is not above is silent
@@ -68,7 +70,7 @@ class CheckSettings:
 
     def check_the_checks(self) -> None:
         """Refuse values that mean nothing."""
-        for name in ("top_k", "repetitions", "chat_at_once", "top_logprobs"):
+        for name in ("top_k", "passage_words", "repetitions", "chat_at_once", "top_logprobs"):
             if not 1 <= getattr(self, name) <= 1_000:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 1000.")
         for name in ("window_size", "max_calls", "max_tokens"):
