@@ -226,7 +226,7 @@ def _finder(
         )
     return HybridFinder(
         corpus.lexical(settings.exclude_hosts, settings.filters),
-        dense,
+        dense if settings.retrieval == "hybrid" else None,
         corpus.get,
         settings.top_k,
         settings.depth,

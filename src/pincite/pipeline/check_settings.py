@@ -19,7 +19,7 @@ from pincite.pipeline.templates import VARIABLES
 
 By = Literal["rules", "model"]
 JudgedBy = Literal["verifier", "model"]
-Retrieval = Literal["hybrid", "windows"]
+Retrieval = Literal["hybrid", "words", "windows"]
 PromptLanguage = Literal["en", "de"]
 MOST_TOKENS = 100_000  # of one reply; more is a slip of the keyboard
 CHOICES: dict[str, Any] = {
@@ -39,7 +39,8 @@ class CheckSettings:
 
     interpretation: By = "rules"  # who finds the readings of a statement
     confirmation: JudgedBy = "verifier"  # who judges what a passage says about one
-    retrieval: Retrieval = "hybrid"  # "windows": EvidenceSeeker's, by meaning, around sentences
+    # "words": BM25 alone; "windows": EvidenceSeeker's, by meaning, around sentences.
+    retrieval: Retrieval = "hybrid"
     top_k: int = 8  # texts for a reading
     passage_words: int = WIDE_WORDS  # of a text that is judged, around what was found
     window_size: int = 3  # sentences on either side, for retrieval "windows"
