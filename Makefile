@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -86,6 +86,9 @@ $(BENCH)/.installed: $(STAMP)
 
 bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
+
+bench-check: $(STAMP) ## what asking a language model many things at once saves
+	$(BIN)/python tools/bench_check.py
 
 sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
 	$(BIN)/python tools/sweep.py $(CORPUS)

@@ -1,10 +1,13 @@
 """Fixtures for all tests: no network, a cache of their own, tiny real models."""
 
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from models import llamacpp_server
+from models.llamacpp_server import RealServer
 
 WIDTH, LAYERS, HEADS, POSITIONS = 32, 2, 4, 128
 WORDS = (
@@ -82,6 +85,15 @@ def write_model(folder: Path, *, labels: int) -> Path:
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "pincite.json").write_text('{"max_tokens": 64}')
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_server() -> Iterator[RealServer]:
+    """llama.cpp's, for tests of the group "real_server", which one worker runs."""
+    if not llamacpp_server.model_file():
+        pytest.skip(llamacpp_server.MISSING)
+    with llamacpp_server.running() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ class Reading:
     origin: ReadingOrigin = "statement"  # who worded it: the statement itself, a rule, …
 
 
-FailedStep = Literal["reply", "server", "budget", "stopped", "source", "negation"]
+FailedStep = Literal["reply", "server", "budget", "stopped", "source", "negation", "statement"]
 
 
 @dataclass(frozen=True, slots=True)

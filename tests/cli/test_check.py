@@ -1,86 +1,17 @@
 """`pincite check` and `pincite replay` as a user meets them: with rules alone and with a server."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, readings, written
 from click.testing import CliRunner, Result
-from conftest import write_model
-from models.chat_server import Answer, Server, good, refusal, serving
-from pipeline.check_replies import Model, choice
+from models.chat_server import Server, good, refusal
+from pipeline.check_replies import Model, step_of
 
 from pincite.cli import cli
-
-KEY = "sk-planted-and-very-secret"
-PAGES = [
-    {
-        "url": "https://a.example/",
-        "title": "Bridge",
-        "text": "The old bridge is of stone. It opened in 1911 by the river.",
-        "published": "2015-03-01",
-        "author": "A. Berg",
-    },
-    {
-        "url": "https://copy.example/",
-        "title": "Copy",
-        "text": "The old bridge is of stone. It opened in 1911 by the river.",
-        "published": "2016-03-01",
-    },
-    {
-        "url": "https://b.example/",
-        "title": "Town",
-        "text": "In the town a bridge of wood was by the river. It opened in 1913.",
-        "published": "2020-01-01",
-    },
-]
-STATEMENT = "The bridge is of stone."
-CHECK = ("check", STATEMENT, "--corpus", "kb")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Runs a command in a folder with a knowledge base and tiny models."""
-    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.chdir(tmp_path)
-    encoder = write_model(tmp_path / "encoder", labels=0)
-    verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
-    Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
-
-    def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
-        result = CliRunner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)
-        assert result.exit_code == code, result.output
-        return result
-
-    call("corpus", "add", "kb", "kb.jsonl")
-    return call
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with serving() as found:
-        found.by_request = Model()
-        yield found
-
-
-def llm(server: Server) -> tuple[str, ...]:
-    return ("--llm", "--chat-url", server.url, "--chat-model", "tiny")
-
-
-def written(result: Result) -> Any:
-    return json.loads(result.stdout)
-
-
-def readings(report: Any) -> list[Any]:
-    found: list[Any] = report["checks"][0]["readings"]
-    return found
-
 
 # ── Without a language model ─────────────────────────────────────────────────────────────────────
 
@@ -170,6 +101,9 @@ def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
     cases: list[tuple[dict[str, object], str]] = [
         ({"ignore_statement_types": ("normativ",)}, "expected of: descriptive"),
         ({"step_models": ("negate=x",)}, "Did you mean 'negate_claim'"),
+        ({"step_tokens": ("negate=9",)}, "expected step=tokens, .* Did you mean 'negate_claim'"),
+        ({"step_tokens": ("negate_claim=many",)}, "expected 1 to 100,000"),
+        ({"step_tokens": ("negate_claim=0",)}, "expected 1 to 100,000"),
         ({"answer_labels": ("A", "B")}, "expected three or more"),
         ({"max_cost": 1.0}, "price_prompt"),
         ({"top_k": 0}, "top_k is 0"),
@@ -205,6 +139,35 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
     assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
     assert "up to 32 calls (20,160 tokens) for each reading that is judged" in result.stderr
+    assert "16 at once; the time is told after the first replies" in result.stderr
+
+
+def test_the_time_is_told_after_the_first_replies(
+    run: Callable[..., Result], server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.cli.pace._FEWEST", 8)  # there are 8 here, of 6 to be interpreted
+    monkeypatch.setattr("pincite.cli.pace._SHORT", 0.05)
+    server.by_request = Model(pause=0.1)
+    result = run(*CHECK, *llm(server), "--json", "-")
+    assert re.search(r"\d of 8 calls are done, about \d+ s left\.", result.stderr)
+    quiet = run(*CHECK, *llm(server), "--json", "-", "-q")
+    assert "left" not in quiet.stderr
+
+
+def test_each_step_has_its_limit_of_tokens(run: Callable[..., Result], server: Server) -> None:
+    with Path("pincite.toml").open("a") as file:
+        file.write("step_tokens = ['negate_claim = 33', 'freetext_confirmation_analysis=44',")
+        file.write(" 'multiple_choice_confirmation_analysis=55', 'list_normative_statements=66']\n")
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    limits = {
+        step_of(asked["messages"][-1]["content"]): asked["max_tokens"] for asked in server.asked
+    }
+    assert limits["negate_claim"] == 33
+    assert limits["freetext_confirmation_analysis"] == 44
+    assert limits["multiple_choice_confirmation_analysis"] == 55
+    assert limits["list_normative_statements"] == 66
+    assert limits["list_descriptive_statements"] == 500
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
 
 
 def test_a_trace_is_replayed_without_a_server(
@@ -243,107 +206,18 @@ def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:
     assert written(run("replay", "run.jsonl", "--json", "-")) == first
 
 
-def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:
-    """Garbled at first: partial results with reasons, code 5; then the same command goes on."""
-
-    def garbled(request: Any) -> Answer:
-        wrong = "opened in 1913" in request["messages"][-1]["content"]
-        return good("It is hard to say.") if wrong else choice(request, (0.9, 0.05, 0.05))
-
-    step = "multiple_choice_confirmation_analysis"
-    server.by_request = Model(instead={step: garbled})
-    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
-    report = written(run(*again, code=5))
-    stone = readings(report)[0]
-    failed = [item["failed"] for item in stone["evidence"] if item["failed"]]
-    assert [failure["step"] for failure in failed] == ["reply"]
-    assert (stone["n_failed"], stone["n_texts"]) == (1, 0), "0.9 - 0.9 of the other"
-    assert stone["outcome"] == "failed"
-    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
-    n_before = len(server.asked)
-    server.by_request = Model()
-    report = written(run(*again))
-    assert readings(report)[0]["n_failed"] == 0
-    assert len(server.asked) - n_before == 2, "two choices, and nothing that was known"
-    assert report["usage"]["n_reused"] > 10
-    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
-
-
-@pytest.mark.parametrize(
-    "way",
-    # A server that is gone is waited for: 7 s a call, and two calls here.
-    [pytest.param("killed", marks=pytest.mark.slow), "slow", "truncated"],
-)
-def test_a_server_that_fails_in_the_middle(
-    run: Callable[..., Result], server: Server, way: str
-) -> None:
-    model, count = Model(), iter(range(10_000))
-    with Path("pincite.toml").open("a") as file:
-        file.write("chat_seconds = 0.6\nchat_at_once = 2\n")
-
-    def reply(request: dict[str, Any]) -> Answer:
-        if next(count) < 10:
-            return model(request)
-        return {
-            "killed": Answer(body=b"", headers={"Content-Length": "50"}),
-            "slow": Answer(body=b" " * 60, pieces=60, pause=0.1),
-            "truncated": Answer(body=good("A").body[:-5]),
-        }[way]
-
-    server.by_request = reply
-    result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-", code=5)
-    stone = readings(written(result))[0]
-    reasons = [item["failed"]["detail"] for item in stone["evidence"] if item["failed"]]
-    assert reasons
-    assert all(server.url in reason or "chat completion" in reason for reason in reasons)
-    assert "--trace run.jsonl" in result.stderr
-    server.by_request = model
-    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
-
-
-def test_a_budget_ends_the_asking_and_not_the_run(
-    run: Callable[..., Result], server: Server
-) -> None:
-    result = run(*CHECK, *llm(server), "--max-calls", "9", "--json", "-", code=5)
-    report = written(result)
-    assert report["usage"]["n_calls"] == 9 == len(server.asked)
-    failures = [item["failed"] for item in readings(report)[0]["evidence"]]
-    assert {failure["step"] for failure in failures if failure} == {"budget"}
-
-
-def test_ctrl_c_keeps_what_was_done(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
-    import _thread
-
-    model = Model()
-
-    def reply(request: dict[str, Any]) -> Answer:
-        if len(server.asked) == 13:  # of 16
-            threading.Timer(0.1, _thread.interrupt_main).start()
-        answer = model(request)
-        answer.pause = 0.3 if len(server.asked) >= 13 else 0.0
-        return answer
-
-    server.by_request = reply
-    with Path("pincite.toml").open("a") as file:
-        file.write("chat_at_once = 1\n")
-    result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "out.json", "-q", code=130)
-    assert "Stopped after" in result.stderr
-    report = json.loads((tmp_path / "out.json").read_text())
-    failures = [i["failed"] for r in readings(report) for i in r["evidence"] if i["failed"]]
-    assert failures
-    assert {failure["step"] for failure in failures} == {"stopped"}
-    server.by_request = model
-    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
-
-
 def test_the_key_is_in_no_output(
     run: Callable[..., Result], server: Server, tmp_path: Path
 ) -> None:
     """Not even where the server repeats it, in replies and in refusals."""
     said = f"Your key is {KEY}."
-    model = Model(instead={"freetext_confirmation_analysis": lambda _: good(said)})
+    claims = json.dumps({"claims": [f"The bridge of {KEY} is of stone."]})
+    model = Model(
+        instead={
+            "freetext_confirmation_analysis": lambda _: good(said),
+            "list_descriptive_statements": lambda _: good(claims),
+        }
+    )
     names = "json html csv markdown yaml claimreview trace".split()
     outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
     shown = ""
@@ -377,20 +251,58 @@ def test_a_trace_that_is_none(run: Callable[..., Result], tmp_path: Path) -> Non
         run("replay", "none.jsonl")
 
 
-def test_half_a_line_of_a_killed_run_is_left_out(
-    run: Callable[..., Result], server: Server, tmp_path: Path
-) -> None:
-    run(*CHECK, *llm(server), "--trace", "run.jsonl", "-q")
-    path = tmp_path / "run.jsonl"
-    path.write_text(path.read_text()[:-20])
-    result = run("replay", "run.jsonl", "-q")
-    assert "nothing to compare with" in result.stderr
-    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
-    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
-
-
 def test_doctor_names_what_goes_to_the_server(run: Callable[..., Result]) -> None:
     assert "go to" not in run("doctor").stdout
     with Path("pincite.toml").open("a") as file:
         file.write("confirmation = 'model'\nchat_url = 'http://box:1/v1'\nchat_model = 'm'\n")
     assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
+
+
+def test_what_a_statement_lacks_is_told_of(run: Callable[..., Result], tmp_path: Path) -> None:
+    lines = ["Die Brücke von Varde wurde 1911 eröffnet.", "Who opened it?", "bridge " * 101]
+    (tmp_path / "three.txt").write_text("\n".join(lines), encoding="utf-8")
+    result = run("check", "--file", "three.txt", *CHECK[2:], "--json", "out.json", code=5)
+    assert "no reading" in result.stdout
+    report = json.loads((tmp_path / "out.json").read_text())
+    german, long = report["warnings"]
+    assert "1 of 3 statements look German" in german
+    assert "more than 100 words" in long
+
+
+def test_a_reading_of_a_person_settles_that_rules_found_none(run: Callable[..., Result]) -> None:
+    result = run("check", "Who opened it?", *CHECK[2:], "-i", stdin="+ Holm opened it.\n\n")
+    assert "Holm opened it." in result.stdout
+
+
+def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
+    assert "not set, so left out" in run(*CHECK, "--claimreview", "out.jsonld").stderr
+    with (tmp_path / "pincite.toml").open("a") as settings:
+        settings.write("claimreview_author = 'A'\nclaimreview_author_url = 'https://a.example'\n")
+        settings.write("claimreview_url = 'https://a.example/b'\n")
+    assert "not set" not in run(*CHECK, "--claimreview", "out.jsonld").stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--html", "nowhere/out.html"), "a file in a folder that is there"),
+        (("--json", "."), "a file in a folder that is there"),
+        (("--template", "t.md.j2"), "give that too"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, more: tuple[str, ...], said: str
+) -> None:
+    assert said in run(*CHECK, *llm(server), *more, code=2).stderr
+    assert not server.asked
+
+
+def test_a_bad_template_is_told_before_any_call(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    from pincite.errors import ConfigError
+
+    (tmp_path / "t.md.j2").write_text("{% for %}")
+    with pytest.raises(ConfigError, match=r"t.md.j2 cannot be filled in"):
+        run(*CHECK, *llm(server), "--markdown", "o.md", "--template", "t.md.j2")
+    assert not server.asked

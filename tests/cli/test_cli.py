@@ -131,6 +131,8 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     (docs / "bridge.txt").unlink()
     again = run("corpus", "update", "kb", "docs")
     assert "1 no longer there: --prune deletes them." in again.stderr
+    would = run("corpus", "update", "kb", "docs", "--prune", "--dry-run")
+    assert "would be removed: file:" in would.stderr
     pruned = run("corpus", "update", "kb", "docs", "--prune")
     assert "1 known" in pruned.stderr
     assert "1 removed" in pruned.stderr
@@ -139,7 +141,7 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
 
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     added = run("corpus", "add", "web", "web.jsonl")
-    assert "1 documents added" in added.stderr
+    assert "1 document added" in added.stderr
     assert "line 2" in added.stderr
     assert (
         "0 documents added or changed, 1 known" in run("corpus", "add", "web", "web.jsonl").stderr
@@ -150,8 +152,11 @@ def test_corpus_from_nothing_to_nothing(home: Path) -> None:
         found = run("corpus", "search", "web", "old river town", "--by", way, "--json").stdout
         assert json.loads(found.splitlines()[0])["url"] == "https://better.example/"
     run("corpus", "rebuild", "web")
-    assert "1 of 2" in run("corpus", "delete", "web", "https://better.example/", "x").stderr
+    deleted = run("corpus", "delete", "web", "https://better.example/", "x").stderr
+    assert "1 of 2 documents deleted" in deleted
+    assert "not in the corpus: x\n" in deleted
     assert run("corpus", "search", "web", "river", "--json").stdout == ""
+    assert "Nothing was found.\n" in run("corpus", "search", "web", "river").stderr
 
 
 COLLECTIONS: dict[str, list[dict[str, Any]]] = {

@@ -85,6 +85,14 @@ def test_a_verify_report_s_items(home: Path) -> None:
         assert item.url.startswith("https://")
 
 
+def test_who_said_what_should_stand_there(home: Path) -> None:
+    run("report.json", "--down", "--by", "Ito", "--correction", "It opened in 1911.")
+    (kept,) = (json.loads(line) for line in run("list", "--json").stdout.splitlines())
+    assert (kept["who"], kept["correction"]) == ("Ito", "It opened in 1911.")
+    assert "Ito" in run("list").stdout
+    assert "→ It opened in 1911." in run("list").stdout
+
+
 def test_from_opinions_to_rows(home: Path) -> None:
     items = read_result(home / "report.json").items
     cited = next(item for item in items if item.said == "not_supported")

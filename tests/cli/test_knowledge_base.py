@@ -49,6 +49,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     return call
 
 
+def test_filters_that_let_nothing_through_are_told_of(run: Callable[..., Result]) -> None:
+    nothing = ("--where", "publishr == Gazette")
+    assert "filters let through" in run("corpus", "search", "kb", "bridge", *nothing).stderr
+    run("check", STATEMENT, "--corpus", "kb", *nothing, "--json", "out.json", "-q")
+    (warning,) = json.loads(Path("out.json").read_text())["warnings"]
+    assert "the filters let none through" in warning
+
+
+def test_a_date_may_be_called_as_in_the_manifest(run: Callable[..., Result]) -> None:
+    found = run("corpus", "search", "kb", "bridge", "--where", "date < 2000", "--json").stdout
+    assert [json.loads(line)["url"] for line in found.splitlines()] == ["https://e.org/b"]
+
+
 def test_metadata_stands_in_a_check_and_filters_it(run: Callable[..., Result]) -> None:
     arguments = ("check", STATEMENT, "--corpus", "kb", "--where", "publisher == Gazette")
     run(*arguments, "--json", "out.json", "-q")

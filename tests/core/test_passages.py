@@ -4,8 +4,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.passages import PASSAGE_WORDS, WIDE_WORDS, cited_passages, passages
-from pincite.types import Document, Passage
+from pincite.core.passages import PASSAGE_WORDS, WIDE_WORDS, around, cited_passages, passages
+from pincite.types import Document, Passage, Span
 
 words = st.lists(st.sampled_from(["bridge", "river", "opened.", "in", "1911.", "\n", "é"]))
 
@@ -66,3 +66,27 @@ def test_ids_are_distinct_and_the_same_next_time(tokens: list[str]) -> None:
     ids = [p.passage_id for p in cited_passages(doc)]
     assert len(ids) == len(set(ids))
     assert ids == [p.passage_id for p in cited_passages(doc)]
+
+
+def test_a_window_grows_on_both_sides_by_whole_sentences() -> None:
+    sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
+    long = document(" ".join(sentences_))
+    middle = long.text.index("Sentence number 9")
+    span = around(long, Span(middle, middle + 10), 30)
+    assert span.of(long.text) == " ".join(sentences_[7:12])
+
+
+def test_a_window_at_an_end_grows_to_the_other_side() -> None:
+    sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
+    long = document(" ".join(sentences_))
+    assert around(long, Span(0, 5), 18).of(long.text) == " ".join(sentences_[:3])
+    end = len(long.text)
+    assert around(long, Span(end - 5, end), 18).of(long.text) == " ".join(sentences_[-3:])
+    assert around(long, Span(0, 5), 10_000) == Span(0, end)
+
+
+def test_a_window_is_never_less_than_what_it_is_around() -> None:
+    long = document("One two three four five. Six seven eight nine ten.")
+    whole = Span(0, len(long.text))
+    assert around(long, Span(10, 40), 2) == whole
+    assert around(long, Span(0, 3), 1).of(long.text) == "One two three four five."

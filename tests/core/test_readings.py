@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.core.readings import content_of, kind_of, negation, of_user, readings
+from pincite.core.readings import (
+    content_of,
+    is_question,
+    kind_of,
+    looks_german,
+    negation,
+    of_user,
+    readings,
+)
 
 
 def found(statement: str, language: str = "en") -> list[tuple[str, str]]:
@@ -51,6 +59,7 @@ def test_a_valuation() -> None:
     assert found("The council should close the mill.") == [
         ("normative", "The council should close the mill.")
     ]
+    assert kind_of("It must have been built in 1911.") == "descriptive"
     kinds = [kind for kind, _ in found("Holm says that the council should close the mill.")]
     assert kinds == ["ascriptive", "normative"]
 
@@ -61,6 +70,63 @@ def test_two_statements_in_one() -> None:
         ("descriptive", "Holm was born in Varde"),
         ("descriptive", "Holm studied in Oslo"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "parts"),
+    [
+        (
+            "The tram opened in 1998 and the depot was built in 1999.",
+            ["The tram opened in 1998", "the depot was built in 1999"],
+        ),
+        (
+            "The town and the mill were sold and the road was moved.",
+            ["The town and the mill were sold", "the road was moved"],
+        ),
+        ("The mill and the farm were sold.", []),
+        ("He visited the church and the school built in 1901.", []),
+        ("The tram opened in 1998 and it was closed in 1999.", []),
+        ("The firm sold the mill and the farm which was built.", []),
+    ],
+)
+def test_two_sentences_joined_by_and(statement: str, parts: list[str]) -> None:
+    assert [text for _, text in found(statement)] == [statement, *parts]
+
+
+@pytest.mark.parametrize(
+    ("statement", "language", "fact"),
+    [
+        ("The mill closed in 1934 and should stand.", "en", "The mill closed in 1934"),
+        ("Die Mühle schloss 1934 und sollte stehen.", "de", "Die Mühle schloss 1934"),
+    ],
+)
+def test_a_fact_is_read_apart_from_the_demand_behind_it(
+    statement: str, language: str, fact: str
+) -> None:
+    assert found(statement, language) == [("normative", statement), ("descriptive", fact)]
+
+
+def test_a_quotation_at_the_end_keeps_both_of_its_marks() -> None:
+    statement = 'The mayor said that the tram is "the best of all".'
+    assert found(statement)[1] == ("descriptive", 'the tram is "the best of all"')
+
+
+def test_many_say_is_an_ascription() -> None:
+    kinds = [kind for kind, _ in found("Many say that the mill was closed.")]
+    assert kinds == ["ascriptive", "descriptive"]
+    assert [kind for kind, _ in found("The report that day was long.")] == ["descriptive"]
+
+
+def test_questions() -> None:
+    assert is_question("When was the mill closed?”")
+    assert not is_question("The mill was closed.")
+    assert not is_question("")
+
+
+def test_german_is_seen_by_its_small_words() -> None:
+    assert looks_german("Die Straßenbahn von Orrest fuhr 2022 für alle.")
+    assert not looks_german("The von Trapp family of Köln and Düren left.")
+    assert not looks_german("Le pont a été ouvert en 1911.")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +165,10 @@ def test_no_words_no_reading(nothing: str) -> None:
         ("Holm opened it.", "It is not the case that Holm opened it."),
         ("All trains were late.", "It is not the case that all trains were late."),
         ("No train was late.", "It is not the case that no train was late."),
+        (
+            "The dam was built in 1963 and the lake holds much.",
+            "It is not the case that the dam was built in 1963 and the lake holds much.",
+        ),
         (
             "The bridge was built when the mill was closed.",
             "It is not the case that the bridge was built when the mill was closed.",

@@ -152,3 +152,10 @@ def test_a_table_and_a_page() -> None:
     assert "&lt;b&gt;tram" in page
     assert "<b>" not in page
     assert page.count("<circle") == 1
+    assert "✓ right:" in page or "✗ wrong:" in page
+
+
+def test_the_accuracy_of_few_that_are_all_right_is_not_sure() -> None:
+    found = measured([row("confirmed")] * 6, [CONFIRMED] * 6)
+    assert found["accuracy"] == 1.0
+    assert found["accuracy_interval"] == [0.6097, 1.0]  # Wilson's

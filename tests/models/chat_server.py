@@ -47,6 +47,7 @@ class Server:
     by_request: Callable[[dict[str, Any]], Answer] | None = None
     busy: int = 0
     most_busy: int = 0
+    end: Callable[[], None] = lambda: None  # nobody listens from then on
 
     def answer(self, handler: BaseHTTPRequestHandler) -> Answer:
         size = int(handler.headers.get("content-length", 0))
@@ -106,15 +107,21 @@ class Http(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A server that runs until the block ends."""
+def serving(port: int = 0) -> Iterator[Server]:
+    """A server that runs until the block ends, at a free port or at this one."""
     state = Server()
     bound = type("Bound", (Handler,), {"state": state})
-    with Http(("127.0.0.1", 0), bound) as http:
+    with Http(("127.0.0.1", port), bound) as http:
         http.daemon_threads = True
         thread = threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         state.url = f"http://127.0.0.1:{http.server_address[1]}/v1"
+
+        def end() -> None:
+            http.shutdown()
+            http.server_close()
+
+        state.end = end
         yield state
-        http.shutdown()
+        end()
         thread.join()

@@ -1,11 +1,9 @@
 """The chat client against llama.cpp's own server: the wire, and not what so small a model says."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from models import llamacpp_server
 from models.llamacpp_server import KEY, NAME, RealServer
 
 from pincite.core import replies
@@ -17,11 +15,7 @@ from pincite.pipeline.confirm import guidance_for
 from pincite.testing import check_generator
 from pincite.types import Completion, Guidance, Prompt
 
-# One worker starts the server once for all of them.
-pytestmark = [
-    pytest.mark.xdist_group("real_server"),
-    pytest.mark.skipif(not llamacpp_server.model_file(), reason=llamacpp_server.MISSING),
-]
+pytestmark = pytest.mark.xdist_group("real_server")
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)
 LONG = Guidance("grammar", 'root ::= line{40}\nline ::= [a-z ]{40} "\\n"')  # in any mood
 SCHEMA = {
@@ -31,24 +25,18 @@ SCHEMA = {
 }
 
 
-@pytest.fixture(scope="module")
-def real() -> Iterator[RealServer]:
-    with llamacpp_server.running() as found:
-        yield found
-
-
 def client(
-    real: RealServer,
+    real_server: RealServer,
     dialect: Dialect = "llamacpp",
     key: str = KEY,
     limits: Limits | None = None,
 ) -> ChatClient:
     limits = limits or Limits(seconds=60, first_wait=0.01)
-    return ChatClient(real.url, NAME, key, limits, dialect)
+    return ChatClient(real_server.url, NAME, key, limits, dialect)
 
 
-def said(real: RealServer, prompt: Prompt, dialect: Dialect = "llamacpp") -> Completion:
-    (reply,) = client(real, dialect).generate([prompt])
+def said(real_server: RealServer, prompt: Prompt, dialect: Dialect = "llamacpp") -> Completion:
+    (reply,) = client(real_server, dialect).generate([prompt])
     assert isinstance(reply, Completion), reply
     return reply
 
@@ -59,21 +47,23 @@ def refused(asking: ChatClient, prompt: Prompt = ASKED) -> ServerError:
     return reply
 
 
-def test_a_reply_that_is_cut(real: RealServer) -> None:
-    reply = said(real, replace(ASKED, max_tokens=3))
+def test_a_reply_that_is_cut(real_server: RealServer) -> None:
+    reply = said(real_server, replace(ASKED, max_tokens=3))
     assert not reply.complete
     assert reply.n_reply_tokens == 3
     assert reply.n_prompt_tokens
     assert reply.tokens == ()
 
 
-def test_the_laws_of_a_generator(real: RealServer) -> None:
-    check_generator(client(real), [replace(ASKED, user=f"{n}?", max_tokens=4) for n in range(5)])
+def test_the_laws_of_a_generator(real_server: RealServer) -> None:
+    check_generator(
+        client(real_server), [replace(ASKED, user=f"{n}?", max_tokens=4) for n in range(5)]
+    )
 
 
 @pytest.mark.parametrize("dialect", ["llamacpp", "openai"])
-def test_log_probabilities(real: RealServer, dialect: Dialect) -> None:
-    reply = said(real, replace(ASKED, top_logprobs=4), dialect)
+def test_log_probabilities(real_server: RealServer, dialect: Dialect) -> None:
+    reply = said(real_server, replace(ASKED, top_logprobs=4), dialect)
     assert "".join(token.token for token in reply.tokens).strip() == reply.text
     for token in reply.tokens:
         assert len(token.top) in (4, 5)  # the alternatives, and what was chosen if it is none
@@ -82,84 +72,93 @@ def test_log_probabilities(real: RealServer, dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["llamacpp", "openai"])
-def test_a_schema_is_kept_to(real: RealServer, dialect: Dialect) -> None:
+def test_a_schema_is_kept_to(real_server: RealServer, dialect: Dialect) -> None:
     rule = Guidance("json", json.dumps(SCHEMA))
-    reply = said(real, replace(ASKED, guidance=rule, max_tokens=120), dialect)
+    reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=120), dialect)
     claims = json.loads(reply.text)["claims"] if reply.complete else replies.listed(reply.text)
     assert claims is None or len(claims) <= 2
 
 
 @pytest.mark.parametrize("kind", ["json", "grammar"])
-def test_a_choice_is_one_of_the_labels(real: RealServer, kind: str) -> None:
+def test_a_choice_is_one_of_the_labels(real_server: RealServer, kind: str) -> None:
     """As `check` asks: the answer's own token is found, though the server leaves a fence out."""
     rule = guidance_for("json" if kind == "json" else "grammar", "ABC")
-    reply = said(real, replace(ASKED, guidance=rule, max_tokens=60, top_logprobs=20))
+    reply = said(real_server, replace(ASKED, guidance=rule, max_tokens=60, top_logprobs=20))
     chosen = replies.label_in(reply.text, "ABC")
     assert chosen in ("A", "B", "C")
     whole = "".join(token.token for token in reply.tokens)
     assert replies.label_in(whole, "ABC") == chosen
 
 
-def test_what_it_does_not_enforce_is_said_before_it_is_asked(real: RealServer) -> None:
+def test_what_it_does_not_enforce_is_said_before_it_is_asked(real_server: RealServer) -> None:
     with pytest.raises(ConfigError, match="does not enforce"):
-        client(real).generate([replace(ASKED, guidance=Guidance("regex", "[AB]"))])
+        client(real_server).generate([replace(ASKED, guidance=Guidance("regex", "[AB]"))])
 
 
-def test_a_rule_that_it_cannot_read(real: RealServer) -> None:
-    error = refused(client(real), replace(ASKED, guidance=Guidance("grammar", "root ::= none")))
+def test_a_rule_that_it_cannot_read(real_server: RealServer) -> None:
+    error = refused(
+        client(real_server), replace(ASKED, guidance=Guidance("grammar", "root ::= none"))
+    )
     assert isinstance(error, ServerRefused)
     assert not error.lasting
     assert "grammar" in str(error)
 
 
 @pytest.mark.parametrize("key", ["", "sk-of-somebody-else"])
-def test_a_wrong_key(real: RealServer, key: str) -> None:
-    error = refused(client(real, key=key))
+def test_a_wrong_key(real_server: RealServer, key: str) -> None:
+    error = refused(client(real_server, key=key))
     assert isinstance(error, ServerRefused)
     assert error.lasting
     assert "(Invalid API Key). Set the server's key in the variable PINCITE_CHAT_KEY." in str(error)
 
 
-def test_a_prompt_that_is_too_long_costs_itself_alone(real: RealServer) -> None:
-    error = refused(client(real), replace(ASKED, user="word " * 9_000))
+def test_it_serves_its_model_whatever_it_is_called(real_server: RealServer) -> None:
+    """So a name that is wrong goes unnoticed: reports name the model that was asked for."""
+    asking = ChatClient(real_server.url, "another", KEY, Limits(seconds=60), "llamacpp")
+    (reply,) = asking.generate([replace(ASKED, max_tokens=3)])
+    assert isinstance(reply, Completion)
+
+
+def test_a_prompt_that_is_too_long_costs_itself_alone(real_server: RealServer) -> None:
+    error = refused(client(real_server), replace(ASKED, user="word " * 9_000))
     assert isinstance(error, ServerRefused)
     assert not error.lasting
     assert "context size" in str(error)
 
 
-def test_a_limit_of_time(real: RealServer) -> None:
+def test_a_limit_of_time(real_server: RealServer) -> None:
     prompt = replace(ASKED, user="Once upon a time there was a bridge. " * 40)
-    error = refused(client(real, limits=Limits(seconds=0.2)), prompt)
+    error = refused(client(real_server, limits=Limits(seconds=0.2)), prompt)
     assert isinstance(error, ServerUnreachable)
     assert "no whole reply within 0.2 s" in str(error)
 
 
-def test_a_stream(real: RealServer) -> None:
+def test_a_stream(real_server: RealServer) -> None:
     prompt = replace(ASKED, max_tokens=16, top_logprobs=2)
-    *pieces, whole = client(real).stream(prompt)
+    *pieces, whole = client(real_server).stream(prompt)
     assert isinstance(whole, Completion)
     assert "".join(map(str, pieces)) == whole.text
     assert len(pieces) > 3
     assert "".join(token.token for token in whole.tokens).strip() == whole.text
     assert whole.n_reply_tokens
     assert whole.n_prompt_tokens
-    assert replace(whole, tokens=()) == said(real, replace(prompt, top_logprobs=0))
+    assert replace(whole, tokens=()) == said(real_server, replace(prompt, top_logprobs=0))
 
 
-def test_a_stream_that_is_refused(real: RealServer) -> None:
-    (error,) = client(real, key="").stream(ASKED)
+def test_a_stream_that_is_refused(real_server: RealServer) -> None:
+    (error,) = client(real_server, key="").stream(ASKED)
     assert isinstance(error, ServerRefused)
 
 
-def test_a_stream_that_takes_too_long_keeps_what_came(real: RealServer) -> None:
+def test_a_stream_that_takes_too_long_keeps_what_came(real_server: RealServer) -> None:
     prompt = replace(ASKED, guidance=LONG, max_tokens=1500)
-    *pieces, error = client(real, limits=Limits(seconds=1.0)).stream(prompt)
+    *pieces, error = client(real_server, limits=Limits(seconds=1.0)).stream(prompt)
     assert isinstance(error, ServerUnreachable)
     assert all(isinstance(piece, str) for piece in pieces)
 
 
-def test_a_stream_that_is_left_ends_the_request(real: RealServer) -> None:
-    for piece in client(real).stream(replace(ASKED, guidance=LONG, max_tokens=1500)):
+def test_a_stream_that_is_left_ends_the_request(real_server: RealServer) -> None:
+    for piece in client(real_server).stream(replace(ASKED, guidance=LONG, max_tokens=1500)):
         assert isinstance(piece, str)
         break
-    assert said(real, replace(ASKED, max_tokens=3)).text, "the server is free again"
+    assert said(real_server, replace(ASKED, max_tokens=3)).text, "the server is free again"

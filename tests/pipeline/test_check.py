@@ -121,7 +121,14 @@ def test_there_is_no_verdict_over_readings(corpus: EmbeddedCorpus) -> None:
 
 def test_a_statement_without_words(corpus: EmbeddedCorpus) -> None:
     check = pipeline(corpus).check("?!")
-    assert (check.results, check.complete) == ((), True)
+    assert (check.results, check.complete) == ((), False)
+    assert [failure.step for failure in check.failures] == ["statement"]
+
+
+def test_a_question_is_not_confirmed(corpus: EmbeddedCorpus) -> None:
+    check = pipeline(corpus).check("Who built the bridge of Varde?")
+    assert not check.results
+    assert "write it as a statement" in check.failures[0].detail
 
 
 def test_the_laws_of_this_judge() -> None:

@@ -55,6 +55,9 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("undated = 1", "expected bool"),
         ("per_page = -1", "no limit"),
         ("published_from = '19'", "2019-05"),
+        ("claimreview_url = 'javascript:alert(1)'", "expected an http"),
+        ("claimreview_author_url = 'https://a b'", "expected an http"),
+        ("claimreview_url = 'https://'", "expected an http"),
         ("where = ['a b']", "FIELD COMPARISON VALUE"),
     ],
 )

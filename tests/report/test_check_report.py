@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -27,8 +30,8 @@ from pincite.report import (
 URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
 CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
 ALLOWED = {
-    *("html head meta title style body a header p h1 h2 h3 h4 strong ul li main section").split(),
-    *("article span div blockquote mark i details summary footer dl dt dd").split(),
+    *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
+    *("article section span div blockquote mark i details summary footer dl dt dd").split(),
 }
 
 
@@ -96,13 +99,31 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
     page = Page()
     page.feed(check_html.to_html(check_report()))
     for words in (
-        "+ for it (2)",
-        "− against it (1)",
+        "▲ For it (2)",
+        "▽ Against it (1)",
         "could not be judged",
         "contradict each other",
     ):
         assert words in " ".join(page.text.split())
     assert "stopped after 1 of 2 statements" in page.text
+
+
+def test_a_page_can_be_read_aloud() -> None:
+    """In English around quotes of any language, its headings without gaps, no colour alone."""
+    page = check_html.to_html(check_report())
+    assert '<html lang="en">' in page
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    chips = re.findall(r'<span class="chip \w+">([^<]*)</span>', page)
+    assert chips
+    assert all(re.match(r"[^\w\s]+ \w", chip) for chip in chips)  # a sign and words
+
+
+def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
+    page = check_html.to_html(check_report("word " * 900))
+    assert len(re.findall(r"(?s)<h1>(.*?)</h1>", page)[0]) < 400
+    assert "The whole statement" in page
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
@@ -190,6 +211,54 @@ def test_claimreview(text: str, url: str) -> None:
     assert works[0]["datePublished"] == "2010-05-14"
 
 
+# schema.org's names: https://schema.org/ClaimReview, Claim, Rating, CreativeWork, Organization.
+SCHEMA_ORG = {
+    "ClaimReview": "claimReviewed itemReviewed reviewRating reviewBody citation author url "
+    "datePublished inLanguage",
+    "Claim": "name",
+    "Rating": "ratingValue worstRating bestRating alternateName ratingExplanation",
+    "CreativeWork": "name url datePublished",
+    "Organization": "name url",
+}
+
+
+def typed(value: object) -> list[dict[str, object]]:
+    """Every object inside of a JSON value that has a type."""
+    if isinstance(value, list):
+        return [one for each in value for one in typed(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [value] if "@type" in value else []
+    return own + [one for each in value.values() for one in typed(each)]
+
+
+def test_claimreview_can_be_published() -> None:
+    report = check_report()
+    names = ("author", "author_url", "url")
+    values = ("Faktencheck Süd", "https://sued.example/", "https://sued.example/2026/tram")
+    mine = {f"claimreview_{n}": value for n, value in zip(names, values, strict=True)}
+    report = replace(report, settings={**report.settings, **mine})
+    reviews = json.loads(claimreview.to_claimreview(report))["@graph"]
+    for one in typed(reviews):
+        assert set(one) - {"@type"} <= set(SCHEMA_ORG[str(one["@type"])].split())
+    for review in reviews:
+        assert review["author"] == {"@type": "Organization", "name": values[0], "url": values[1]}
+        assert review["inLanguage"] == "en"
+        rating = review["reviewRating"]
+        assert rating["worstRating"] <= rating["ratingValue"] <= rating["bestRating"]
+        assert rating["alternateName"]
+    page = check_html.to_html(report)
+    assert len({review["url"] for review in reviews}) == len(reviews)
+    assert all(f'id="{review["url"].partition("#")[2]}"' in page for review in reviews)
+    assert claimreview.lacking(report) == ""
+
+
+def test_claimreview_makes_no_publisher_up() -> None:
+    (first, *_) = json.loads(claimreview.to_claimreview(check_report()))["@graph"]
+    assert not {"author", "url"} & set(first)
+    assert "claimreview_author, claimreview_author_url" in claimreview.lacking(check_report())
+
+
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_a_terminal_is_not_controlled(text: str, url: str) -> None:
     out = io.StringIO()
@@ -203,5 +272,5 @@ def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
     out = io.StringIO()
     check_terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
     shown = out.getvalue()
-    assert "− −0.80" in shown
+    assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown

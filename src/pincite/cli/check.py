@@ -1,7 +1,6 @@
 """`pincite check`: statements against a knowledge base."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import click
 
 from pincite.checks import Check, CheckReport
 from pincite.cli import options
+from pincite.cli.pace import Pace
 from pincite.cli.readings import edited
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
@@ -25,7 +25,10 @@ def output_options(command: Any) -> Any:
             click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
             click.option("--yaml", "yaml_path", type=options.FilePath, help="YAML."),
             click.option(
-                "--claimreview", "claimreview_path", type=options.FilePath, help="JSON-LD."
+                "--claimreview",
+                "claimreview_path",
+                type=options.FilePath,
+                help="JSON-LD; see claimreview_author and its kin in the settings.",
             ),
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
             click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
@@ -46,12 +49,13 @@ def output_options(command: Any) -> Any:
 @click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
 @click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
 @click.option("--top-k", type=int, help="Texts for a reading. [8]")
+@click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
 @click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
 @click.option("--language", help="Of the statements: en, de, … [en]")
 @click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
 @output_options
 @options.expansion_options
-@options.settings_options
+@options.model_options
 @options.filter_options
 def command(
     statement: str | None,
@@ -76,6 +80,7 @@ def command(
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
+    refuse_lost_work(outputs, shown["template"])
     if given.pop("llm"):
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
@@ -85,7 +90,13 @@ def command(
         raise click.UsageError("--interactive asks on stdin, which --file - has read.")
     with options.progress(shown["quiet"]) as bar:
         tell = options.teller(bar)
-        judged = partial(tell, "asking")
+        pace = Pace(options.say, several=len(statements) > 1)
+
+        def judged(done: int, total: int) -> None:
+            tell("asking", done, total)
+            if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
+                pace(done, total)
+
         with build_check.checking(settings, corpus, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
             asker = edited(bar, settings.language) if interactive else None
@@ -140,6 +151,21 @@ def _stopped(check: Check) -> bool:
     return any(getattr(each, "step", "") == "stopped" for each in failures)
 
 
+def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> None:
+    """What could not be written would else be found out after all calls are paid for."""
+    if template and outputs["markdown"] is None:
+        raise click.UsageError("--template lays out --markdown: give that too.")
+    for name, path in outputs.items():
+        if path and str(path) != "-" and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise click.UsageError(
+                f"--{name} {path} cannot be written: expected a file in a folder that is there."
+            )
+    if template:
+        from pincite.report import templates
+
+        templates.parsed(template)
+
+
 def deliver(
     report: CheckReport,
     outputs: dict[str, Path | None],
@@ -177,3 +203,5 @@ def deliver(
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)
+    if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
+        options.say(hint, quiet)

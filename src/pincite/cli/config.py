@@ -77,3 +77,5 @@ def import_(
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
     for note in result.notes:
         options.say(": ".join(part for part in note if part))
+    for path in (*([output] if output else ()), *written):
+        options.say(f"written: {path.resolve()}", str(path) == "-")

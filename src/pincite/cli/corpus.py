@@ -109,11 +109,14 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
         options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
     for url in () if as_json else outcome.gone:
         options.say(f"no longer there: {url}", quiet)
+    for url in () if as_json else outcome.removed:
+        options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
     n_written = len(outcome.added) + len(outcome.changed)
     removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
+    would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
-        f"{'Nothing was written; it would be: ' if dry_run else ''}{n_written} documents added or "
-        f"changed, {outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}",
+        f"{would}{_documents(n_written)} added or changed, "
+        f"{outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}",
         quiet,
     )
     if outcome.gone:
@@ -159,6 +162,9 @@ def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: An
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
     for hit in hits:
         _print_hit(hit, as_json)
+    if not hits:
+        among = " among the pages that the filters let through" if settings.filters else ""
+        options.say(f"Nothing was found{among}.", as_json)
 
 
 def _found(
@@ -198,8 +204,15 @@ def delete(folder: Path, urls: tuple[str, ...], quiet: bool) -> None:
     from pincite.index.corpus import EmbeddedCorpus
 
     with EmbeddedCorpus.open(folder, None, write=True) as corpus:
+        absent = [url for url, known in zip(urls, corpus.get(urls), strict=True) if known is None]
         n_deleted = corpus.delete(urls)
-    options.say(f"{n_deleted} of {len(urls)} documents deleted.", quiet)
+    for url in absent:
+        options.say(f"not in the corpus: {url}", quiet)
+    options.say(f"{n_deleted} of {_documents(len(urls))} deleted.", quiet)
+
+
+def _documents(n: int) -> str:
+    return "1 document" if n == 1 else f"{n} documents"
 
 
 @command.command("rebuild")

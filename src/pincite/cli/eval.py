@@ -251,7 +251,7 @@ def swaps(
 @keep_option
 @json_option
 @quiet_option
-@options.settings_options
+@options.model_options
 @options.filter_options
 def check(
     corpus: Path,
@@ -294,7 +294,9 @@ def check(
         from pincite.report.check_measures import to_html
 
         options.write(to_html(result), page)
-    click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
+        options.say(f"html: {page.resolve()}", quiet or str(page) == "-")
+    if str(page) != "-":
+        click.echo(json.dumps(result, indent=1) if as_json else tables.check_table(result))
 
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:

@@ -38,14 +38,16 @@ def command() -> None:
 )
 @click.option("--item", "item_id", help="A claim's or a reading's id, or one of its evidence.")
 @click.option("--note", default="", help="Why, in your words.")
+@click.option("--correction", default="", help="What should stand there instead.")
+@click.option("--by", "who", default="", help="Your name, if you want it kept.")
 @config_option
 def add(
     result: Path,
     given: str | None,
     label: str | None,
     item_id: str | None,
-    note: str,
     config: Path | None,
+    **words: str,
 ) -> None:
     """Keep what you think of RESULT, a JSON file of `pincite verify` or `pincite check`.
 
@@ -55,14 +57,14 @@ def add(
     disconfirmed, inconclusive.
     """
     from pincite.documents.results import read_result
-    from pincite.pipeline.opinions import opinion
+    from pincite.pipeline.opinions import Words, opinion
 
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
     found = read_result(result)
     item = found.chosen(item_id) if item_id else None
     with _opened(config) as kept:
-        kept.add(opinion(result, found, given or label or "", item, note))
+        kept.add(opinion(result, found, given or label or "", item, Words(**words)))
     options.say(f"kept: {given or label} of {item.item_id if item else result}")
 
 
@@ -82,8 +84,9 @@ def list_(as_json: bool, config: Path | None) -> None:
             continue
         what = one_line(each.statement) or f"{each.kind} result {each.result}"
         click.echo(f"{each.created}  {each.given:12} {each.item_id:20} {shortened(what, 80)}")
-        if each.note:
-            click.echo(f"    {one_line(each.note)}")
+        for text in (each.note, each.correction and f"→ {each.correction}", each.who):
+            if text:
+                click.echo(f"    {one_line(text)}")
 
 
 @command.command("export")

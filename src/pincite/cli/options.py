@@ -15,17 +15,36 @@ Command = Callable[..., Any]
 
 def settings_options(command: Command) -> Command:
     """`--config`, and an option for each setting that a run may want to change."""
-    for option in reversed(
-        [
-            click.option("--config", type=FilePath, help="A TOML file with settings."),
-            click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
-            click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
-            click.option("--depth", type=int, help="Passages from each retriever. [100]"),
-            click.option("-k", "--k", type=int, help="Suggestions for a claim. [3]"),
-            click.option("--threshold", type=float, help="Probability that counts. [0.3]"),
-            click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]"),
-        ]
-    ):
+    return _with(command, [*_models(), *_of_verify(), _threads()])
+
+
+def model_options(command: Command) -> Command:
+    """The same for verbs that know neither suggestions nor a threshold of support."""
+    return _with(command, [*_models(), _threads()])
+
+
+def _models() -> list[Any]:
+    return [
+        click.option("--config", type=FilePath, help="A TOML file with settings."),
+        click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
+        click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
+        click.option("--depth", type=int, help="Passages from each retriever. [100]"),
+    ]
+
+
+def _of_verify() -> list[Any]:
+    return [
+        click.option("-k", "--k", type=int, help="Suggestions for a claim. [3]"),
+        click.option("--threshold", type=float, help="Probability that counts. [0.3]"),
+    ]
+
+
+def _threads() -> Any:
+    return click.option("--threads", type=int, help="Threads of the models; 0: all cores. [0]")
+
+
+def _with(command: Command, added: list[Any]) -> Command:
+    for option in reversed(added):
         command = option(command)
     return command
 

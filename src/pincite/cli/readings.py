@@ -31,7 +31,10 @@ def edited(bar: Any, language: str) -> Callable[[str, Interpretation], Interpret
         bar.start()
         if tuple(kept) == found.readings:
             return found
-        return replace(found, readings=tuple(readings.numbered(kept)), by=f"{found.by} + user")
+        # That rules found no reading is settled by one of a person.
+        failures = tuple(f for f in found.failures if f.step != "statement" or not kept)
+        mine = tuple(readings.numbered(kept))
+        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
 
     return ask
 

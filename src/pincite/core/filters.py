@@ -105,11 +105,12 @@ class Filters:
 
     def __post_init__(self) -> None:
         """Refuse dates that are none; write hosts, languages and kinds as they are compared."""
-        for name in ("published_from", "published_to"):
+        for name, option in (("published_from", "--from-date"), ("published_to", "--to-date")):
             date = getattr(self, name)
             if date and not _DATE.fullmatch(date):
                 raise ConfigError(
-                    f"{name} is {date!r}; expected a date like 2019-05-14, 2019-05 or 2019."
+                    f"{name} ({option}) is {date!r}; expected a date like 2019-05-14, 2019-05 or "
+                    "2019."
                 )
         if self.published_to and self.published_from > _padded(self.published_to):
             raise ConfigError(
@@ -182,6 +183,8 @@ def _field(facts: Facts, name: str) -> str | None:
     if name in ("url", "title", "kind", "published", "language"):
         value: str | None = getattr(facts, name)
         return value
+    if name == "date" and name not in facts.meta:  # as manifests call it
+        return facts.published
     return facts.meta.get(name)
 
 

@@ -34,6 +34,31 @@ def cited_passages(document: Document) -> list[Passage]:
     return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
 
 
+def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
+    """`span` with the whole sentences around it, in turn after and before, to about `n_words`.
+
+    At least the sentences that `span` touches; all of the document if it is not longer.
+    """
+    units = _units(document)
+    within = [n for n, (unit, _) in enumerate(units) if _touch(unit, span)]
+    if not within:
+        return span
+    first, last = within[0], within[-1]
+    left = n_words - sum(n for _, n in units[first : last + 1])
+    grown = True
+    while grown:
+        grown = False
+        if last + 1 < len(units) and units[last + 1][1] <= left:
+            last, left, grown = last + 1, left - units[last + 1][1], True
+        if first > 0 and units[first - 1][1] <= left:
+            first, left, grown = first - 1, left - units[first - 1][1], True
+    return Span(units[first][0].start, units[last][0].end)
+
+
+def _touch(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
 def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:
     doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
     known = about(title, document.published, document.meta)

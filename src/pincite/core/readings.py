@@ -22,11 +22,13 @@ _SAYING = (
     "argued asserts asserted states stated maintains maintained insists insisted announced "
     "announces admits admitted suggests suggested reports reported warns warned tweeted declared"
 )
+_SAY = "say claim believe think argue assert insist maintain suggest report warn announce"
 _BELIEVING = frozenset(
     "claims claimed believes believed thinks thought denies denied doubts doubted argues argued "
     "asserts asserted maintains maintained insists insisted".split()
 )
 _NO_SPEAKER = frozenset("who which that if when what how whether is are was were not".split())
+_ARTICLES = frozenset("the a an this that its his her their our".split())
 _SAGEN = (
     "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
     "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
@@ -37,6 +39,11 @@ _ATTRIBUTIONS = {
         re.compile(
             rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYING.replace(' ', '|')})\s+"
             r"(?P<that>that\s+)?(?P<what>.+)"
+        ),
+        # "say" and its like are nouns too ("a report"): only with "that".
+        re.compile(
+            rf"\s*{_SPEAKER}\s+(?P<verb>{_SAY.replace(' ', '|')})\s+"
+            r"(?P<that>that\s+)(?P<what>.+)"
         ),
         re.compile(r"\s*According to (?P<who>[^,]{1,80}),\s*(?P<what>.+)", re.IGNORECASE),
         re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAYING.replace(' ', '|')}))?:\s*(?P<what>[“\"].+)"),
@@ -68,9 +75,26 @@ _QUANTIFIERS = frozenset(
     "all every each some any no none nobody nothing both either neither many most few several "
     "only always often sometimes".split()
 )
+# Where a statement of fact ends and a demand upon it begins: "… in 1934 and should stand".
+_DEMAND = {
+    "en": re.compile(r",?\s+(?:and|but)\s+(?:\w+ly\s+)?(?:should|must|ought|shouldn't|mustn't)\b"),
+    "de": re.compile(
+        r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
+    ),
+}
+_BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
+_CONJUNCTIONS = frozenset("and but or nor".split())
+# Small words of one language that are none of the other, nor parts of names ("van der").
+_GERMAN = frozenset(
+    "das und ist nicht wurde wurden eine einen einer mit von für auf dem des im zum zur sind hat "
+    "haben wird werden auch bei nach über durch sich".split()
+)
+_ENGLISH = frozenset("the of and is are were has have been by with from that it its to".split())
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _MARKS = ' \t\n“”"„.;'
+_SURELY = re.compile(r"\bmust (?:\w+ly )?have\b")  # a guess at what was, no demand
+_QUOTATION_MARKS = '"“”„'
 _SHORTEST = 2  # words of something that can be said
 _LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
@@ -97,6 +121,27 @@ def readings(statement: str, language: str = "en") -> list[Reading]:
     )
 
 
+def is_question(text: str) -> bool:
+    """Whether a text only asks: one sentence with a question mark.
+
+    >>> is_question("Who closed the mill?"), is_question("Who closed it? It was Holm.")
+    (True, False)
+    """
+    text = text.rstrip(_MARKS)
+    return text.endswith("?") and len(text) <= _LONGEST and len(sentences(text)) == 1
+
+
+def looks_german(text: str) -> bool:
+    """Whether a text of any length is German rather than English, by its small words.
+
+    >>> looks_german("Die Mühle von Varde brannte 1911."), looks_german("The mill burnt down.")
+    (True, False)
+    """
+    words = {match[0].lower() for match in _WORD.finditer(text)}
+    n_german = len(words & _GERMAN) + any(mark in text.lower() for mark in "äöüß")
+    return n_german > 1 and not words & _ENGLISH
+
+
 def numbered(found: Sequence[Reading] | Iterator[Reading]) -> list[Reading]:
     """The readings with ids "r1", "r2", …, each text and kind once."""
     kept: dict[tuple[str, str], Reading] = {}
@@ -119,7 +164,8 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     """
     if content_of(text, language) is not None:
         return StatementType.ASCRIPTIVE
-    words = {match[0].replace("’", "'") for match in _WORD.finditer(_QUOTED.sub(" ", text))}
+    bare = _SURELY.sub(" ", _QUOTED.sub(" ", text))
+    words = {match[0].replace("’", "'") for match in _WORD.finditer(bare)}
     if words & _NORMATIVE.get(language, frozenset()):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
@@ -135,29 +181,86 @@ def content_of(text: str, language: str = "en") -> str | None:
         match = pattern.fullmatch(text)
         if match is None:
             continue
-        said = (match.groupdict().get("what") or "").strip(_MARKS)
-        if "verb" in pattern.groupindex:
-            said = _said_by(match, said)
+        bare = _bare(match.groupdict().get("what") or "")
+        said = _said_by(match, bare) if "verb" in pattern.groupindex else bare
         if said is not None and (said == "" or len(said.split()) >= _SHORTEST):
             return said
     return None
+
+
+def _bare(said: str) -> str:
+    """What is said without the marks around it; those of a quotation inside of it stay."""
+    bare = said.strip(_MARKS)
+    if sum(bare.count(mark) for mark in _QUOTATION_MARKS) % 2:
+        return said.strip(" \t\n.;")
+    return bare
 
 
 def _said_by(match: re.Match[str], said: str) -> str | None:
     """What stands behind “X says”: a sentence, "" of a thing, None where nothing is ascribed."""
     if {word.lower() for word in match["who"].split()} & _NO_SPEAKER:
         return None  # "the man who said so", "if he thinks so"
+    if match["who"].split()[-1].lower() in _ARTICLES:
+        return None  # "the report that …" is a thing
     quoted = match["what"].lstrip()[:1] in '“"'
-    if match["that"] or quoted or Sentence.read(said, Span(0, len(said))).verbs:
+    if match["that"] or quoted or _read(said).verbs:
         return said
     # "denies all charges" ascribes something; "reported a loss" says what was done.
     return "" if match["verb"] in _BELIEVING else None
 
 
 def _parts(text: str, language: str) -> list[str]:
-    """The clauses of “X and Y”; none of a single one. The rules that cut know English only."""
-    found = clauses(text) if language == "en" else []
-    return [clause.text for clause in found] if len(found) > 1 else []
+    """The clauses of “X and Y”; none of a single one. The rules that cut know English only.
+
+    Of “X did this and should do that” the fact alone: the whole is normative, and would else take
+    the fact with it where such readings are left alone.
+    """
+    found = [clause.text for clause in clauses(text)] if language == "en" else []
+    if len(found) > 1:
+        return found
+    demand = _DEMAND[language].search(text) if language in _DEMAND else None
+    if demand:
+        fact = text[: demand.start()]
+        enough = len(fact.split()) > _SHORTEST and fact.count('"') % 2 == 0
+        return [fact] if enough and kind_of(fact, language) is StatementType.DESCRIPTIVE else []
+    return _halves(text) if language == "en" else []
+
+
+def _halves(text: str) -> list[str]:
+    """The sides of a bare “and” or “but”, if each surely is a sentence; else none.
+
+    `verify` does not cut there: a citation may stand for either side. A reading more costs little.
+    """
+    if len(text) > _LONGEST:
+        return []
+    sentence = _read(text)
+    if not sentence.balanced or sentence.subordinators:
+        return []
+    starts, last = [0], 0
+    ends = []
+    for match in _BARE_AND.finditer(text):
+        whole = len(_read(text[last : match.start()]).verbs) == 1
+        if whole and _surely_opens_a_sentence(text[match.end() :]):
+            ends.append(match.start())
+            starts.append(last := match.end())
+    pieces = [text[a:b].strip(_MARKS) for a, b in zip(starts, [*ends, len(text)], strict=True)]
+    return pieces if len(pieces) > 1 else []
+
+
+def _surely_opens_a_sentence(text: str) -> bool:
+    """Whether a subject and its finite verb stand first, of which there is no doubt."""
+    sentence = _read(text)
+    start = sentence.verbs[0].start if sentence.verbs else 0
+    first = sentence.word(0)  # no pronoun: "it was closed" alone speaks of nothing
+    named = first[:1].isupper() and first.lower() not in verbs.PRONOUNS
+    opens = first.lower() in verbs.DETERMINERS or named
+    before_a_stop = sentence.next_stop(0) > start
+    sure = verbs.is_sure(sentence.word(start), sentence.word(start + 1))
+    return start > 0 and opens and before_a_stop and sure
+
+
+def _read(text: str) -> Sentence:
+    return Sentence.read(text, Span(0, len(text)))
 
 
 # ── Negation ─────────────────────────────────────────────────────────────────────────────────────
@@ -193,8 +296,9 @@ def _denied_inside(text: str) -> str | None:
     following = sentence.tokens[verb.start + 1] if verb.start + 1 < len(sentence.tokens) else None
     if following and following.word in ("not", "never"):
         return text[: auxiliary.end] + text[following.end :]
-    if any(token.word.lower() in _QUANTIFIERS | {"not", "never"} for token in sentence.tokens):
-        return None
+    told = _QUANTIFIERS | _CONJUNCTIONS | {"not", "never"}
+    if any(token.word.lower() in told for token in sentence.tokens[verb.start :]):
+        return None  # "was not built in 1911 and lies …" would deny the first half alone
     return _inserted(text, Span(auxiliary.start, auxiliary.end))
 
 

@@ -9,7 +9,7 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
-from pincite.core.figures import MONTHS, figures
+from pincite.core.figures import MONTHS, figures, missing, rivals
 from pincite.core.sentences import sentences
 from pincite.types import Span
 
@@ -32,6 +32,10 @@ _NEGATIONS = frozenset(
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
+_DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
+_LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
+_CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
+_MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
 
@@ -107,7 +111,7 @@ def best_quote(claim: str, passage: str) -> Span | None:
     >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
     'Ingrid Holm drew it. It opened in 1911.'
     """
-    best, spans = best_sentence(claim, passage), _sentences(passage)
+    best, spans = quoted_sentence(claim, passage), _sentences(passage)
     if best is None:
         return None
     at = spans.index(best)
@@ -115,10 +119,61 @@ def best_quote(claim: str, passage: str) -> Span | None:
         Span(spans[i].start, spans[i + 1].end)
         for i in (at - 1, at)
         if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
+        if not _is_heading(passage, spans[i]) and not _is_heading(passage, spans[i + 1])
     ]
     alone = shared(claim, best.of(passage))
     widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
     return widest if shared(claim, widest.of(passage)) >= alone + _WORTH_MORE else best
+
+
+def quoted_sentence(claim: str, passage: str) -> Span | None:
+    r"""`best_sentence` for a person to read: no heading if any other sentence shares a word.
+
+    A year or a share of the claim is worth a word more than there. Where the passage lacks it,
+    another one is: that sentence may say what the claim should have said.
+
+    >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
+    >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
+    'The bridge opened in 1911.'
+    """
+    return _quoted_sentence(claim, passage)
+
+
+@lru_cache(maxsize=4096)  # asked for as a quote and as a reason
+def _quoted_sentence(claim: str, passage: str) -> Span | None:
+    # Any two years are dates of something; numbers count a hundred different things.
+    dates = [figure for figure in figures(claim) if figure.kind != "number"]
+    absent = {figure.key for figure in missing(claim, passage)}
+
+    def worth(span: Span) -> float:
+        sentence = span.of(passage)
+        common = shared(claim, sentence)
+        if not (common and dates):
+            return common
+        stated = {figure.key for figure in figures(sentence)}
+        told = sum(
+            bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
+            for date in dates
+        )
+        return common + _DATE_WEIGHT * told
+
+    told = [span for span in _sentences(passage) if not _is_heading(passage, span)]
+    best = max(told, key=worth, default=None)
+    return best if best and worth(best) > 0 else best_sentence(claim, passage)
+
+
+def _is_heading(passage: str, span: Span) -> bool:
+    """Whether a sentence is a title or a headline: a short line alone that no stop closes.
+
+    Rows of tables and items of lists have neighbours on the lines beside them.
+    """
+    line = span.of(passage)
+    if line.endswith(_CLOSED) or len(line.split()) > _LONGEST_HEADING:
+        return line.startswith("# ")
+    before = passage[max(0, span.start - _MARGIN) : span.start].replace(" ", "").replace("\t", "")
+    after = passage[span.end : span.end + _MARGIN].replace(" ", "").replace("\t", "")
+    # Behind the last line of a passage nothing shows whether it goes on.
+    return (not before or before.endswith("\n\n")) and after.startswith("\n\n")
 
 
 @lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
@@ -135,6 +190,11 @@ def shared(claim: str, sentence: str) -> float:
     >>> shared("It opened in 1911.", "Opened 1911.") > shared("It opened in 1911.", "It opened.")
     True
     """
+    return _shared(claim, sentence)
+
+
+@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
+def _shared(claim: str, sentence: str) -> float:
     stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
     return (

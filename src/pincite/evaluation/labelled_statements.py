@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from pincite.checks import Check, Outcome, StatementType, Weighed
 from pincite.core import confirmation
 from pincite.errors import InputError
 from pincite.evaluation import measures
+from pincite.evaluation.bootstrap import wilson
 
 CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
 NOT_JUDGED, FAILED = "not_judged", "failed"
@@ -146,6 +148,8 @@ def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str
         "labels": dict(sorted(Counter(labels).items())),
         "outcomes": dict(sorted(outcomes.items())),
         **measures.class_measures(labels, said),
+        # A bootstrap of what is all right says that nothing can be wrong; Wilson's interval not.
+        "accuracy_interval": wilson(sum(map(eq, labels, said)), len(pairs)),
         "confusion": _confusion(labels, said),
         **_calibration(pairs),
     }

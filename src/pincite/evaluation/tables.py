@@ -34,12 +34,12 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
 def check_table(result: Mapping[str, Any]) -> str:
     """Measures of `check` on labelled statements, by type, and what was said for each label."""
     columns = ("n", "accuracy", "macro_f1", "sign_accuracy", "ece")
-    lines = [f"{result['file']:14}" + "".join(f"{column:>15}" for column in columns)]
+    lines = [f"{result['file'][:14]:14}" + "".join(f"{column:>15}" for column in columns)]
     for name, one in {"all": result, **result["by_type"]}.items():
         shown = ("n/a" if one[column] is None else f"{one[column]:g}" for column in columns)
         lines.append(f"{name:14}" + "".join(f"{value:>15}" for value in shown))
     low, high = result["accuracy_interval"]
-    lines.append(f"accuracy: 95 % bootstrap interval {low:g} to {high:g}")
+    lines.append(f"accuracy: 95 % interval {low:g} to {high:g}")
     said = list(next(iter(result["confusion"].values())))
     lines += ["", f"{'label':14}" + "".join(f"{name:>15}" for name in said)]
     for label, counts in result["confusion"].items():

@@ -39,7 +39,7 @@ _ADVICE = {
 
 
 class ChatClient:
-    """A `Generator` and `StreamingGenerator` of `protocols` over HTTP. Safe to use from several threads."""
+    """A `Generator` and `StreamingGenerator` over HTTP. Safe to use from several threads."""
 
     def __init__(
         self,

@@ -15,10 +15,10 @@ from pincite.types import Guidance, TokenChoice
 
 Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
-# What each server can enforce. "openai" (its "json") and "llamacpp" were tried on llama.cpp's server
-# (tests/models/test_real_server.py), which enforces neither a regex in TGI's form, which it refuses,
-# nor in vLLM's, which it passes over in silence. "vllm", "tgi", "nim" and OpenAI's own server are
-# written from their documentation (read in 2026-11) and were not tried on a real one.
+# What each server can enforce. "llamacpp", and "json" of "openai", were tried on llama.cpp's server
+# (tests/models/test_real_server.py). A regex it refuses in TGI's form and passes over in silence in
+# vLLM's. "vllm", "tgi", "nim" and OpenAI's own server are written from their documentation (read in
+# 2026-11) and have not been tried on a real one.
 ENFORCED = {
     "openai": ("json",),
     "vllm": ("json", "regex", "grammar"),

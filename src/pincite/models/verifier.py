@@ -116,7 +116,7 @@ def _evidence(
 def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
     """What a person should compare: figures and names of the claim that the passage lacks."""
     source = f"{passage.about}\n{passage.text}"
-    sentence = wording.best_sentence(claim, passage.text)
+    sentence = wording.quoted_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
     found = _figure_reasons(claim, source, quoted)
     absent = wording.missing_names(claim, source)

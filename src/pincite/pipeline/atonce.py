@@ -40,8 +40,19 @@ def all_at_once(
     return [None if future.cancelled() else future.result() for future in futures]
 
 
+def in_calls(
+    tell: Callable[[int, int], None] | None, n_calls: int
+) -> Callable[[int, int], None] | None:
+    """Tells of calls where it is told of tasks, each of so many calls."""
+    if tell is None:
+        return None
+    return lambda done, total: tell(done * n_calls, total * n_calls)
+
+
 def _follow(futures: Sequence[Future[T]], tell: Callable[[int, int], None] | None) -> None:
     pending = set(futures)
+    if tell:
+        tell(0, len(futures))
     while pending:
         _, pending = wait(pending, _LOOK, FIRST_COMPLETED)
         if tell:

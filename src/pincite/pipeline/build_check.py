@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.checks import Check, CheckReport, Usage
+from pincite.checks import Check, CheckReport, Outcome, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -27,9 +27,10 @@ from pincite.pipeline.trace import VERSION, TraceWriter, model_of, read_trace
 from pincite.protocols import Encoder, Expander, Interpreter, Judge
 
 Tell = Callable[[int, int], None]
-# About what a call takes: a passage of 100 words with the prompt around it, and the mean of an
+MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
+# About what a call takes: a text of 250 words with the prompt around it, and the mean of an
 # analysis of some sentences and a choice of one letter.
-PROMPT_TOKENS, REPLY_TOKENS = 500, 130
+PROMPT_TOKENS, REPLY_TOKENS = 700, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def checking(
         settings: all of them.
         corpus: folder of the knowledge base.
         trace: file that everything is written to; replies that it holds are not asked for again.
-        tell: told how many of how many judgements are done.
+        tell: told how many of how many calls, or judgements of a verifier, are done.
         keep: whether judged pairs are kept in `build.judgements_file()`.
     """
     with ExitStack() as stack:
@@ -85,7 +86,7 @@ def checking(
             judge, languages = _verifier(settings, stack, keep, tell)
         expander = build.expander(settings, stored)
         pipeline = CheckPipeline(
-            interpreter=_interpreter(settings, calls, prompts),
+            interpreter=_interpreter(settings, calls, prompts, tell),
             finder=_finder(settings, stored, encoder, expander),
             judge=judge,
             ignored=settings.ignored_types,
@@ -131,7 +132,7 @@ def report_of(
         checks=tuple(checks),
         n_statements=n_statements,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings=(*run.warnings, *late),
+        warnings=(*run.warnings, *late, *_of_statements(checks, settings)),
         settings=build.recorded(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -179,10 +180,13 @@ def _asking(settings: Settings) -> Asking:
         top_logprobs=settings.top_logprobs,
         temperature=settings.temperature,
         at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
     )
 
 
-def _interpreter(settings: Settings, calls: Calls | None, templates: Templates) -> Interpreter:
+def _interpreter(
+    settings: Settings, calls: Calls | None, templates: Templates, tell: Tell | None
+) -> Interpreter:
     if calls is None or settings.interpretation == "rules":
         return RuleInterpreter(settings.language)
     return ModelInterpreter(
@@ -192,6 +196,8 @@ def _interpreter(settings: Settings, calls: Calls | None, templates: Templates) 
         guided=settings.guidance == "json",
         temperature=settings.temperature,
         at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
+        tell=tell,
     )
 
 
@@ -222,11 +228,12 @@ def _finder(
         )
     return HybridFinder(
         corpus.lexical(settings.exclude_hosts, settings.filters),
-        dense,
+        dense if settings.retrieval == "hybrid" else None,
         corpus.get,
         settings.top_k,
         settings.depth,
         settings.fusion,
+        settings.passage_words,
         settings.count_copies,
         expander,
     )
@@ -253,6 +260,28 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str
     return tuple(found)
 
 
+def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ...]:
+    """What a statement has that makes its results mean less than they seem to."""
+    found = []
+    german = sum(readings.looks_german(check.statement) for check in checks)
+    if german and settings.language == "en":
+        found.append(
+            f"{german} of {len(checks)} statements look German and were read as English: "
+            "--language de."
+        )
+    long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
+    if long and settings.confirmation == "verifier":
+        found.append(
+            f"{long} of {len(checks)} statements have more than {MAX_WORDS} words: the verifier "
+            "does not read to their end, or not to that of the passage. Give it single sentences."
+        )
+    judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
+    if judged and not any(result.items for result in judged):
+        why = "the filters let none through" if settings.filters else "it is empty"
+        found.append(f"No document of the knowledge base was looked at: {why}.")
+    return tuple(found)
+
+
 def _estimate(settings: Settings) -> str:
     """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
     parts = []
@@ -267,7 +296,11 @@ def _estimate(settings: Settings) -> str:
             f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
             "is judged"
         )
-    return f"A statement takes {', and '.join(parts)}." if parts else ""
+    if not parts:
+        return ""
+    # How fast a server is only its replies say.
+    pace = f"{settings.chat_at_once} at once; the time is told after the first replies"
+    return f"A statement takes {', and '.join(parts)}: {pace}."
 
 
 def _begin(run: CheckRun, settings: Settings) -> None:

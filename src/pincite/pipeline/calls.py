@@ -1,8 +1,10 @@
 """Calls of language models within a budget: counted, remembered, and stopped together.
 
 Every call of a run goes through one `Calls`. A reply that an earlier run paid for is not asked for
-again; a limit that is reached, a refusal that lasts or a server that is gone ends the asking and
-not the run. What was asked and replied is recorded as it happens.
+again, and one question of this run has one reply: a server may answer otherwise a second time, and
+a trace could not tell which answer counted. A limit that is reached, a refusal that lasts or a
+server that is gone ends the asking and not the run. What was asked and replied is recorded as it
+happens.
 """
 
 import hashlib
@@ -10,6 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
@@ -75,6 +78,7 @@ class Calls:
         self._lock = threading.Lock()
         self._usage = Usage()
         self._reserved = [0, 0]  # tokens of prompts and of replies under way
+        self._asked: dict[str, Future[Completion | ServerError]] = {}  # by key, also under way
         self._in_a_row = 0
         self._over: ServerError | None = None  # what every further call is answered
         self.stopped = False
@@ -149,17 +153,38 @@ class Calls:
     def _ask(
         self, step: str, prompt: Prompt, about: Mapping[str, Any]
     ) -> tuple[str, Completion | ServerError]:
-        model = self.model(step)
-        key = key_of(prompt, model.fingerprint)
+        key = key_of(prompt, self.model(step).fingerprint)
         known = self._memory.get(key)
         if known is not None:
             with self._lock:
                 self._usage = replace(self._usage, n_reused=self._usage.n_reused + 1)
             return key, known
+        with self._lock:
+            same = self._asked.get(key)
+            if same is None:
+                own = self._asked[key] = Future[Completion | ServerError]()
+        if same is not None:
+            return key, same.result()
+        try:
+            reply = self._asked_now(key, step, prompt, about)
+        except BaseException as error:
+            own.set_exception(error)
+            raise
+        if isinstance(reply, ServerError):  # later it may have one
+            with self._lock:
+                del self._asked[key]
+        own.set_result(reply)
+        return key, reply
+
+    def _asked_now(
+        self, key: str, step: str, prompt: Prompt, about: Mapping[str, Any]
+    ) -> Completion | ServerError:
+        """The server's reply, booked and recorded."""
+        model = self.model(step)
         needed = (_tokens(prompt.system + prompt.user), prompt.max_tokens)
         refused = self._reserve(needed)
         if refused:
-            return key, refused
+            return refused
         started = time.monotonic()
         reply = _asked(model, prompt)
         self._count(reply, prompt, needed)
@@ -176,7 +201,7 @@ class Calls:
                 "seconds": round(time.monotonic() - started, 3),
             }
         )
-        return key, reply
+        return reply
 
     def _reserve(self, needed: tuple[int, int]) -> ServerError | None:
         """Room for a call in the budget, or why there is none: never more than the budget."""

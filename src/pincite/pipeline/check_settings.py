@@ -4,11 +4,14 @@ Its names are kept where they say what is meant; docs/check.md has the table of 
 """
 
 import difflib
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pincite.checks import StatementType
 from pincite.core.confirmation import THRESHOLD
+from pincite.core.hosts import host_of
+from pincite.core.passages import WIDE_WORDS
 from pincite.errors import ConfigError
 from pincite.models.chat_fields import Dialect, checked_guidance
 from pincite.pipeline.confirm import GuidanceKind, Probabilities, are_labels
@@ -16,8 +19,9 @@ from pincite.pipeline.templates import VARIABLES
 
 By = Literal["rules", "model"]
 JudgedBy = Literal["verifier", "model"]
-Retrieval = Literal["hybrid", "windows"]
+Retrieval = Literal["hybrid", "words", "windows"]
 PromptLanguage = Literal["en", "de"]
+MOST_TOKENS = 100_000  # of one reply; more is a slip of the keyboard
 CHOICES: dict[str, Any] = {
     "interpretation": By,
     "confirmation": JudgedBy,
@@ -35,8 +39,10 @@ class CheckSettings:
 
     interpretation: By = "rules"  # who finds the readings of a statement
     confirmation: JudgedBy = "verifier"  # who judges what a passage says about one
-    retrieval: Retrieval = "hybrid"  # "windows": EvidenceSeeker's, by meaning, around sentences
+    # "words": BM25 alone; "windows": EvidenceSeeker's, by meaning, around sentences.
+    retrieval: Retrieval = "hybrid"
     top_k: int = 8  # texts for a reading
+    passage_words: int = WIDE_WORDS  # of a text that is judged, around what was found
     window_size: int = 3  # sentences on either side, for retrieval "windows"
     ignore_statement_types: tuple[str, ...] = ("normative",)  # listed, not judged
     confirmation_threshold: float = THRESHOLD  # of |DOC|: what is not above is silent
@@ -50,6 +56,7 @@ class CheckSettings:
     prompts: str = ""  # folder of prompts that replace the shipped ones of the same name
     prompt_language: PromptLanguage = "en"  # of the shipped prompts
     step_models: tuple[str, ...] = ()  # "negate_claim=qwen3": steps with another model
+    step_tokens: tuple[str, ...] = ()  # "negate_claim=300": steps with another limit of the reply
     chat_dialect: Dialect = "openai"  # the kind of server at chat_url
     chat_at_once: int = 16  # requests under way
     chat_seconds: float = 260.0  # for one whole reply
@@ -58,10 +65,13 @@ class CheckSettings:
     max_cost: float = 0.0  # of a run, in the currency of the prices; 0: no limit
     price_prompt: float = 0.0  # for a million tokens
     price_reply: float = 0.0
+    claimreview_author: str = ""  # who publishes the reviews of --claimreview
+    claimreview_author_url: str = ""  # the author's site
+    claimreview_url: str = ""  # where the page of --html will be published
 
     def check_the_checks(self) -> None:
         """Refuse values that mean nothing."""
-        for name in ("top_k", "repetitions", "chat_at_once", "top_logprobs"):
+        for name in ("top_k", "passage_words", "repetitions", "chat_at_once", "top_logprobs"):
             if not 1 <= getattr(self, name) <= 1_000:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 1000.")
         for name in ("window_size", "max_calls", "max_tokens"):
@@ -81,7 +91,15 @@ class CheckSettings:
             )
         _ = self.ignored_types
         _ = self.models_of_steps
+        _ = self.tokens_of_steps
         self._check_choice()
+        self._check_addresses()
+
+    def _check_addresses(self) -> None:
+        for name in ("claimreview_author_url", "claimreview_url"):
+            given = getattr(self, name)
+            if given and not _is_web_address(given):
+                raise ConfigError(f"{name} is {given!r}; expected an http:// or https:// address.")
 
     def _check_choice(self) -> None:
         if not are_labels(self.answer_labels):
@@ -111,13 +129,35 @@ class CheckSettings:
     @property
     def models_of_steps(self) -> dict[str, str]:
         """The models of the steps that have one of their own."""
-        pairs = [text.partition("=") for text in self.step_models]
-        for step, _, model in pairs:
-            if step.strip() not in VARIABLES or not model.strip():
-                close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
+        return _by_step("step_models", self.step_models, "model")
+
+    @property
+    def tokens_of_steps(self) -> dict[str, int]:
+        """Most tokens of a reply, of the steps that have a limit of their own."""
+        given = _by_step("step_tokens", self.step_tokens, "tokens")
+        for step, tokens in given.items():
+            if not (tokens.isascii() and tokens.isdigit() and 1 <= int(tokens) <= MOST_TOKENS):
                 raise ConfigError(
-                    f"step_models has {step!r}; expected step=model, with a step of: "
-                    f"{', '.join(VARIABLES)}.{hint}"
+                    f"step_tokens has {tokens!r} for {step}; expected 1 to {MOST_TOKENS:,}."
                 )
-        return {step.strip(): model.strip() for step, _, model in pairs}
+        return {step: int(tokens) for step, tokens in given.items()}
+
+
+def _by_step(setting: str, texts: tuple[str, ...], what: str) -> dict[str, str]:
+    """What each text says of a step, as "step=value"."""
+    pairs = [text.partition("=") for text in texts]
+    for step, _, value in pairs:
+        if step.strip() not in VARIABLES or not value.strip():
+            close = difflib.get_close_matches(step.strip(), VARIABLES, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ConfigError(
+                f"{setting} has {step!r}; expected step={what}, with a step of: "
+                f"{', '.join(VARIABLES)}.{hint}"
+            )
+    return {step.strip(): value.strip() for step, _, value in pairs}
+
+
+def _is_web_address(url: str) -> bool:
+    """Whether a browser could open it; host and scheme, and nothing that no address holds."""
+    web = url.lower().startswith(("http://", "https://"))
+    return web and bool(host_of(url)) and not re.search(r"[\s<>\"\\\x00-\x1f]", url)

@@ -1,16 +1,20 @@
 """What may be evidence for a reading: passages of a corpus, or the seed's sentence windows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pincite.checks import Reading
 from pincite.core.copies import grouped
 from pincite.core.fusion import Mode, fused
+from pincite.core.passages import WIDE_WORDS, around
 from pincite.core.sentences import sentences
 from pincite.pipeline.verify import DocumentsOf
 from pincite.protocols import Encoder, Expander, Query, Retriever, WordRetriever
 from pincite.types import Claim, Document, Hit, Passage, Span, claim_id_of
+
+# Passages that are looked at for one that is kept: a long document may hold all the first ones.
+CROWDED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class HybridFinder:
     top_k: int = 8
     depth: int = 100
     fusion: Mode = "weighted"
+    words: int = WIDE_WORDS  # of a text that is judged, around the passage that was found
     count_copies: bool = False
     expander: Expander | None = None
 
@@ -61,13 +66,32 @@ class HybridFinder:
         ]
 
     def _chosen(self, hits: Sequence[Hit]) -> list[Found]:
+        """The first `top_k` texts; what stands in one that was found before is not found again."""
         groups = [[hit] for hit in hits] if self.count_copies else grouped(hits)
-        chosen = groups[: self.top_k]
-        documents = self.documents_of([group[0].passage.url for group in chosen])
-        return [
-            found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-            for group, document in zip(chosen, documents, strict=True)
-        ]
+        candidates = groups[: CROWDED * self.top_k]
+        documents = self.documents_of([group[0].passage.url for group in candidates])
+        chosen: list[Found] = []
+        for group, document in zip(candidates, documents, strict=True):
+            found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+            if not any(_holds(other.passage, found.passage) for other in chosen):
+                chosen.append(self._widened(found, document))
+            if len(chosen) == self.top_k:
+                break
+        return chosen
+
+    def _widened(self, found: Found, document: Document | None) -> Found:
+        if document is None or found.lost:
+            return found
+        span = around(document, found.passage.span, self.words)
+        return replace(
+            found, passage=replace(found.passage, text=span.of(document.text), span=span)
+        )
+
+
+def _holds(text: Passage, passage: Passage) -> bool:
+    """Whether all of a passage stands in a text of the same document."""
+    within = text.span.start <= passage.span.start and passage.span.end <= text.span.end
+    return text.doc_id == passage.doc_id and within
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,18 @@ A step that fails is told of and costs its readings alone; where a model finds n
 rules' readings stand in, and the result says so.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pincite.checks import Failed, Interpretation, Reading, StatementType
 from pincite.core import readings, replies
-from pincite.pipeline.atonce import all_at_once
+from pincite.pipeline.atonce import all_at_once, in_calls
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.types import Guidance, Prompt
 
+_NO_READING = "no reading: this says nothing that could be so or not; write it as a statement"
 MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls
 ANALYSIS_TOKENS, LIST_TOKENS, NEGATION_TOKENS = 700, 500, 200
 CLAIMS = '{"type":"object","properties":{"claims":{"type":"array","items":{"type":"string"}}},'
@@ -33,11 +34,13 @@ class RuleInterpreter:
     fingerprint: str = "rules"
 
     def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
-        """The statement itself first, then what rules find in it."""
-        return [
-            Interpretation(tuple(readings.readings(text, self.language)), self.fingerprint)
-            for text in statements
-        ]
+        """The statement itself first, then what rules find in it; none of a question."""
+        return [self._interpretation(text) for text in statements]
+
+    def _interpretation(self, text: str) -> Interpretation:
+        found = () if readings.is_question(text) else readings.readings(text, self.language)
+        failures = () if found else (Failed("statement", _NO_READING),)
+        return Interpretation(tuple(found), self.fingerprint, failures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ class ModelInterpreter:
     guided: bool = True  # whether the lists are asked for with a JSON Schema
     temperature: float = 0.2
     at_once: int = 16
-    tell: Callable[[int, int], None] | None = None
+    tokens: Mapping[str, int] = field(default_factory=dict)  # by step: other limits of the reply
+    tell: Callable[[int, int], None] | None = None  # how many calls of how many are done
 
     @property
     def fingerprint(self) -> str:
@@ -62,7 +66,7 @@ class ModelInterpreter:
         """The readings of all statements, asked for at once."""
         asked = [(text, kind) for text in statements for kind in StatementType]
         finding = [partial(self._found, text, kind) for text, kind in asked]
-        answers = all_at_once(finding, self.at_once, self.calls, self.tell)
+        answers = all_at_once(finding, self.at_once, self.calls, in_calls(self.tell, 2))
         lists = dict(zip(asked, answers, strict=True))
         found = [self._of_types(text, lists) for text in statements]
         flat = [reading for of_text in found for reading in of_text.readings]
@@ -134,4 +138,4 @@ class ModelInterpreter:
 
     def _prompt(self, step: str, max_tokens: int, **values: str) -> Prompt:
         system, user = self.templates.filled(step, **values)
-        return Prompt(user, system, max_tokens, self.temperature)
+        return Prompt(user, system, self.tokens.get(step, max_tokens), self.temperature)

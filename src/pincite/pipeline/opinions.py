@@ -13,6 +13,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import platformdirs
 
@@ -37,7 +38,7 @@ _AGREED = {
 _TABLE = """
 CREATE TABLE IF NOT EXISTS opinions (
     key INTEGER PRIMARY KEY AUTOINCREMENT, created TEXT NOT NULL, given TEXT NOT NULL,
-    note TEXT NOT NULL, kind TEXT NOT NULL, item_id TEXT NOT NULL, statement TEXT NOT NULL,
+    note TEXT NOT NULL, who TEXT NOT NULL, correction TEXT NOT NULL, kind TEXT NOT NULL, item_id TEXT NOT NULL, statement TEXT NOT NULL,
     statement_type TEXT NOT NULL, said TEXT NOT NULL, passage TEXT NOT NULL, quote TEXT NOT NULL,
     url TEXT NOT NULL, result TEXT NOT NULL, result_created TEXT NOT NULL, versions TEXT NOT NULL)
 """
@@ -50,6 +51,8 @@ class Opinion:
     created: str
     given: str  # "up", "down" or a label
     note: str
+    who: str  # as they call themselves; empty: they did not say
+    correction: str  # what should stand there instead: a quote, a sentence, an answer
     kind: str  # verify, check
     item_id: str  # empty: the whole result
     statement: str
@@ -68,7 +71,17 @@ class Opinion:
         return self.statement, self.passage
 
 
-def opinion(path: Path, result: Result, given: str, item: Item | None, note: str = "") -> Opinion:
+class Words(NamedTuple):
+    """What somebody adds to a label in words."""
+
+    note: str = ""
+    who: str = ""
+    correction: str = ""
+
+
+def opinion(
+    path: Path, result: Result, given: str, item: Item | None, words: Words | None = None
+) -> Opinion:
     """What somebody says of the result in `path`, or of one item of it.
 
     Raises:
@@ -83,7 +96,7 @@ def opinion(path: Path, result: Result, given: str, item: Item | None, note: str
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         given=given,
-        note=note,
+        **(words or Words())._asdict(),
         kind=result.kind,
         item_id=item.item_id,
         statement=item.statement,

@@ -226,6 +226,10 @@ def _one_server(taken: _Taken) -> None:
     others = [f"{s}={own}" for s, (at, own) in asked.items() if at == url and own != name]
     if others:
         values["step_models"] = others
+    limits = {step: model.get("max_tokens") for step, model in taken.steps.items()}
+    limited = [f"{step}={most}" for step, most in limits.items() if most is not None]
+    if limited:
+        values["step_tokens"] = limited
     for step in (step for step, (at, _) in asked.items() if at != url):
         taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
     main = next(taken.steps[step] for step, place in asked.items() if place == (url, name))

@@ -34,6 +34,7 @@ MODEL_OPTIONS: Mapping[str, str] = {
     "temperature": "temperature",
     "timeout": "chat_seconds",
     "backend_type": "chat_dialect",
+    "max_tokens": "step_tokens",
 }
 DIALECTS: Mapping[str, str] = {"openai": "openai", "tgi": "tgi", "nim": "nim"}
 GUIDANCE: Mapping[str, str] = {
@@ -78,7 +79,6 @@ NO_PLACE: Mapping[str, str] = {
     "env_file": _VARIABLE,
     "system_prompt": "goes into each prompt that has none of its own: --prompts",
     "timeout": "a run has no limit of time but of calls, tokens and cost (max_calls, …)",
-    "max_tokens": "each step has its own limit of the reply",
     "context_window": "a passage has about 100 words, and a prompt always fits",
     "is_chat_model": "every model is asked for chat completions",
     "is_local": _PLAIN,

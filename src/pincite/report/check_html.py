@@ -2,6 +2,8 @@
 
 from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed
 from pincite.core import confirmation
+from pincite.core.hosts import host_of
+from pincite.documents.language import code_of
 from pincite.report import check_wording, templates, wording
 from pincite.report.html import safe_link
 from pincite.types import Span
@@ -14,15 +16,24 @@ _TONES = {
     "balanced": "partly_supported",
     **dict.fromkeys(("no_evidence", "failed", "not_judged"), "unchecked"),
 }
+_HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
+_SIDES: tuple[dict[str, str], ...] = (
+    {"sign": "▲", "word": "for", "name": "For it", "tone": "supported", "bar": "s"},
+    {"sign": "▽", "word": "against", "name": "Against it", "tone": "refuted", "bar": "r"},
+)
 
 
 def to_html(report: CheckReport) -> str:
     """The page as text."""
     threshold = check_wording.threshold_of(report)
+    n_readings = sum(len(check.results) for check in report.checks)
     return templates.page("check.html.j2").render(
         report=report,
         checks=[_check(check, threshold) for check in report.checks],
+        n_readings=check_wording.readings(n_readings),
+        language=code_of(str(report.settings.get("language", ""))) or "en",
         advice=check_wording.ADVICE,
+        legend=check_wording.legend(threshold) if check_wording.has_degrees(report) else "",
         used=check_wording.used(report),
         css=templates.style("check.css"),
     )
@@ -31,6 +42,7 @@ def to_html(report: CheckReport) -> str:
 def _check(check: Check, threshold: float) -> dict[str, object]:
     return {
         "statement": check.statement,
+        "short": wording.shortened(check.statement, _HEADLINE),
         "interpreted_by": check.interpreted_by,
         "failures": [failure.detail for failure in check.failures],
         "readings": [_reading(result, threshold) for result in check.results],
@@ -45,7 +57,7 @@ def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
         "number": result.reading.reading_id[1:],
         "text": result.reading.text,
         "kind": result.reading.kind,
-        "origin": result.reading.origin,
+        "meaning": check_wording.KINDS[result.reading.kind],
         "negation": result.reading.negation,
         "tone": _TONES[str(outcome)],
         "sign": check_wording.SIGNS[outcome],
@@ -57,8 +69,9 @@ def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
             for year, then in result.as_of
         ],
         "sides": [
-            ("+", "for it", [_item(result, n) for n in for_it]),
-            ("−", "against it", [_item(result, n) for n in against]),
+            {**side, "items": [_item(result, n) for n in places]}
+            for side, places in zip(_SIDES, (for_it, against), strict=True)
+            if for_it or against
         ],
         "n_silent": weight.n_silent,
         "failures": list(dict.fromkeys(failures)),
@@ -72,14 +85,16 @@ def _item(result: ReadingResult, place: int) -> dict[str, object]:
     doc = confirmation.degree_of(item) or 0.0
     start, end = outcome.quote or Span(0, 0)
     source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
+    href = safe_link(passage.url)
     return {
         "doc": check_wording.signed(doc),
         "share": round(abs(doc) * 100),
         "strong": place in result.weight.contradictions,
         "name": wording.one_line(passage.title) or passage.url,
-        "href": safe_link(passage.url),
+        "href": href,
+        "host": host_of(passage.url) if href and passage.title else "",
         "published": item.published,
-        "source": " · ".join(part for part in source if part),
+        "source": " · ".join(dict.fromkeys(part for part in source if part)),
         "head": passage.text[:start],
         "quote": passage.text[start:end],
         "tail": passage.text[end:],

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pincite.report import templates
+from pincite.checks import Outcome
+from pincite.report import check_wording, templates
 
 SIDE = 320  # of the plot's square, in pixels
 
@@ -20,11 +21,24 @@ def to_html(result: Mapping[str, Any]) -> str:
         }
         for one in result["reliability"]
     ]
+    said = list(next(iter(result["confusion"].values())))
     return templates.page("check_measures.html.j2").render(
         result=result,
         groups={"all": result, **result["by_type"]},
-        said=list(next(iter(result["confusion"].values()))),
+        names={name: name.replace("_", " ") for name in (*result["confusion"], *said)},
+        rows=[_row(row) for row in result["rows"]],
+        said=said,
         points=points,
         side=SIDE,
-        css=templates.style(),
+        css=templates.style("check_measures.css"),
     )
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A statement as its line of the table shows it."""
+    return {
+        **row,
+        "right": row["said"] == row["label"],
+        "outcome": check_wording.LABELS[Outcome(row["outcome"])],
+        "degree": check_wording.signed(row["doc"]),
+    }

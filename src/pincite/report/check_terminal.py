@@ -4,6 +4,8 @@ Texts of statements, pages and models are `rich.text.Text`, never markup, on one
 """
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from pincite.checks import Check, CheckReport, Failed, Outcome, ReadingResult, Weighed
@@ -22,7 +24,10 @@ STYLES = {
     Outcome.FAILED: "yellow",
     Outcome.NOT_JUDGED: "dim",
 }
-TEXT_WIDTH, SOURCE_WIDTH = 200, 90  # characters before an ellipsis
+# Characters before an ellipsis; a statement longer than three lines is known to its writer.
+TEXT_WIDTH, SOURCE_WIDTH, STATEMENT_WIDTH = 200, 90, 240
+_INDENT = 5  # columns, below the number of a reading
+_SIDES = (("for", "green"), ("against", "red"))
 
 
 def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
@@ -34,54 +39,74 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     if len(report.checks) < report.n_statements:
         done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
         parts.append(Text(f"… {done}", "yellow"))
+    if check_wording.has_degrees(report):
+        parts.append(Text(check_wording.legend(threshold), style="dim"))
     parts.append(Text(check_wording.ADVICE, style="italic"))
     if used := check_wording.used(report):
         parts.append(Text(used, style="dim"))
-    parts += [Text(f"warning: {wording.one_line(w)}", style="dim") for w in report.warnings]
+    parts += [Text(f"⚠ {wording.one_line(w)}", style="dark_orange") for w in report.warnings]
     console.print(Group(*parts))
 
 
 def _check(check: Check, threshold: float, limit: int) -> list[RenderableType]:
-    head = Text(wording.one_line(check.statement), style="bold")
-    n_readings = len(check.results)
-    readings = "1 reading" if n_readings == 1 else f"{n_readings} readings"
+    head = Text(wording.shortened(check.statement, STATEMENT_WIDTH), style="bold")
+    readings = check_wording.readings(len(check.results))
     head.append(f"\n{readings}, found by {wording.one_line(check.interpreted_by)}", "not bold dim")
     parts: list[RenderableType] = [head]
-    parts += [_result(result, threshold, limit) for result in check.results]
+    for result in check.results:
+        parts += _result(result, check.statement, threshold, limit)
     for failure in check.failures:
-        parts.append(Text(f"  – {wording.shortened(failure.detail, TEXT_WIDTH)}", style="yellow"))
+        detail = Text(f"– {wording.shortened(failure.detail, TEXT_WIDTH)}", style="yellow")
+        parts.append(Padding(detail, (0, 0, 0, 2)))
     return [*parts, Text()]
 
 
-def _result(result: ReadingResult, threshold: float, limit: int) -> Text:
+def _result(
+    result: ReadingResult, statement: str, threshold: float, limit: int
+) -> list[RenderableType]:
     reading, outcome = result.reading, result.weight.outcome
-    style = STYLES[outcome]
-    text = Text(f"\n{reading.reading_id[1:]:>3}  ")
-    text.append(wording.shortened(reading.text, TEXT_WIDTH))
-    text.append(f"  ({reading.kind})", style="dim")
-    text.append(f"\n     {check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", style)
+    head = Table.grid(padding=(0, 2, 0, 0))
+    head.add_column(justify="right", width=_INDENT - 2)
+    head.add_column()
+    stated = wording.one_line(reading.text) == wording.one_line(statement)
+    name = Text("as stated") if stated else Text(wording.shortened(reading.text, TEXT_WIDTH))
+    head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
+    text = Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
     text.append(f" · {check_wording.sentence(result)}", style="dim")
     if warning := check_wording.warning(result):
-        text.append(f"\n     ⚠ {warning}", style="bold dark_orange")
-    for sign, places in zip("+−", confirmation.sides(result.items, threshold), strict=True):
+        text.append(f"\n⚠ {warning}", style="bold dark_orange")
+    parts: list[RenderableType] = [Text(), head, _indented(text)]
+    if result.items:
+        parts.append(_indented(_items(result, threshold, limit)))
+    failures = dict.fromkeys(
+        item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
+    )
+    shown = [f"– {wording.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
+
+
+def _items(result: ReadingResult, threshold: float, limit: int) -> Table:
+    """What is said for the reading, then what against it: side, degree, passage."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column()
+    table.add_column(overflow="fold")  # an address is no use without its end
+    for (side, style), places in zip(
+        _SIDES, confirmation.sides(result.items, threshold), strict=True
+    ):
         # A strong contradiction is shown whatever the limit.
         shown = [n for i, n in enumerate(places) if i < limit or n in result.weight.contradictions]
         for n in shown:
-            text.append(_item(result.items[n], sign))
+            doc = check_wording.signed(confirmation.degree_of(result.items[n]))
+            table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
         if len(shown) < len(places):
-            text.append(f"\n     {sign} … and {len(places) - len(shown)} more", style="dim")
-    failures = [i.outcome for i in result.items if isinstance(i.outcome, Failed)]
-    for detail in dict.fromkeys(failure.detail for failure in failures):
-        text.append(f"\n     – {wording.shortened(detail, TEXT_WIDTH)}", style="yellow")
-    return text
+            table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))
+    return table
 
 
-def _item(item: Weighed, sign: str) -> Text:
+def _item(item: Weighed) -> Text:
     passage = item.passage
-    doc = check_wording.signed(confirmation.degree_of(item))
-    text = Text(f"\n     {sign} {doc}  ", style="green" if sign == "+" else "red")
-    name = wording.shortened(passage.title or passage.url, SOURCE_WIDTH)
-    text.append(name, style="default")
+    text = Text(wording.shortened(passage.title or passage.url, SOURCE_WIDTH))
     text.append(f", {item.published or 'without a date'}", style="dim")
     if item.copies:
         n_pages = len(item.copies)
@@ -90,5 +115,11 @@ def _item(item: Weighed, sign: str) -> Text:
     assert not isinstance(item.outcome, Failed)
     if item.outcome.quote:
         quote = wording.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
-        text.append(f"\n              “{quote}”", style="dim")
+        text.append(f"\n“{quote}”")
+    if passage.title:
+        text.append(f"\n{wording.one_line(passage.url)}", style="dim")
     return text
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, _INDENT), expand=False)

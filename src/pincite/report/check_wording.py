@@ -14,8 +14,8 @@ SIGNS = {
     Outcome.DISCONFIRMATION: "▽▽",
     Outcome.STRONG_DISCONFIRMATION: "▽▽▽",
     Outcome.NO_EVIDENCE: "○",
-    Outcome.FAILED: "–",
-    Outcome.NOT_JUDGED: "·",
+    Outcome.FAILED: "⚠",
+    Outcome.NOT_JUDGED: "–",
 }
 LABELS = {
     Outcome.STRONG_CONFIRMATION: "strong confirmation",
@@ -47,6 +47,24 @@ ADVICE = (
     "What a knowledge base says is not yet true, and what it lacks not yet false: read the "
     "sources. Each reading stands alone; there is no verdict over them."
 )
+
+
+def readings(n: int) -> str:
+    """How many readings, in words."""
+    return "1 reading" if n == 1 else f"{n or 'no'} readings"
+
+
+def legend(threshold: float) -> str:
+    """What the degrees mean, for who meets them first."""
+    return (
+        "Degrees run from −1, a text refutes the reading, to +1, it confirms it; a text within "
+        f"±{threshold:g} says neither. A result is the mean of the others."
+    )
+
+
+def has_degrees(report: CheckReport) -> bool:
+    """Whether any reading has a degree that `legend` should explain."""
+    return any(r.weight.doc is not None for check in report.checks for r in check.results)
 
 
 def sentence(result: ReadingResult) -> str:

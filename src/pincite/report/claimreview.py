@@ -2,6 +2,9 @@
 
 One review for each reading that the knowledge base speaks about. What could not be judged, what is
 left alone and what nothing was found on gets none: a rating would say more than is known.
+
+Readers of ClaimReview ask for an author and an address, which only the publisher knows: they are
+settings, and fields are left out rather than made up.
 """
 
 import json
@@ -9,7 +12,9 @@ from typing import Any
 
 from pincite.checks import CheckReport, Outcome, ReadingResult, Weighed
 from pincite.core import confirmation
+from pincite.documents.language import code_of
 from pincite.report import check_wording
+from pincite.report.html import safe_link
 from pincite.report.wording import one_line
 
 # schema.org's Rating wants a scale; 4 is in its middle.
@@ -29,7 +34,8 @@ def to_claimreview(report: CheckReport) -> str:
     threshold = check_wording.threshold_of(report)
     reviews = [
         _review(result, report, threshold)
-        for check in report.checks
+        | _published(report, f"reading-{n}-{result.reading.reading_id[1:]}")
+        for n, check in enumerate(report.checks, 1)
         for result in check.results
         if result.weight.outcome in RATINGS
     ]
@@ -38,10 +44,39 @@ def to_claimreview(report: CheckReport) -> str:
     return json.dumps(document, ensure_ascii=True, indent=1).replace("<", "\\u003c") + "\n"
 
 
+def lacking(report: CheckReport) -> str:
+    """What a publisher has to add before search engines take the document; empty if nothing."""
+    names = ("claimreview_author", "claimreview_author_url", "claimreview_url")
+    absent = [name for name in names if not report.settings.get(name)]
+    if not absent:
+        return ""
+    return (
+        f"claimreview: not set, so left out: {', '.join(absent)}. Set them before you publish it."
+    )
+
+
+def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
+    """Who says so, and where: the reading's place on the page of --html."""
+    name, site, page = (
+        str(report.settings.get(f"claimreview_{key}") or "")
+        for key in ("author", "author_url", "url")
+    )
+    author = {"name": name} if name else {}
+    author |= {"url": site} if safe_link(site) else {}
+    found: dict[str, Any] = {}
+    if author:
+        found["author"] = {"@type": "Organization", **author}
+    if safe_link(page):
+        found["url"] = page if "#" in page else f"{page}#{anchor}"
+    return found
+
+
 def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dict[str, Any]:
     outcome = result.weight.outcome
+    language = code_of(str(report.settings.get("language") or ""))
     return {
         "@type": "ClaimReview",
+        **({"inLanguage": language} if language else {}),
         "claimReviewed": one_line(result.reading.text),
         "datePublished": report.created[:10],
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
@@ -64,8 +99,8 @@ def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dic
 
 def _work(item: Weighed) -> dict[str, Any]:
     work = {"@type": "CreativeWork", "name": one_line(item.passage.title or item.passage.url)}
-    if item.passage.url.lower().startswith(("http://", "https://")):
-        work["url"] = item.passage.url
+    if href := safe_link(item.passage.url):
+        work["url"] = href
     if item.published:
         work["datePublished"] = item.published
     return work

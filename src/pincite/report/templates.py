@@ -43,6 +43,18 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
         ConfigError: the template cannot be read, or asks for what there is not or may not be.
     """
     place = path or FOLDER / shipped
+    try:
+        return parsed(place).render(values)
+    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise ConfigError(f"{place} cannot be filled in: {error}") from error
+
+
+def parsed(place: Path) -> Template:
+    """A Markdown template that is ready to be filled in.
+
+    Raises:
+        ConfigError: it cannot be read, or is none.
+    """
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=_plain,
@@ -51,11 +63,13 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
         lstrip_blocks=True,
     )
     try:
-        text = place.read_text(encoding="utf-8")
-        return environment.from_string(text).render(values)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{place} cannot be read as a template: {error}") from error
-    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        return environment.from_string(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        said = error.strerror or error
+        raise ConfigError(f"{place} cannot be read as a template: {said}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{place} cannot be read as a template: it is not UTF-8.") from error
+    except (TemplateError, RecursionError) as error:
         raise ConfigError(f"{place} cannot be filled in: {error}") from error
 
 

@@ -1,0 +1,43 @@
+"""A folder to run `pincite check` in, and a server for it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cli.check_runs import KEY, PAGES
+from click.testing import CliRunner, Result
+from conftest import write_model
+from models.chat_server import Server, serving
+from pipeline.check_replies import Model
+
+from pincite.cli import cli
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in a folder with a knowledge base and tiny models."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    encoder = write_model(tmp_path / "encoder", labels=0)
+    verifier = write_model(tmp_path / "verifier", labels=3)
+    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
+
+    def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
+        result = CliRunner().invoke(cli, list(arguments), input=stdin, catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result
+
+    call("corpus", "add", "kb", "kb.jsonl")
+    return call
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        found.by_request = Model()
+        yield found

@@ -1,0 +1,239 @@
+"""`pincite check` when something breaks: what is kept, what is said, and what a second run asks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.check_runs import CHECK, llm, readings, written
+from click.testing import Result
+from models.chat_server import Answer, Server, good, serving
+from pipeline.check_replies import Model, choice
+
+from pincite.models.chat_wire import Limits
+from pincite.pipeline import build_check
+
+CHOICE = "multiple_choice_confirmation_analysis"
+ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
+
+
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is gone is waited for, but not for seconds."""
+    monkeypatch.setattr(build_check, "Limits", partial(Limits, first_wait=0.01))
+
+
+def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:
+    """Garbled at first: partial results with reasons, code 5; then the same command goes on."""
+
+    def garbled(request: Any) -> Answer:
+        wrong = "opened in 1913" in request["messages"][-1]["content"]
+        return good("It is hard to say.") if wrong else choice(request, (0.9, 0.05, 0.05))
+
+    step = "multiple_choice_confirmation_analysis"
+    server.by_request = Model(instead={step: garbled})
+    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    report = written(run(*again, code=5))
+    stone = readings(report)[0]
+    failed = [item["failed"] for item in stone["evidence"] if item["failed"]]
+    assert [failure["step"] for failure in failed] == ["reply"]
+    assert (stone["n_failed"], stone["n_texts"]) == (1, 0), "0.9 - 0.9 of the other"
+    assert stone["outcome"] == "failed"
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+    n_before = len(server.asked)
+    server.by_request = Model()
+    report = written(run(*again))
+    assert readings(report)[0]["n_failed"] == 0
+    assert len(server.asked) - n_before == 2, "two choices, and nothing that was known"
+    assert report["usage"]["n_reused"] > 10
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+@pytest.mark.parametrize("way", ["cut", "slow", "garbled", "half a body", "length"])
+def test_a_server_that_fails_in_the_middle(
+    run: Callable[..., Result], server: Server, way: str
+) -> None:
+    """Partial results with reasons and code 5; the same command then asks for the rest only."""
+    model, count, served = Model(), iter(range(10_000)), list[str]()
+
+    def reply(request: dict[str, Any]) -> Answer:
+        if next(count) < 10:
+            served.append(request["messages"][-1]["content"])
+            return model(request)
+        return {
+            "cut": Answer(body=b"", headers={"Content-Length": "50"}),
+            "slow": Answer(body=b" " * 60, pieces=60, pause=0.1),
+            "garbled": Answer(body=b"\x00\xff{]"),
+            "half a body": Answer(body=good("A").body[:-5]),
+            "length": good("", finish_reason="length"),
+        }[way]
+
+    with Path("pincite.toml").open("a") as file:
+        file.write("chat_seconds = 1.0\nchat_at_once = 2\n")
+    server.by_request = reply
+    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    result = run(*again, code=5)
+    report = written(result)
+    reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
+    assert reasons
+    said = {"cut": "broke off", "slow": "within 1 s", "length": "It was cut: raise max_tokens"}
+    assert all(said.get(way, "no chat completion") in reason for reason in reasons)
+    assert report["usage"]["n_failed"] > 0
+    assert "--trace run.jsonl" in result.stderr
+    n_before = len(server.asked)
+    server.by_request = model
+    report = written(run(*again))
+    assert report["complete"]
+    asked = [request["messages"][-1]["content"] for request in server.asked[n_before:]]
+    assert not set(asked) & set(served), "nothing that was known"
+    assert (len(asked), report["usage"]["n_reused"]) == (ALL - 10, 10)
+
+
+def test_one_question_has_one_reply(run: Callable[..., Result], server: Server) -> None:
+    """Two readings say the same; a server that answers it otherwise each time is asked once."""
+    model, count = Model(), iter(range(10_000))
+    model.readings["ascriptive"] = model.readings["descriptive"]
+    model.instead["freetext_confirmation_analysis"] = lambda _: good(f"Thought {next(count)}.")
+    server.by_request = model
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    asked = [json.dumps(request, sort_keys=True) for request in server.asked]
+    assert len(set(asked)) == len(asked)
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+def test_a_choice_that_is_cut_is_asked_for_again(
+    run: Callable[..., Result], server: Server
+) -> None:
+    cut = partial(good, '{"answer"', finish_reason="length")
+    server.by_request = Model(instead={CHOICE: lambda _: cut()})
+    report = written(run(*CHECK, *llm(server), "--json", "-", code=5))
+    stone = readings(report)[0]
+    assert (stone["outcome"], stone["doc"]) == ("failed", None), "never a zero"
+    assert {item["failed"]["step"] for item in stone["evidence"]} == {"reply"}
+    assert report["usage"]["n_unreadable"] == 3 * 4
+
+
+def test_a_server_that_is_killed(run: Callable[..., Result]) -> None:
+    """Nobody listens any more; a server at the same address then finishes what is left."""
+    with serving() as first:
+        model, count = Model(), iter(range(10_000))
+        port = int(first.url.split(":")[2].split("/")[0])
+
+        def reply(request: dict[str, Any]) -> Answer:
+            if next(count) == 10:
+                threading.Thread(target=first.end).start()
+                return Answer(body=b"", headers={"Content-Length": "50"})
+            return model(request)
+
+        first.by_request = reply
+        with Path("pincite.toml").open("a") as file:
+            file.write("chat_at_once = 1\n")
+        again = (*CHECK, *llm(first), "--trace", "run.jsonl", "--json", "-")
+        report = written(run(*again, code=5))
+    reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
+    assert any("Is the server running there?" in reason for reason in reasons)
+    n_known = report["usage"]["n_calls"] - report["usage"]["n_failed"]
+    assert n_known == 10
+    with serving(port) as second:
+        second.by_request = Model()
+        assert written(run(*again))["complete"]
+        assert len(second.asked) == ALL - n_known
+
+
+def test_a_run_that_is_killed(run: Callable[..., Result], server: Server) -> None:
+    """`kill -9` in the middle: what was replied by then is not asked for again."""
+    model = Model()
+
+    def reply(request: dict[str, Any]) -> Answer:
+        answer = model(request)
+        answer.pause = 60.0 if len(server.asked) > 11 else 0.0
+        return answer
+
+    server.by_request = reply
+    again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pincite", *again],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    try:
+        _wait_until(lambda: len(server.asked) > 11 and _n_replies() == 11)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    n_before = len(server.asked)
+    server.by_request = model
+    report = written(run(*again))
+    assert report["complete"]
+    assert (len(server.asked) - n_before, report["usage"]["n_reused"]) == (ALL - 11, 11)
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+def _n_replies() -> int:
+    lines = Path("run.jsonl").read_text().splitlines()
+    return sum('"event": "call"' in line for line in lines)
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end, "it never came so far"
+        time.sleep(0.05)
+
+
+def test_half_a_line_of_a_killed_run_is_left_out(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    run(*CHECK, *llm(server), "--trace", "run.jsonl", "-q")
+    path = tmp_path / "run.jsonl"
+    path.write_text(path.read_text()[:-20])
+    result = run("replay", "run.jsonl", "-q")
+    assert "nothing to compare with" in result.stderr
+    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
+    assert "The same results" in run("replay", "run.jsonl", "-q").stderr
+
+
+def test_a_budget_ends_the_asking_and_not_the_run(
+    run: Callable[..., Result], server: Server
+) -> None:
+    result = run(*CHECK, *llm(server), "--max-calls", "9", "--json", "-", code=5)
+    report = written(result)
+    assert report["usage"]["n_calls"] == 9 == len(server.asked)
+    failures = [item["failed"] for item in readings(report)[0]["evidence"]]
+    assert {failure["step"] for failure in failures if failure} == {"budget"}
+
+
+def test_ctrl_c_keeps_what_was_done(
+    run: Callable[..., Result], server: Server, tmp_path: Path
+) -> None:
+    import _thread
+
+    model = Model()
+
+    def reply(request: dict[str, Any]) -> Answer:
+        if len(server.asked) == 13:  # of 16
+            threading.Timer(0.1, _thread.interrupt_main).start()
+        answer = model(request)
+        answer.pause = 0.3 if len(server.asked) >= 13 else 0.0
+        return answer
+
+    server.by_request = reply
+    with Path("pincite.toml").open("a") as file:
+        file.write("chat_at_once = 1\n")
+    result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "out.json", "-q", code=130)
+    assert "Stopped after" in result.stderr
+    report = json.loads((tmp_path / "out.json").read_text())
+    failures = [i["failed"] for r in readings(report) for i in r["evidence"] if i["failed"]]
+    assert failures
+    assert {failure["step"] for failure in failures} == {"stopped"}
+    server.by_request = model
+    assert written(run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-"))["complete"]
