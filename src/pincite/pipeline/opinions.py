@@ -38,9 +38,10 @@ _AGREED = {
 _TABLE = """
 CREATE TABLE IF NOT EXISTS opinions (
     key INTEGER PRIMARY KEY AUTOINCREMENT, created TEXT NOT NULL, given TEXT NOT NULL,
-    note TEXT NOT NULL, who TEXT NOT NULL, correction TEXT NOT NULL, kind TEXT NOT NULL, item_id TEXT NOT NULL, statement TEXT NOT NULL,
-    statement_type TEXT NOT NULL, said TEXT NOT NULL, passage TEXT NOT NULL, quote TEXT NOT NULL,
-    url TEXT NOT NULL, result TEXT NOT NULL, result_created TEXT NOT NULL, versions TEXT NOT NULL)
+    note TEXT NOT NULL, who TEXT NOT NULL, correction TEXT NOT NULL, kind TEXT NOT NULL,
+    item_id TEXT NOT NULL, statement TEXT NOT NULL, statement_type TEXT NOT NULL,
+    said TEXT NOT NULL, passage TEXT NOT NULL, quote TEXT NOT NULL, url TEXT NOT NULL,
+    result TEXT NOT NULL, result_created TEXT NOT NULL, versions TEXT NOT NULL)
 """
 
 
