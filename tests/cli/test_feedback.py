@@ -93,6 +93,30 @@ def test_who_said_what_should_stand_there(home: Path) -> None:
     assert "→ It opened in 1911." in run("list").stdout
 
 
+def test_an_answer_s_items_and_their_rows(home: Path) -> None:
+    evidence = {
+        "passage": "The rate fell in both groups.",
+        "quote": None,
+        "url": "https://a.example",
+    }
+    verdicts = [
+        {"number": 2, "support": "supports", "evidence": evidence},
+        {"number": None, "support": "no_such_reference", "evidence": None},
+    ]
+    sentence = {"text": "The rate fell.", "standing": "supported", "verdicts": verdicts}
+    answer = {"question": "Did it fall?", "abstained": None, "sentences": [sentence]}
+    (home / "answer.json").write_text(json.dumps({"answers": [answer], "versions": {}}))
+    found = read_result(home / "answer.json")
+    assert found.kind == "ask"
+    assert [item.item_id for item in found.items] == ["1", "1.s1", "1.s1/r2"]
+    run("answer.json", "--label", "nei", "--item", "1.s1/r2")
+    run("answer.json", "--down", "--item", "1", "--correction", "It did not.")
+    run("export", "claims.jsonl")
+    (row,) = rows(home / "claims.jsonl")
+    assert (row["claim"], row["evidence"]) == ("The rate fell.", evidence["passage"])
+    assert row["label"] == "nei"
+
+
 def test_from_opinions_to_rows(home: Path) -> None:
     items = read_result(home / "report.json").items
     cited = next(item for item in items if item.said == "not_supported")

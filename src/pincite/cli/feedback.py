@@ -49,10 +49,11 @@ def add(
     config: Path | None,
     **words: str,
 ) -> None:
-    """Keep what you think of RESULT, a JSON file of `pincite verify` or `pincite check`.
+    """Keep what you think of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
 
     Of the whole of it, or of one item: a claim with one citation (CLAIM or CLAIM/r3), a suggestion
-    (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1).
+    (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1), an
+    answer (1), a sentence of it (1.s2) or that with one reference (1.s2/r3).
     Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
     disconfirmed, inconclusive.
     """

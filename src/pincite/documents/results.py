@@ -1,7 +1,8 @@
 """Results that Pincite wrote as JSON, read back as what a person can have an opinion on.
 
-An *item* is a statement with one passage that was judged for it, or, of `check`, a reading with its
-outcome. Each kind of result has one function here; another kind needs one more.
+An *item* is a statement with one passage that was judged for it; of `check` also a reading with its
+outcome, of `ask` a sentence with its standing and an answer as a whole. Each kind of result has one
+function here; another kind needs one more.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 from pincite.errors import InputError
 
-Kind = Literal["verify", "check"]
+Kind = Literal["verify", "check", "ask"]
 MAX_BYTES = 200_000_000  # a report of 1,000 claims with all passages has some 20 MB
 
 
@@ -22,7 +23,7 @@ class Item:
 
     item_id: str  # unique in its result; one that ends earlier stands for all that begin so
     statement: str
-    said: str  # verify: a label; check: an outcome, or the side that a passage is on
+    said: str  # verify: a label; check: an outcome, or a side; ask: a standing, or a support
     passage: str = ""
     quote: str = ""
     url: str = ""
@@ -57,7 +58,7 @@ def read_result(path: Path) -> Result:
     """The result in a JSON file.
 
     Raises:
-        InputError: it cannot be read, or is no result of `verify` or `check`.
+        InputError: it cannot be read, or is no result of `verify`, `check` or `ask`.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -75,7 +76,7 @@ def read_result(path: Path) -> Result:
                 return Result(kind, str(value.get("created", "")), versions, items)
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is no result that Pincite wrote: {error!r}") from error
-    raise InputError(f"{path} is no result of `pincite verify --json` or `pincite check --json`.")
+    raise InputError(f"{path} is no result of `pincite verify`, `check` or `ask` with --json.")
 
 
 def _of_verify(findings: list[dict[str, Any]]) -> Iterator[Item]:
@@ -100,6 +101,21 @@ def _of_check(checks: list[dict[str, Any]]) -> Iterator[Item]:
                 yield _item(f"{place}/e{n}", text, evidence["side"], evidence)
 
 
+def _of_ask(answers: list[dict[str, Any]]) -> Iterator[Item]:
+    """`N` for the N-th answer, `N.sM` for a sentence, `N.sM/rK` for it with reference K."""
+    for number, answer in enumerate(answers, start=1):
+        yield Item(
+            str(number), answer["question"], "abstained" if answer["abstained"] else "answered"
+        )
+        for n, sentence in enumerate(answer["sentences"], start=1):
+            place, text = f"{number}.s{n}", sentence["text"]
+            yield Item(place, text, sentence["standing"])
+            for verdict in sentence["verdicts"]:
+                if evidence := verdict["evidence"]:
+                    name = f"{place}/r{verdict['number']}"
+                    yield _item(name, text, verdict["support"], evidence)
+
+
 def _item(item_id: str, statement: str, said: str, evidence: Mapping[str, Any]) -> Item:
     passage, quote = evidence["passage"], evidence["quote"] or ""
     return Item(item_id, statement, said, passage, quote, evidence["url"])
@@ -108,4 +124,5 @@ def _item(item_id: str, statement: str, said: str, evidence: Mapping[str, Any]) 
 _KINDS: Mapping[str, tuple[Kind, Callable[[list[dict[str, Any]]], Iterator[Item]]]] = {
     "findings": ("verify", _of_verify),
     "checks": ("check", _of_check),
+    "answers": ("ask", _of_ask),
 }

@@ -34,6 +34,9 @@ _AGREED = {
     "for": "support",
     "against": "refute",
     "silent": "nei",
+    "supports": "support",
+    "contradicts": "refute",
+    "no_evidence": "nei",
 }
 _TABLE = """
 CREATE TABLE IF NOT EXISTS opinions (
@@ -89,9 +92,10 @@ def opinion(
         ConfigError: a label that this cannot have; names those that it can.
     """
     of_passage = item is not None and bool(item.passage)
-    labels = LABELS if of_passage else SIGNS if item else ()
+    of_reading = item is not None and not of_passage and result.kind == "check"
+    labels = LABELS if of_passage else SIGNS if of_reading else ()
     if given not in (UP, DOWN, *labels):
-        what = "a passage" if of_passage else "a reading" if item else "a whole result"
+        what = "a passage" if of_passage else "a reading" if of_reading else "a whole result"
         raise ConfigError(f"{given!r} is no label of {what}; {_expected(labels)}")
     item = item or Item("", "", "")
     return Opinion(
@@ -241,7 +245,7 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
     """Rows for `pincite eval check`, from labels of readings; of several on one the last counts."""
     return [
         {"statement": each.statement, "label": each.given, "type": each.statement_type}
-        for each in _latest(one for one in given if one.item_id and not one.passage)
+        for each in _latest(g for g in given if g.kind == "check" and g.item_id and not g.passage)
         if each.given in SIGNS
     ]
 
