@@ -54,7 +54,7 @@ def listed(text: str, key: str = "claims") -> list[str] | None:
 
     An object with the key, an object with one list, a bare array, or lines with bullets or numbers.
 
-    >>> listed('{"claims":["A.", " A. ", ""]}'), listed("1. A.\n2. B."), listed("I cannot.")
+    >>> listed('{"claims":["A.", " A. ", "…"]}'), listed("1. A.\n2. B."), listed("I cannot.")
     (['A.'], ['A.', 'B.'], None)
     """
     for value in _jsons(text):
@@ -87,7 +87,7 @@ def _each_once(texts: Sequence[str]) -> list[str]:
     kept: dict[str, str] = {}
     for text in texts:
         stripped = " ".join(text.split()).strip("*_` ")
-        if stripped:
+        if any(map(str.isalpha, stripped)):  # a small model repeats the "…" of the prompt
             kept.setdefault(stripped.casefold(), stripped)
     return list(kept.values())
 
