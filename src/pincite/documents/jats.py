@@ -99,6 +99,8 @@ def _abstracts(front: Any) -> Iterator[str]:
 def _kind(abstract: Any) -> str:
     """What a reader must know of an abstract that is not the main one."""
     kind = (abstract.get("abstract-type") or "").replace("-", " ")
+    if kind in ("toc", "teaser", "web summary", "short"):  # as the table of contents has it
+        kind = "summary"
     language = abstract.get(_XML_LANG, "") if local(abstract) == "trans-abstract" else ""
     named = kind.capitalize() or ("Abstract" if language else "")
     return f"{named} ({language})" if language else named

@@ -141,8 +141,10 @@ def _headed(label: str, text: str) -> str:
     """`Figure 1. What it shows`; one of the two alone where the other is missing."""
     if not (label and text):
         return label or text
-    return f"{label} {text}" if label[-1:] in ".:)" or not label[-1:].isalnum() else (
-        f"{label}. {text}"
+    return (
+        f"{label} {text}"
+        if label[-1:] in ".:)" or not label[-1:].isalnum()
+        else (f"{label}. {text}")
     )
 
 

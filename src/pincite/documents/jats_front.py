@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pincite.core.filters import SEPARATOR
 from pincite.documents import pubmed_fields as fields
 from pincite.documents.clean import one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
@@ -16,7 +17,8 @@ from pincite.documents.xml_text import flat, line_of
 
 # Of `pub-date`: not the day on which the article first came out.
 _OTHER_DATES = re.compile(
-    r"pmc-release|nihms|retract|correct|received|accepted|preprint|update|open-access", re.IGNORECASE
+    r"pmc-release|nihms|retract|correct|received|accepted|preprint|update|open-access",
+    re.IGNORECASE,
 )
 _TYPES = {
     "research-article": "Journal Article",
@@ -136,7 +138,7 @@ def _authors(front: Any) -> fields.Authors:
         collab = next((e for e in contrib if local(e) == "collab"), None)
         if collab is not None:
             if group := one_line(flat(collab, lambda e: local(e) == "contrib-group")):
-                groups.append(group.replace(fields.SEPARATOR, ", "))
+                groups.append(group.replace(SEPARATOR, ", "))
                 names.append(groups[-1])
         elif name := _name(contrib):
             names.append(name)

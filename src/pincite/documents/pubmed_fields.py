@@ -5,22 +5,22 @@ in one text with "; " between them, which filters take apart (`core.filters`).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from pincite.core.filters import SEPARATOR
 from pincite.documents.clean import one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.xml_text import line_of
 
-SEPARATOR = "; "
 # ISO 639-2 (bibliographic), as PubMed states it, to ISO 639-1: the 40 most frequent languages.
 _LANGUAGES = dict(
     pair.split(":")
     for pair in (
-        "eng:en ger:de fre:fr spa:es ita:it por:pt rus:ru chi:zh jpn:ja pol:pl dut:nl dan:da swe:sv "
-        "nor:no fin:fi cze:cs slo:sk hun:hu rum:ro bul:bg ukr:uk tur:tr gre:el heb:he ara:ar per:fa "
-        "kor:ko hrv:hr srp:sr slv:sl ice:is est:et lav:lv lit:lt cat:ca tha:th vie:vi ind:id may:ms "
-        "afr:af"
+        "eng:en ger:de fre:fr spa:es ita:it por:pt rus:ru chi:zh jpn:ja pol:pl dut:nl dan:da "
+        "swe:sv nor:no fin:fi cze:cs slo:sk hun:hu rum:ro bul:bg ukr:uk tur:tr gre:el heb:he "
+        "ara:ar per:fa kor:ko hrv:hr srp:sr slv:sl ice:is est:et lav:lv lit:lt cat:ca tha:th "
+        "vie:vi ind:id may:ms afr:af"
     ).split()
 )
 # Of `CommentsCorrections`, by what the other article is to this one. The first that is found wins.
@@ -216,5 +216,3 @@ def all_of(elements: Iterable[Any]) -> str:
 def _one(value: str) -> str:
     """A value in which nothing looks like the border between two."""
     return value.replace(SEPARATOR, ", ")
-
-

@@ -63,9 +63,9 @@ class Record(NamedTuple):
 
 
 def root_of(head: bytes) -> str:
-    """The name of the root element of an XML file that begins like this; empty if it is none.
+    r"""The name of the root element of an XML file that begins like this; empty if it is none.
 
-    >>> root_of(b"<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a.dtd'>\\n<a>")
+    >>> root_of(b"<?xml version='1.0'?><!DOCTYPE a SYSTEM 'a.dtd'>\n<a>")
     'a'
     """
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -265,7 +265,7 @@ class _Cutter:
         return Record(self.number, name.decode(), b"", detail, True)
 
     def _opened_again(self, name: bytes, first: int, end: int) -> int:
-        """Where, between `first` bytes from here and `end`, such a record begins; 0 if none does."""
+        """Where, between `first` bytes from here and `end`, such a record begins; else 0."""
         at = self._at + first
         while (at := self._buffer.find(b"<" + name, at, end)) >= 0:
             behind = at + len(name) + 1
