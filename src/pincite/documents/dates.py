@@ -24,6 +24,8 @@ def iso_date(year: str, month: str = "", day: str = "") -> str:
     number = _month(month)
     if not number:
         return found[1]
+    if not day:
+        return f"{found[1]}-{number:02}"
     try:
         return datetime.date(int(found[1]), number, int(day)).isoformat()
     except ValueError:

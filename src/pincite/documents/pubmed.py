@@ -14,7 +14,7 @@ from pincite.documents import pubmed_fields as fields
 from pincite.documents import xml_records
 from pincite.documents.body import Limits, unusable
 from pincite.documents.checksum import mismatch
-from pincite.documents.clean import cleaned, one_line
+from pincite.documents.clean import one_line
 from pincite.documents.language import language_of
 from pincite.documents.xml_records import Broken, Record
 from pincite.documents.xml_text import line_of
@@ -112,7 +112,7 @@ def _text(citation: Any, article: Any) -> tuple[str, str | None]:
     others = [part for other in citation.iterfind("OtherAbstract") for part in _other(other)]
     if not own and not others:
         return "", None
-    text = cleaned("\n\n".join((*own, *others)))
+    text = "\n\n".join((*own, *others))  # of lines that are cleaned
     stated = fields.languages_of(article.iterfind("Language"))
     if own:
         # PubMed's abstracts are English; few of articles in other languages are not.
@@ -147,32 +147,31 @@ def _other(abstract: Any) -> list[str]:
 
 def _of_article(record: Any, citation: Any, article: Any) -> dict[str, str]:
     """What only a journal's article has."""
-    journal, issue = article.find("Journal"), article.find("Journal/JournalIssue")
+    journal = _children(article.find("Journal"))
+    issue, told = _children(journal.get("JournalIssue")), _children(citation)
     ids = _ids(record.find("PubmedData/ArticleIdList"))
-    doi = ids.get("doi") or _stated_doi(article)
-    printed = issue.find("PubDate") if issue is not None else None
-    authors = fields.authors_of(article.iterfind("AuthorList/Author"))
-    values = {
-        "version": citation.find("PMID").get("Version", ""),
-        "doi": doi,
+    printed, abbreviation = issue.get("PubDate"), line_of(journal.get("ISOAbbreviation"))
+    version = citation.find("PMID").get("Version", "1")
+    return {
+        "version": "" if version == "1" else version,
+        "doi": ids.get("doi") or _stated_doi(article),
         "pmc": ids.get("pmc", ""),
-        **authors.meta(),
+        **fields.authors_of(article.iterfind("AuthorList/Author")).meta(),
         "published": fields.published(printed, article.iterfind("ArticleDate")) or "",
         "pubdate": fields.date_shown(printed),
-        **fields.mesh_of(citation.iterfind("MeshHeadingList/MeshHeading")),
+        **fields.mesh_of(told.get("MeshHeadingList", ())),
+        "journal": line_of(journal.get("Title")),
+        "journal_abbreviation": abbreviation
+        or line_of(citation.find("MedlineJournalInfo/MedlineTA")),
+        "issn": line_of(journal.get("ISSN")),
+        "volume": line_of(issue.get("Volume")),
+        "issue": line_of(issue.get("Issue")),
     }
-    if values["version"] == "1":
-        del values["version"]
-    if journal is not None:
-        values["journal"] = line_of(journal.find("Title"))
-        values["journal_abbreviation"] = line_of(journal.find("ISOAbbreviation")) or line_of(
-            citation.find("MedlineJournalInfo/MedlineTA")
-        )
-        values["issn"] = one_line(journal.findtext("ISSN"))
-    if issue is not None:
-        values["volume"] = one_line(issue.findtext("Volume"))
-        values["issue"] = one_line(issue.findtext("Issue"))
-    return values
+
+
+def _children(element: Any) -> dict[str, Any]:
+    """The elements in one that may be missing, by their names."""
+    return {} if element is None else {child.tag: child for child in element}
 
 
 def _of_book(record: Any, citation: Any) -> dict[str, str]:

@@ -37,6 +37,7 @@ _NOTICES = frozenset({"RetractionOf", "PartialRetractionOf", "RetractedandRepubl
 _UPDATES = frozenset({"UpdateIn"})
 _RETRACTED_TYPE = "Retracted Publication"
 _INITIALISM = re.compile(r"(?:\b[A-Z]\.){2,}$")
+_NAME_PARTS = ("LastName", "ForeName", "Suffix", "CollectiveName")
 MANY_AUTHORS = 2  # more are "et al."
 
 
@@ -91,11 +92,11 @@ def authors_of(elements: Iterable[Any]) -> Authors:
     for author in elements:
         if author.get("ValidYN") == "N":
             continue
-        group = line_of(author.find("CollectiveName"))
+        parts = {child.tag: line_of(child) for child in author if child.tag in _NAME_PARTS}
+        group = parts.pop("CollectiveName", "")
         if group:
             groups.append(_one(group))
-        parts = (author.findtext(tag) for tag in ("LastName", "ForeName", "Suffix"))
-        name = group or ", ".join(part for part in map(one_line, parts) if part)
+        name = group or ", ".join(part for tag in _NAME_PARTS if (part := parts.get(tag)))
         if name:
             names.append(_one(name))
     return Authors(tuple(names), tuple(groups))
@@ -111,19 +112,19 @@ def date_of(element: Any) -> str:
     """The ISO date in an element with Year, Month, Day or with a MedlineDate; empty for None."""
     if element is None:
         return ""
-    free = element.findtext("MedlineDate")
-    if free:
-        return stated_date(one_line(free))
-    year, month, day = (element.findtext(tag) or "" for tag in ("Year", "Month", "Day"))
-    return iso_date(year, month, day)
+    parts = {child.tag: child.text or "" for child in element}
+    if parts.get("MedlineDate"):
+        return stated_date(one_line(parts["MedlineDate"]))
+    return iso_date(*(parts.get(tag, "") for tag in ("Year", "Month", "Day")))
 
 
 def date_shown(element: Any) -> str:
     """The same as PubMed shows it: "2019 Apr 7", "2000 Spring", "1998 Dec-1999 Jan"."""
     if element is None:
         return ""
+    parts = {child.tag: one_line(child.text) for child in element}
     tags = ("Year", "Season", "Month", "Day", "MedlineDate")
-    return " ".join(part for tag in tags if (part := one_line(element.findtext(tag))))
+    return " ".join(part for tag in tags if (part := parts.get(tag)))
 
 
 def published(issue: Any, electronic: Iterable[Any]) -> str | None:
@@ -146,18 +147,16 @@ def mesh_of(headings: Iterable[Any]) -> dict[str, str]:
     """MeSH headings, alone and with their qualifiers; under `mesh_major` the main topics."""
     found, major = dict[str, None](), dict[str, None]()
     for heading in headings:
-        descriptor = heading.find("DescriptorName")
-        name = _one(line_of(descriptor))
-        if not name:
-            continue
-        found[name] = None
-        if descriptor.get("MajorTopicYN") == "Y":
-            major[name] = None
-        for qualifier in heading.iterfind("QualifierName"):
-            pair = f"{name}/{_one(line_of(qualifier))}"
-            found[pair] = None
-            if qualifier.get("MajorTopicYN") == "Y":
-                major[name] = major[pair] = None
+        name = ""
+        for part in heading:  # the descriptor, then its qualifiers
+            words = _one(line_of(part))
+            is_descriptor = part.tag == "DescriptorName"
+            name = words if is_descriptor else name
+            topic = name if is_descriptor else f"{name}/{words}"
+            if name and words:
+                found[topic] = None
+                if part.get("MajorTopicYN") == "Y":
+                    major[name] = major[topic] = None
     return {"mesh": joined(found), "mesh_major": joined(major)}
 
 

@@ -112,11 +112,20 @@ def parsed(record: Record) -> Any:
         raise Broken(record.broken)
     if (n_tags := record.data.count(b"<")) > MAX_TAGS:
         raise Broken(f"it has {n_tags:,} tags, the limit is {MAX_TAGS:,}")
-    data = _NAMED.sub(_as_number, record.data)
     try:
-        return etree.fromstring(_NAMESPACES + data + b"</r>", _parser())[0]
+        return _element(record.data)
+    except etree.XMLSyntaxError as error:
+        named = _NAMED.sub(_as_number, record.data)
+        if named == record.data:
+            raise Broken(f"it is no well-formed XML: {error.msg}") from error
+    try:
+        return _element(named)
     except etree.XMLSyntaxError as error:
         raise Broken(f"it is no well-formed XML: {error.msg}") from error
+
+
+def _element(data: bytes) -> Any:
+    return etree.fromstring(_NAMESPACES + data + b"</r>", _parser())[0]
 
 
 def local(element: Any) -> str:
