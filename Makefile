@@ -61,6 +61,7 @@ check: format lint types layers spelling test ## everything that CI checks
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 	$(BIN)/python tools/make_check_schema.py
+	$(BIN)/python tools/make_ask_schema.py
 
 calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)

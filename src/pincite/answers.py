@@ -16,6 +16,7 @@ class Retraction(StrEnum):
     """What is known of a paper's standing; a source that says nothing of it is `unknown`."""
 
     YES = "yes"
+    PARTLY = "partly"
     CONCERN = "expression_of_concern"
     CORRECTED = "corrected"
     NO = "no"
@@ -33,8 +34,8 @@ class Reference:
 
     @property
     def retraction(self) -> Retraction:
-        """As the document's metadata has it."""
-        known = self.document.meta.get("retracted", "")
+        """As the document's metadata has it, with blanks or without."""
+        known = self.document.meta.get("retracted", "").replace(" ", "_")
         return Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed
+from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Usage, Weighed
 from pincite.core import confirmation
 
 SIGNS = {
@@ -108,8 +108,12 @@ def side(item: Weighed, threshold: float) -> str:
 
 
 def used(report: CheckReport) -> str:
+    """What a report's run asked of models: see `asked`."""
+    return asked(report.usage)
+
+
+def asked(usage: Usage) -> str:
     """What was asked of models, in one line; empty if nothing was."""
-    usage = report.usage
     if not (usage.n_calls or usage.n_reused):
         return ""
     words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"

@@ -36,13 +36,13 @@ def style(*more: str) -> Markup:
     return Markup(text)  # noqa: S704 - our files
 
 
-def markdown(path: Path | None, values: dict[str, object]) -> str:
-    """A Markdown template filled in; None: the shipped one.
+def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "check.md.j2") -> str:
+    """A Markdown template filled in; None: the one that is shipped under that name.
 
     Raises:
         ConfigError: the template cannot be read, or asks for what there is not or may not be.
     """
-    place = path or FOLDER / "check.md.j2"
+    place = path or FOLDER / shipped
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=_plain,

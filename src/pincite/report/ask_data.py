@@ -1,0 +1,141 @@
+"""An answer report as plain JSON values; `ask.schema.json` beside this file is its schema.
+
+All that `ask_read` needs to make the report again is in it. Spans of sentences and marks count in
+the answer's text, those of passages and quotes in the document's.
+"""
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pincite.answers import Answer, AnswerReport, Change, Checked, Reference, Support, Verdict
+from pincite.report import ask_wording
+from pincite.types import Evidence, Span
+
+SCHEMA_VERSION = "1"
+SCHEMA = Path(__file__).parent / "ask.schema.json"
+
+
+def to_json(report: AnswerReport) -> str:
+    """The report as indented JSON with a line break at its end."""
+    text = json.dumps(as_dict(report), ensure_ascii=False, indent=1)
+    # UTF-8 has no half surrogate pairs; JSON's escape for them reads back as what it was.
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+
+
+def as_dict(report: AnswerReport) -> dict[str, Any]:
+    """The report as values that JSON knows."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "complete": report.complete,
+        "n_questions": report.n_questions,
+        "answers": [_answer(answer) for answer in report.answers],
+        "usage": asdict(report.usage) | {"cost": round(report.usage.cost, 6)},
+        "warnings": list(report.warnings),
+        "settings": dict(report.settings),
+        "versions": dict(report.versions),
+        "created": report.created,
+    }
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    searched = answer.searched
+    return {
+        "question": answer.question,
+        "answer": answer.text,
+        "written_by": answer.by,
+        "is_extractive": answer.by == ask_wording.EXTRACT,
+        "abstained": answer.abstained or None,
+        "complete": answer.complete,
+        "cut": answer.cut,
+        "failure": answer.failure or None,
+        "sentences": [_checked(sentence) for sentence in answer.sentences],
+        "references": [_reference(reference, answer) for reference in answer.references],
+        "dropped": [_checked(sentence) for sentence in answer.dropped],
+        "changes": [_change(change) for change in answer.changes],
+        "searched": {
+            "corpus": searched.corpus,
+            "n_documents": searched.n_documents,
+            "mode": searched.mode,
+            "filters": searched.filters,
+            "found": list(searched.found),
+            "best": _rounded(searched.best),
+            "only_abstracts": ask_wording.are_abstracts(answer.references),
+        },
+    }
+
+
+def _checked(checked: Checked) -> dict[str, Any]:
+    sentence = checked.sentence
+    return {
+        "text": sentence.text,
+        "span": list(sentence.span),
+        "marks": [{"span": list(mark.span), "ids": list(mark.ids)} for mark in sentence.marks],
+        "standing": str(checked.standing),
+        "inherited": checked.inherited,
+        "notes": list(checked.notes),
+        "verdicts": [_verdict(verdict) for verdict in checked.verdicts],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "written": verdict.written,
+        "number": verdict.number,
+        "support": str(verdict.support),
+        "why": verdict.why,
+        "evidence": _evidence(verdict.evidence) if verdict.evidence else None,
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    passage = evidence.passage
+    start, quote = passage.span.start, ask_wording.quote_span(evidence)
+    in_document = Span(start + quote.start, start + quote.end) if quote else None
+    return {
+        "url": passage.url,
+        "title": passage.title,
+        "doc_id": passage.doc_id,
+        "about": passage.about,
+        "span": list(passage.span),
+        "passage": passage.text,
+        "quote": quote.of(passage.text) if quote else None,
+        "quote_span": list(in_document) if in_document else None,
+        "prob_supported": _rounded(evidence.prob_supported),
+        "prob_refuted": _rounded(evidence.prob_refuted),
+        "prob_neutral": _rounded(evidence.prob_neutral),
+        "score": _rounded(evidence.score),
+        "reasons": list(evidence.reasons),
+    }
+
+
+def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
+    document = reference.document
+    return {
+        "number": reference.number,
+        "ref_id": reference.ref_id,
+        "relevance": _rounded(reference.relevance),
+        "retraction": str(reference.retraction),
+        "supports": ask_wording.places_of(reference, answer.sentences, Support.SUPPORTS),
+        "contradicts": ask_wording.places_of(reference, answer.sentences, Support.CONTRADICTS),
+        "doc_id": document.doc_id,
+        "url": document.url,
+        "title": document.title,
+        "text": document.text,
+        "kind": document.kind,
+        "published": document.published,
+        "fetched": document.fetched,
+        "language": document.language,
+        "meta": dict(document.meta),
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {"before": _checked(change.before), "after": change.after, "why": change.why}
+
+
+def _rounded(value: float | None) -> float | None:
+    """Four decimals: more would be noise of the weights, and differ between machines."""
+    return None if value is None else round(value, 4)

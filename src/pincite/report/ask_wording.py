@@ -1,0 +1,261 @@
+"""The words and signs in which answers of `ask` and their verification reach a person.
+
+Sign and word always go together, as everywhere: nobody should have to tell them by their colour.
+"""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pincite.answers import (
+    Answer,
+    Checked,
+    Reference,
+    Retraction,
+    Standing,
+    Support,
+    Verdict,
+)
+from pincite.report.author_names import first_of
+from pincite.report.bibliography import RETRACTIONS, cited_date, whole_pages
+from pincite.report.wording import one_line
+from pincite.types import Evidence, Span
+
+SIGNS = {
+    Standing.SUPPORTED: "✓",
+    Standing.CONTRADICTED: "✗",
+    Standing.MIXED: "◐",
+    Standing.NO_EVIDENCE: "○",
+    Standing.FABRICATED: "⊘",
+    Standing.UNCITED: "·",
+    Standing.NOT_CHECKED: "–",
+}
+LABELS = {
+    Standing.SUPPORTED: "supported",
+    Standing.CONTRADICTED: "contradicted",
+    Standing.MIXED: "mixed: one reference supports it, another contradicts it",
+    Standing.NO_EVIDENCE: "no evidence in its references",
+    Standing.FABRICATED: "reference does not exist",
+    Standing.UNCITED: "without a reference",
+    Standing.NOT_CHECKED: "not checked",
+}
+SHORT = {**LABELS, Standing.MIXED: "mixed"}  # where they are counted
+# The order in which they are counted: what needs a person first.
+ORDER = (
+    Standing.FABRICATED,
+    Standing.CONTRADICTED,
+    Standing.MIXED,
+    Standing.NO_EVIDENCE,
+    Standing.NOT_CHECKED,
+    Standing.UNCITED,
+    Standing.SUPPORTED,
+)
+VERDICT_SIGNS = {
+    Support.SUPPORTS: "✓",
+    Support.CONTRADICTS: "✗",
+    Support.NO_EVIDENCE: "○",
+    Support.NO_SUCH_REFERENCE: "⊘",
+    Support.NOT_CHECKED: "–",
+}
+VERDICTS = {
+    Support.SUPPORTS: "supports it",
+    Support.CONTRADICTS: "contradicts it",
+    Support.NO_EVIDENCE: "says neither",
+    Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
+    Support.NOT_CHECKED: "not checked",
+}
+NO_ANSWER = "No sufficient evidence in this corpus"
+INHERITED = "has no reference of its own: checked against those of the sentence beside it"
+ADVICE = (
+    "A program compared each sentence with its references; it errs, and it gives no advice. Read "
+    "the references before you rely on a sentence."
+)
+ONLY_ABSTRACTS = "abstracts only, not full texts"
+EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
+
+
+def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
+    """How many sentences have each standing, those that need a person first."""
+    found = Counter(sentence.standing for sentence in sentences)
+    return [(standing, found[standing]) for standing in ORDER if found[standing]]
+
+
+def written_by(answer: Answer) -> str:
+    """Who worded the answer, plainly."""
+    if answer.abstained and not answer.sentences:
+        return ""
+    if answer.by == EXTRACT:
+        texts = "abstracts" if are_abstracts(answer.references) else "documents"
+        return f"Extractive: sentences copied from the {texts}, not written by a model."
+    model = one_line(answer.by)
+    return f"Written by {model}; each sentence was then compared with its references."
+
+
+def are_abstracts(references: Sequence[Reference]) -> bool:
+    """Whether nothing but abstracts was read, as far as the documents say what they are."""
+    coverage = [r.document.meta.get("coverage") for r in references]
+    return bool(coverage) and all(each == "abstract" for each in coverage)
+
+
+def incomplete(answer: Answer) -> list[str]:
+    """What is missing of an answer, and why."""
+    said = []
+    if answer.cut:
+        said.append("The writer was stopped before its end: the answer breaks off.")
+    if answer.failure:
+        said.append(f"A part is missing: {one_line(answer.failure)}")
+    return said
+
+
+def searched(answer: Answer) -> list[tuple[str, str]]:
+    """Where was looked, as names and values, so that a reader can judge what was not found."""
+    where = answer.searched
+    read = _documents(len(where.found))
+    if are_abstracts(answer.references):
+        read += f" ({ONLY_ABSTRACTS})"
+    best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
+    known = [
+        ("corpus", f"{where.corpus}, {_documents(where.n_documents)}"),
+        ("mode", where.mode),
+        ("filters", where.filters or "none"),
+        ("read", read),
+        ("best match", best),
+    ]
+    return [(name, one_line(value)) for name, value in known if value]
+
+
+def numbers(checked: Checked) -> list[str]:
+    """What stands in brackets behind a sentence: reference numbers, "?" where there is none."""
+    shown = (
+        f"{one_line(v.written)}?" if v.number is None else str(v.number) for v in checked.verdicts
+    )
+    return list(dict.fromkeys(shown))
+
+
+def verdict(found: Verdict) -> str:
+    """Sign and words of one (sentence, reference) pair.
+
+    >>> verdict(Verdict("3", Support.NOT_CHECKED, 3, why="in Danish"))
+    '– not checked: in Danish'
+    """
+    words = f"{VERDICT_SIGNS[found.support]} {VERDICTS[found.support]}"
+    return f"{words}: {one_line(found.why)}" if found.why else words
+
+
+def quote_of(found: Verdict) -> str:
+    """The closest sentence, verbatim, if its place is sound: no quote rather than a wrong one."""
+    span = quote_span(found.evidence)
+    return span.of(found.evidence.passage.text) if span and found.evidence else ""
+
+
+def quote_span(evidence: Evidence | None) -> Span | None:
+    """The quote's place in its passage, or None if it does not lie within it."""
+    if evidence is None or evidence.quote is None:
+        return None
+    start, end = evidence.quote
+    return evidence.quote if 0 <= start < end <= len(evidence.passage.text) else None
+
+
+def retraction(reference: Reference) -> str:
+    """The mark of a reference that was retracted or corrected; empty for others.
+
+    That nothing is known of a reference is said once for all of them: `unknown_retractions`.
+    """
+    mark = RETRACTIONS[reference.retraction]
+    return f"⚠ {mark}" if mark else ""
+
+
+def unknown_retractions(references: Sequence[Reference]) -> str:
+    """For how many references nobody knows whether they were retracted; empty for none."""
+    n = sum(reference.retraction is Retraction.UNKNOWN for reference in references)
+    if not n:
+        return ""
+    which = "the reference" if len(references) == 1 else f"{n} of {len(references)} references"
+    return f"Whether {which} was retracted is not known here."
+
+
+def published_in(reference: Reference) -> str:
+    """Authors, journal, year, volume and pages, kind of publication: as far as they are known."""
+    document, meta = reference.document, reference.document.meta
+    date = cited_date(document.published, meta)
+    volume, issue = meta.get("volume", ""), meta.get("issue", "")
+    place = f"{volume}({issue})" if issue else volume
+    pages = whole_pages(meta.get("pages", ""))[0]
+    parts = (
+        first_of(meta),
+        meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
+        str(date[0]) if date else "without a date",
+        ":".join(part for part in (place, pages) if part),
+        meta.get("publication_type", "").replace("; ", ", "),
+    )
+    return " · ".join(line for part in parts if (line := one_line(part)))
+
+
+def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
+    """Which sentences a reference supports and contradicts, by their numbers from 1.
+
+    Empty for a reference that no sentence names.
+    """
+    words = {Support.SUPPORTS: "bears out", Support.CONTRADICTS: "contradicts"}
+    said = []
+    named = [v for s in sentences for v in s.verdicts if v.number == reference.number]
+    for support, verb in words.items():
+        places = places_of(reference, sentences, support)
+        if places:
+            noun = "sentence" if len(places) == 1 else "sentences"
+            said.append(f"{verb} {noun} {', '.join(map(str, places))}")
+    return "; ".join(said) or ("bears out no sentence" if named else "")
+
+
+def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
+    """The numbers of the sentences of which a reference says this."""
+    pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
+    found = (n for n, v in pairs if v.number == reference.number and v.support is support)
+    return list(dict.fromkeys(found))
+
+
+def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
+    """The references that sentences of the answer name, and those that it only could have."""
+    named = {v.number for s in answer.sentences for v in s.verdicts}
+    ordered = sorted(answer.references, key=lambda reference: reference.number)
+    return (
+        [reference for reference in ordered if reference.number in named],
+        [reference for reference in ordered if reference.number not in named],
+    )
+
+
+def difference(before: str, after: str) -> list[tuple[str, str]]:
+    """What a repair changed, word by word: ("same" | "gone" | "new", words).
+
+    >>> difference("It fell by 32 %.", "It fell by 23 %.")
+    [('same', 'It fell by '), ('gone', '32'), ('new', '23'), ('same', ' %.')]
+    """
+    old, new = (re.findall(r"\s+|[^\s]+", text) for text in (before, after))
+    pieces: list[tuple[str, str]] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, i, j, k, end in matcher.get_opcodes():
+        gone, added = "".join(old[i:j]), "".join(new[k:end])
+        pieces += [("same", gone)] if tag == "equal" else [("gone", gone), ("new", added)]
+    return [piece for piece in pieces if piece[1]]
+
+
+def signed(value: float) -> str:
+    """With its sign, one decimal.
+
+    >>> signed(-3.52)
+    '−3.5'
+    """
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def shares(evidence: Evidence) -> Mapping[str, int]:
+    """The probabilities of support and of contradiction in whole percent."""
+    return {
+        "supported": round(100 * evidence.prob_supported),
+        "refuted": round(100 * evidence.prob_refuted),
+    }
+
+
+def _documents(n: int) -> str:
+    return "1 document" if n == 1 else f"{n:,} documents"
