@@ -32,11 +32,17 @@ def can_stand_alone(text: str) -> bool:
 
     >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
     (True, False)
+    >>> can_stand_alone("To test whether the rate falls in the treated group.")
+    False
     """
     words = text.split()
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!?)”"':
         return False
     first = words[0].strip("(,").casefold()
+    # "To test whether it falls." is the aim of an abstract, and states nothing; "To test this, we
+    # measured it." does.
+    if first == "to" and "," not in text:
+        return False
     return first not in _POINTS_BACK
 
 
