@@ -61,6 +61,10 @@ class Condition:
         object.__setattr__(self, "_texts", frozenset(self.values))
         object.__setattr__(self, "_numbers", known)
 
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.field} {self.comparison} {', '.join(self.values)}"
+
     def holds(self, facts: Facts) -> bool:
         """Whether the document meets the condition."""
         found = _field(facts, self.field)
@@ -147,6 +151,20 @@ class Filters:
             object.__setattr__(self, name, tuple(map(_host, getattr(self, name))))
         for name in ("languages", "kinds"):
             object.__setattr__(self, name, tuple(v.lower() for v in getattr(self, name)))
+
+    def __str__(self) -> str:
+        """What is asked, as a person reads it; empty if nothing is.
+
+        >>> str(Filters(published_from="2019", kinds=("pdf",), where=(condition("year > 3"),)))
+        'published_from 2019; kinds pdf; where year > 3'
+        """
+        asked = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "undated"]
+        shown = [
+            f"{name} {value if isinstance(value, str) else ', '.join(map(str, value))}"
+            for name, value in asked
+            if value
+        ]
+        return "; ".join([*shown, "undated too"] if shown and self.undated else shown)
 
     def __bool__(self) -> bool:
         """Whether anything is asked."""
