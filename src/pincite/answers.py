@@ -157,7 +157,7 @@ class AnswerReport:
     n_questions: int  # more than `answers` if the run was stopped
     usage: Usage
     warnings: tuple[str, ...]
-    settings: Mapping[str, str | float | int | bool | None]
+    settings: Mapping[str, str | float | int | bool | tuple[str, ...] | None]
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # ISO timestamp, UTC
 

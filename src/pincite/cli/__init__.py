@@ -16,6 +16,7 @@ from pincite.errors import PinciteError
 VERBS = {
     "verify": "check an article's citations, worst first",
     "check": "what a knowledge base says for and against a statement",
+    "ask": "answer a question, every sentence verified",
     "replay": "a check made anew from its trace, without a model",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",

@@ -1,6 +1,5 @@
 """`pincite check`: statements against a knowledge base."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -109,20 +108,8 @@ def command(
 def _statements(statement: str | None, file: Path | None) -> list[str]:
     if (statement is None) == (file is None):
         raise click.UsageError("Give a STATEMENT or --file, one of them.")
-    if file is None:
-        found = [statement or ""]
-    elif str(file) == "-":
-        found = sys.stdin.read().splitlines()
-    else:
-        try:
-            found = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError as error:
-            from pincite.errors import InputError
-
-            raise InputError(f"{file} cannot be read: {error.strerror}.") from error
-    kept = [" ".join(line.split()) for line in found]
-    kept = [line for line in kept if line and not line.startswith("#")]
-    if not kept:
+    kept = options.lines_of(file) if file else [" ".join((statement or "").split())]
+    if not any(kept):
         raise click.UsageError("There is no statement to check.")
     return kept
 

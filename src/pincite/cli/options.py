@@ -113,6 +113,22 @@ def teller(shown: Any) -> Callable[..., None]:
     return tell
 
 
+def lines_of(path: Path) -> list[str]:
+    """The lines of a file (- is stdin) that say something; comments begin with #.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    from pincite.errors import InputError
+
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    kept = (" ".join(line.split()) for line in text.splitlines())
+    return [line for line in kept if line and not line.startswith("#")]
+
+
 def say(message: str, quiet: bool = False) -> None:
     """A line for the person, on stderr."""
     if not quiet:

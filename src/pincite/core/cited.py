@@ -24,7 +24,6 @@ _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
 _FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
 _WORD = re.compile(r"\w")
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
-_SPACE_BEFORE_STOP = re.compile(r"\s+(?=[.,;:!?])")
 
 
 def marks(text: str) -> list[Mark]:
@@ -114,8 +113,7 @@ def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
     for mark in own:
         parts.append(text[at : mark.span.start].rstrip())
         at = mark.span.end
-    words = "".join([*parts, text[at : span.end]])
-    return _SPACE_BEFORE_STOP.sub("", " ".join(words.split()))
+    return " ".join("".join([*parts, text[at : span.end]]).split())
 
 
 def with_neighbours(

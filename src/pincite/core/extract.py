@@ -11,7 +11,7 @@ from pincite.core.figures import figures
 
 # A sentence that shares more of its content words with one that was chosen repeats it. Sentences
 # that differ in a figure or in polarity stay both: they may contradict each other.
-REPEATS = 0.6
+REPEATS = 0.75
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
 # What a sentence points at may stand in the one before, which is not there in an extract.
 _POINTS_BACK = frozenset("this these those it they he she such both latter former".split())

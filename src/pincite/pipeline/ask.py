@@ -6,9 +6,8 @@ Where nothing relevant is found there is no answer. An answer streams: each sent
 soon as the next one begins.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pincite.answers import Answer, Checked, Reference, Searched
 from pincite.core import cited
@@ -23,7 +22,6 @@ NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
 NOTHING_SAID = "no sentence of what was found answers the question"
 
 Tell = Callable[[Checked], None]
-Record = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +135,3 @@ def ref_id(document: Document) -> str:
 
 def _silent(question: str, why: str, by: str, searched: Searched) -> Answer:
     return Answer(question, "", (), (), by, searched, abstained=why)
-
-
-def questions(lines: Sequence[str]) -> Iterator[str]:
-    """Questions of a file: one a line, blank lines and those that begin with # left out."""
-    for line in lines:
-        text = " ".join(line.split())
-        if text and not text.startswith("#"):
-            yield text

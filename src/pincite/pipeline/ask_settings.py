@@ -1,4 +1,4 @@
-"""What a user can set about `ask`, besides what it shares with `check` (server, budget, prompts)."""
+"""What a user can set about `ask`, besides server, budget and prompts, which `check` has too."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +26,7 @@ class AskSettings(CheckSettings):
     supported_from: float = SUPPORTED_FROM  # probability from which a reference supports
     contradicted_from: float = CONTRADICTED_FROM
     uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
+    repair: bool = False  # whether what is not borne out is rewritten or struck out
     prompt_tokens: int = 6000  # of abstracts for a model
     answer_tokens: int = 1000  # of its answer (Verif.ai: 1000)
 

@@ -1,5 +1,6 @@
 """Settings turned into an `ask` that is ready, and its answers into an AnswerReport."""
 
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -36,15 +37,12 @@ class AskRun:
 
 
 @contextmanager
-def asking(
-    settings: Settings, corpus: Path, *, repair: bool = False, keep: bool = True
-) -> Iterator[AskRun]:
+def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[AskRun]:
     """A ready `ask`; closes what it opened.
 
     Args:
         settings: all of them.
         corpus: folder of the corpus.
-        repair: whether sentences that are not borne out are rewritten or struck out.
         keep: whether judged pairs are kept in `build.judgements_file()`.
     """
     with ExitStack() as stack:
@@ -79,7 +77,7 @@ def asking(
                 settings.fusion,
                 str(settings.filters),
             ),
-            repairer=Repairer(calls, templates, settings.language) if repair else None,
+            repairer=Repairer(calls, templates, settings.language) if settings.repair else None,
             least_relevance=settings.least_relevance,
             language=settings.language,
         )
@@ -105,7 +103,7 @@ def report_of(
         n_questions=n_questions,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
         warnings=run.warnings,
-        settings=build.recorded(settings),
+        settings=dataclasses.asdict(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

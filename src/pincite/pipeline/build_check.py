@@ -154,6 +154,7 @@ def models(settings: Settings) -> dict[str, ChatClient]:
 
 
 def budget(settings: Settings) -> Budget:
+    """What a run may spend."""
     return Budget(
         settings.max_calls,
         settings.max_tokens,
@@ -164,6 +165,7 @@ def budget(settings: Settings) -> Budget:
 
 
 def templates(settings: Settings) -> Templates:
+    """The prompts, shipped or the user's."""
     folder = Path(settings.prompts).expanduser() if settings.prompts else None
     return Templates.load(settings.prompt_language, settings.language, folder)
 
