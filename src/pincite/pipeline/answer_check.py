@@ -153,8 +153,8 @@ class AnswerChecker:
 def other_figures_said(text: str, passage: str) -> str:
     """What the passage says otherwise, if it says the same with another figure; else empty.
 
-    The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of ten
-    that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
+    The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
+    ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
     sentences of an answer are close to their sources as those of an article are not.
 
     >>> other_figures_said("The rate fell by 9%.", "Of 90 women, 9% left. The rate fell by 4%.")
