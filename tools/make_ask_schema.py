@@ -3,13 +3,14 @@
 import json
 
 from make_check_schema import USAGE
-from make_schema import NUMBER, PROBABILITY, SCALARS, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
+from make_schema import NUMBER, PROBABILITY, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
 
 from pincite.answers import Retraction, Standing, Support
 from pincite.report import ask_data
 
 FLAG = {"type": "boolean"}
 PLACES = listed(WHOLE) | {"description": "numbers of sentences, from 1"}
+SETTING = {"anyOf": [{"type": ["string", "number", "integer", "boolean", "null"]}, TEXTS]}
 SENTENCE = {"$ref": "#/$defs/sentence"}
 IN_DOCUMENT = {"description": "half-open character offsets in the document's text"}
 EVIDENCE = obj(
@@ -91,7 +92,7 @@ REPORT = obj(
     answers=listed(ANSWER),
     usage=USAGE,
     warnings=TEXTS,
-    settings={"type": "object", **SCALARS},
+    settings={"type": "object", "additionalProperties": SETTING},
     versions={"type": "object", "additionalProperties": TEXT},
     created=TEXT,
 )

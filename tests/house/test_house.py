@@ -97,7 +97,8 @@ def test_there_is_no_utils_module() -> None:
 def test_everything_shipped_is_in_the_package() -> None:
     package = ROOT / "src" / "pincite"
     reports = "report.html.j2 report.css report.schema.json check.html.j2 check.css"
-    for name in f"{reports} check.md.j2 check.schema.json".split():
+    answers = "ask.html.j2 ask.css ask.md.j2 ask.schema.json"
+    for name in f"{reports} {answers} check.md.j2 check.schema.json".split():
         assert (package / "report" / name).is_file()
     for name in ("en/options.txt", "de/negate_claim.txt"):
         assert (package / "pipeline" / "prompts" / name).is_file()

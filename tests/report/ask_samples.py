@@ -251,7 +251,7 @@ def answer_report(*answers: Answer, n_questions: int = 0, note: str = "plain") -
         n_questions=n_questions or len(answers),
         usage=Usage(8, 1, 2, 3, 1000, 200, 0.5, 1.5),
         warnings=(note,),
-        settings={"k": 10, "note": note, "language": "en"},
+        settings={"k": 10, "note": note, "language": "en", "where": (note, "mesh == Sleep")},
         versions={"pincite": "0.1.0", "verifier": note},
         created="2026-11-21T12:00:00+00:00",
     )

@@ -34,7 +34,10 @@ def as_dict(report: AnswerReport) -> dict[str, Any]:
         "answers": [_answer(answer) for answer in report.answers],
         "usage": asdict(report.usage) | {"cost": round(report.usage.cost, 6)},
         "warnings": list(report.warnings),
-        "settings": dict(report.settings),
+        "settings": {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in report.settings.items()
+        },
         "versions": dict(report.versions),
         "created": report.created,
     }

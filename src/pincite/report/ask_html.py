@@ -40,6 +40,10 @@ def to_html(report: AnswerReport) -> str:
     """The page as text."""
     return templates.page("ask.html.j2").render(
         report=report,
+        settings=[
+            (name, ", ".join(value) if isinstance(value, tuple) else value)
+            for name, value in report.settings.items()
+        ],
         answers=[_answer(answer) for answer in report.answers],
         advice=ask_wording.ADVICE,
         no_answer=ask_wording.NO_ANSWER,

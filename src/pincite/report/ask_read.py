@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pincite.answers import (
     Answer,
@@ -29,6 +29,7 @@ from pincite.report.ask_data import SCHEMA_VERSION
 from pincite.types import Document, Evidence, Passage, Span
 
 T = TypeVar("T")
+Setting: TypeAlias = str | float | int | bool | tuple[str, ...] | None
 MOST_BYTES = 500_000_000  # of a file; a thousand answers with their full texts are less
 
 
@@ -68,7 +69,7 @@ def from_dict(values: object) -> AnswerReport:
         n_questions=given.whole("n_questions"),
         usage=_usage(given.inner("usage")),
         warnings=given.texts("warnings"),
-        settings=given.scalars("settings"),
+        settings=given.settings("settings"),
         versions=given.pairs("versions"),
         created=given.text("created"),
     )
@@ -88,13 +89,16 @@ class _Values:
         return self._values[name]
 
     def text(self, name: str) -> str:
-        return self._of(name, str)
+        value: str = self._of(name, str)
+        return value
 
     def flag(self, name: str) -> bool:
-        return self._of(name, bool)
+        value: bool = self._of(name, bool)
+        return value
 
     def whole(self, name: str) -> int:
-        return self._of(name, int)
+        value: int = self._of(name, int)
+        return value
 
     def number(self, name: str) -> float:
         return float(self._of(name, int, float))
@@ -108,9 +112,15 @@ class _Values:
     def pairs(self, name: str) -> dict[str, str]:
         return {k: self._checked(name, v, str) for k, v in self._of(name, dict).items()}
 
-    def scalars(self, name: str) -> dict[str, str | float | int | bool | None]:
-        kinds = (str, float, int, bool, type(None))
-        return {k: self._checked(name, v, *kinds) for k, v in self._of(name, dict).items()}
+    def settings(self, name: str) -> dict[str, Setting]:
+        inner = self.inner(name)
+        return {key: inner._setting(key) for key in inner._values}
+
+    def _setting(self, name: str) -> Setting:
+        if isinstance(self.any(name), list):
+            return self.texts(name)
+        value: Setting = self._of(name, str, float, int, bool, type(None))
+        return value
 
     def span(self, name: str) -> Span:
         ends = [self._checked(name, end, int) for end in self._of(name, list)]

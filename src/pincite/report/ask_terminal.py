@@ -136,7 +136,7 @@ def _references(answer: Answer) -> list[RenderableType]:
         parts += [_heading("References"), *(_reference(r, answer) for r in named)]
     if unnamed:
         parts.append(_heading("Found for the question, but no sentence names them"))
-        parts += [_reference(reference, answer) for reference in unnamed]
+        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in unnamed]
     if unknown := ask_wording.unknown_retractions(answer.references):
         parts.append(Text(f"    {unknown}", "dim"))
     return parts
@@ -144,10 +144,7 @@ def _references(answer: Answer) -> list[RenderableType]:
 
 def _reference(reference: Reference, answer: Answer) -> RenderableType:
     document = reference.document
-    text = Text()
-    if mark := ask_wording.retraction(reference):
-        text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
-    text.append(wording.shortened(document.title or document.url, TITLE_WIDTH))
+    text = _titled(reference)
     if notices := wording.one_line(document.meta.get("notices", "")):
         text.append(f"\n{notices}", "dark_orange")
     text.append(f"\n{ask_wording.published_in(reference)}", "dim")
@@ -155,6 +152,24 @@ def _reference(reference: Reference, answer: Answer) -> RenderableType:
     if said := ask_wording.bears_out(reference, answer.sentences):
         text.append(f"\n{said}", "default")
     return _row(f"[{reference.number}]", text)
+
+
+def _short(reference: Reference) -> Text:
+    """One line or two, of a reference that the answer does not rest on."""
+    document = reference.document
+    text = _titled(reference)
+    date = bibliography.cited_date(document.published, document.meta)
+    ids = [name for name, _ in bibliography.links(document.meta)][:1]
+    more = (*map(str, date[:1]), *(ids or [wording.shortened(document.url, TITLE_WIDTH)]))
+    return text.append(f" · {' · '.join(more)}", "dim")
+
+
+def _titled(reference: Reference) -> Text:
+    text = Text()
+    if mark := ask_wording.retraction(reference):
+        text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
+    title = reference.document.title or reference.document.url
+    return text.append(wording.shortened(title, TITLE_WIDTH), "default")
 
 
 def _addresses(reference: Reference) -> str:

@@ -18,7 +18,7 @@ from pincite.answers import (
     Verdict,
 )
 from pincite.report.author_names import first_of
-from pincite.report.bibliography import RETRACTIONS, cited_date, whole_pages
+from pincite.report.bibliography import RETRACTIONS, SEPARATOR, cited_date, whole_pages
 from pincite.report.wording import one_line
 from pincite.types import Evidence, Span
 
@@ -187,9 +187,19 @@ def published_in(reference: Reference) -> str:
         meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
         str(date[0]) if date else "without a date",
         ":".join(part for part in (place, pages) if part),
-        meta.get("publication_type", "").replace("; ", ", "),
+        kind_of(reference),
     )
     return " · ".join(line for part in parts if (line := one_line(part)))
+
+
+def kind_of(reference: Reference) -> str:
+    """The kinds of publication, without who paid for it and what goes without saying.
+
+    PubMed's names hold commas ("Clinical Trial, Phase III"): a semicolon stands between them.
+    """
+    stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
+    kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
+    return SEPARATOR.join([kind for kind in kinds if kind != "Journal Article"] or kinds)
 
 
 def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
@@ -250,10 +260,13 @@ def signed(value: float) -> str:
 
 
 def shares(evidence: Evidence) -> Mapping[str, int]:
-    """The probabilities of support and of contradiction in whole percent."""
+    """The probabilities of support and of contradiction in whole percent.
+
+    Of four decimals, as in the JSON: a report that is read again shows the same.
+    """
     return {
-        "supported": round(100 * evidence.prob_supported),
-        "refuted": round(100 * evidence.prob_refuted),
+        "supported": round(100 * round(evidence.prob_supported, 4)),
+        "refuted": round(100 * round(evidence.prob_refuted, 4)),
     }
 
 

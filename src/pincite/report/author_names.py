@@ -19,6 +19,12 @@ _PARTICLES = frozenset(
     "af al bin d' da de del della den der di dos du el ibn la le ten ter van von zu".split()
 )
 _SUFFIX = re.compile(r"(?:Jr|Sr|[IVX]{1,4}|\d(?:st|nd|rd|th|d))\.?", re.IGNORECASE)
+_GROUP_WORDS = frozenset(
+    "agency association center centre committee consortium department group institute ministry "
+    "network organisation organization society team trial university".split()
+)
+MOST_INITIALS = 4  # "JRRT"; longer words in capitals are names
+MOST_SHOWN = 3  # names before "et al.", as the BMJ has it
 MOST_WORDS = 6  # of a person's name: with more it is a group or a sentence
 
 
@@ -79,12 +85,9 @@ def first_of(meta: Mapping[str, str]) -> str:
     return ", ".join(shown)
 
 
-MOST_SHOWN = 3  # names before "et al.", as in NLM's summaries of six and BMJ's of three
-
-
 def _short(name: Name) -> str:
     initials = "".join(word[0] for word in re.findall(r"[^\W\d_]+", name.given))
-    if name.given.isupper() and len(name.given) <= MOST_SHOWN:
+    if name.given.isalpha() and name.given.isupper() and len(name.given) <= MOST_INITIALS:
         initials = name.given  # "IM" is not one name that begins with I
     return " ".join(part for part in (name.family, initials, name.suffix) if part)
 
@@ -92,6 +95,8 @@ def _short(name: Name) -> str:
 def _split(text: str) -> Sequence[str]:
     if ";" in text:
         return _SEMICOLON.split(text)
+    if _is_group(text):
+        return [text]
     parts = _AND.split(text)
     last_first = len(parts) == 1 and not _are_names(_COMMA.split(text))
     return parts if last_first else [name for part in parts for name in _listed(part)]
@@ -113,7 +118,7 @@ def _name(text: str) -> Name:
         suffix = rest.pop() if len(rest) > 1 and _SUFFIX.fullmatch(rest[-1]) else ""
         return Name(family, " ".join(rest), suffix)
     words = text.split()
-    if len(words) == 1 or len(words) > MOST_WORDS or not _is_latin(text):
+    if len(words) == 1 or len(words) > MOST_WORDS or not _is_latin(text) or _is_group(text):
         return Name(text, whole=True)
     if match := _INITIALS.fullmatch(text):
         return Name(match["family"], match["given"])
@@ -128,6 +133,13 @@ def _western(words: Sequence[str]) -> Name:
     while start > 1 and words[start - 1] in _PARTICLES:
         start -= 1
     return Name(" ".join(words[start:]), " ".join(words[:start]), suffix)
+
+
+def _is_group(text: str) -> bool:
+    """Whether words are no person's: "University", or small ones but particles ("Study of …")."""
+    words = re.findall(r"[^\W\d_]{2,}", text)
+    small = {word for word in words if word.islower()} - _PARTICLES - {"and"}
+    return bool(small) or any(word.lower() in _GROUP_WORDS for word in words)
 
 
 def _is_latin(text: str) -> bool:

@@ -36,6 +36,7 @@ _DOI = re.compile(r"10\.\d{4,9}/\S+")
 # Marks that change in which direction a text runs.
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
+MOST_OF_NAME = 20  # letters of the first author's in a key: a group's may be a sentence
 MIN_WORD = 4  # letters of the title's word in a key
 
 
@@ -216,11 +217,11 @@ def _keys(plain: Sequence[Entry]) -> Iterator[str]:
 
 def _base(entry: Entry) -> str:
     names = entry.authors.names
-    author = _ascii(names[0].family) if names else ""
+    author = _ascii(names[0].family)[:MOST_OF_NAME] if names else ""
     year = str(entry.date[0]) if entry.date else ""
     words = (_ascii(word) for word in re.split(r"[\W_]+", entry.title))
     long = (w for w in words if len(w) >= MIN_WORD and w.lower() not in _STOP_WORDS)
-    return f"{author or 'Anon'}{year}{next(long, '').capitalize()}"
+    return f"{author or 'Anon'}{year}{next(long, '')[:MOST_OF_NAME].capitalize()}"
 
 
 def _ascii(word: str) -> str:

@@ -9,7 +9,7 @@ Text stays Unicode, as UTF-8: biber, Zotero and pandoc read it.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -41,12 +41,12 @@ _LATEX = {
     "<": "{\\textless}",
     ">": "{\\textgreater}",
 }
-_END_OF_WORD = re.compile(r"[\s,.:;?!()\"“”]*$")
+_WORD = re.compile(r"([\s(\[\"“]*)(.*?)([\s,.:;?!)\]\"”]*)", re.DOTALL)  # and signs around it
 # In an address: signs that BibTeX or a LaTeX command around it would stumble over.
 _SAFE_IN_URL = "!#$%&'()*+,-./:;=?@[]_~"
 
 
-def cited(report: AnswerReport) -> list[Reference]:
+def used(report: AnswerReport) -> list[Reference]:
     """The references that sentences of the answers name, each once, in the order of the report."""
     found: dict[str, Reference] = {}
     for answer in report.answers:
@@ -114,12 +114,12 @@ def protected(title: str) -> str:
     """
     words, begins = [], True
     for word in title.split(" "):
-        end = _END_OF_WORD.search(word)
-        core, rest = (word[: end.start()], word[end.start() :]) if end else (word, "")
-        checked = core[1:] if begins else core
-        has_capital = any(c.isupper() for c in checked)
-        words.append(f"{{{latex(core)}}}{latex(rest)}" if has_capital else latex(word))
-        begins = rest.endswith(":")  # styles leave the first letter there as it is
+        match = _WORD.fullmatch(word)
+        before, core, after = match.groups() if match else ("", word, "")
+        has_capital = any(c.isupper() for c in (core[1:] if begins else core))
+        written = f"{{{latex(core)}}}" if has_capital else latex(core)
+        words.append(latex(before) + written + latex(after))
+        begins = after.endswith(":")  # styles leave the first letter there as it is
     return " ".join(words)
 
 
@@ -238,3 +238,10 @@ def _csl_name(name: Name) -> dict[str, str]:
         return {"literal": name.family}
     parts = {"family": name.family, "given": name.given, "suffix": name.suffix}
     return {part: value for part, value in parts.items() if value}
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Reference]], str]] = {
+    "bibtex": to_bibtex,
+    "ris": to_ris,
+    "csl": to_csl,
+}

@@ -1,0 +1,398 @@
+"""Every format of an answer: what it says, and that no text in it becomes anything else."""
+
+import io
+import json
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import ask_samples as samples
+import jsonschema
+import make_ask_schema
+import pytest
+from rich.console import Console
+from samples import HOSTILE
+from syrupy.assertion import SnapshotAssertion
+
+from pincite.answers import Answer, AnswerReport, Standing, Support, Verdict
+from pincite.errors import ConfigError, InputError
+from pincite.report import (
+    ask_data,
+    ask_html,
+    ask_markdown,
+    ask_read,
+    ask_terminal,
+    ask_wording,
+)
+from pincite.types import Span
+
+URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
+CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
+ALLOWED = {
+    *("html head meta title style body a header p h1 h2 h3 h4 strong ul ol li b main").split(),
+    *("section span div blockquote mark details summary footer dl dt dd sup bdi del ins").split(),
+}
+
+
+class Page(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.marked: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.open.append(tag)
+        if tag == "mark":
+            self.marked.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if "mark" in self.open:
+            self.marked[-1] += data
+
+    def all(self, name: str) -> list[str]:
+        return [value for attribute, value in self.attributes if attribute == name]
+
+
+def hostile(text: str, url: str) -> AnswerReport:
+    return samples.answer_report(samples.hostile(text, url), note=text)
+
+
+def shown(report: AnswerReport, width: int = 100) -> str:
+    out = io.StringIO()
+    ask_terminal.print_report(report, Console(file=out, width=width))
+    return out.getvalue()
+
+
+@cache
+def everything_shown() -> list[str]:
+    return in_every_format(samples.everything())
+
+
+def in_every_format(report: AnswerReport) -> list[str]:
+    """Without line breaks, as a reader sees them."""
+    written = [
+        ask_html.to_html(report),
+        ask_markdown.to_markdown(report).replace("\\", ""),
+        shown(report, width=1000),
+    ]
+    return [" ".join(text.split()) for text in written]
+
+
+# ── JSON ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_schema_is_current() -> None:
+    assert ask_data.SCHEMA.read_text(encoding="utf-8") == make_ask_schema.schema()
+
+
+@pytest.mark.parametrize(("text", "url"), [*CASES, ("", "")])
+def test_json_is_valid_and_reads_back(text: str, url: str, tmp_path: Path) -> None:
+    report = hostile(text, url) if text else samples.everything()
+    written = ask_data.to_json(report)
+    schema = json.loads(ask_data.SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(written), schema)
+    (tmp_path / "answers.json").write_text(written, encoding="utf-8")
+    assert ask_read.read_answers(tmp_path / "answers.json") == report
+
+
+def test_what_the_json_says() -> None:
+    given = ask_data.as_dict(samples.everything())
+    first, extract, abstained, broken = given["answers"]
+    assert (given["complete"], given["n_questions"]) == (False, 5)
+    assert {s["standing"] for s in first["sentences"]} == {str(s) for s in Standing}
+    assert [r["supports"] for r in first["references"]] == [[1, 6], [3], [], [6], []]
+    assert [r["contradicts"] for r in first["references"]] == [[2], [], [], [3], []]
+    assert [r["retraction"] for r in first["references"]] == ["no", "yes", "unknown", "no", "no"]
+    assert first["sentences"][4]["verdicts"][0]["number"] is None
+    assert (extract["is_extractive"], first["is_extractive"]) == (True, False)
+    assert (abstained["complete"], abstained["sentences"]) == (True, [])
+    assert (broken["cut"], broken["complete"]) == (True, False)
+
+
+def test_quote_spans_count_in_the_document() -> None:
+    answer = samples.extract()
+    (given,) = ask_data.as_dict(samples.answer_report(moved(answer, 7)))["answers"]
+    evidence = given["sentences"][0]["verdicts"][0]["evidence"]
+    start, end = evidence["quote_span"]
+    assert given["references"][0]["text"][start - 7 : end - 7] == evidence["quote"]
+
+
+def moved(answer: Answer, by: int, **changes: Any) -> Answer:
+    """The first sentence's evidence with its passage elsewhere in the document."""
+    (sentence,) = answer.sentences
+    (verdict,) = sentence.verdicts
+    assert verdict.evidence is not None
+    span = verdict.evidence.passage.span
+    passage = replace(verdict.evidence.passage, span=Span(span.start + by, span.end + by))
+    evidence = replace(verdict.evidence, passage=passage, **changes)
+    verdicts = (replace(verdict, evidence=evidence),)
+    return replace(answer, sentences=(replace(sentence, verdicts=verdicts),))
+
+
+def broken(*path: str | int, value: Any = None) -> dict[str, Any]:
+    """The values of a report, one of them replaced, or removed."""
+    values: Any = json.loads(ask_data.to_json(samples.everything()))
+    inner = values
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return dict(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "the whole is not a JSON object"),
+        ({}, "schema_version is missing"),
+        (broken("schema_version", value="99"), "schema_version is '99', this Pincite reads '1'"),
+        (broken("answers", 0, "question"), r"answers\[0\]\.question is missing"),
+        (broken("answers", 0, "cut", value=1), r"answers\[0\]\.cut is int, not bool"),
+        (broken("answers", value={"a": 1}), "answers is dict, not list"),
+        (broken("answers", 0, "sentences", 1, "standing", value="so"), "'so' is not a valid"),
+        (broken("answers", 0, "sentences", 1, "span", value=[3]), "is no span"),
+        (broken("answers", 0, "sentences", 1, "span", value=[3, 1]), "is no span"),
+        (broken("answers", 0, "references", 0, "meta", "doi", value=[1]), "meta is list, not str"),
+        (broken("answers", 0, "references", 0, "number", value=True), "is bool, not int"),
+        (broken("usage", "n_calls", value="8"), "usage.n_calls is str, not int"),
+    ],
+)
+def test_what_is_no_report_is_told(values: object, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(values))
+    with pytest.raises(InputError, match=message):
+        ask_read.read_answers(path)
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[" * 100_000, b""])
+def test_what_is_no_json_is_told(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        ask_read.read_answers(path)
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        ask_read.read_answers(tmp_path / "none.json")
+
+
+# ── All formats for people ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("standing", list(Standing))
+def test_every_standing_has_its_sign_and_word(standing: Standing) -> None:
+    words = f"{ask_wording.SIGNS[standing]} {ask_wording.LABELS[standing]}"
+    html, markdown, terminal = everything_shown()
+    assert words in html
+    assert words in markdown
+    assert all(word in terminal for word in words.split(" ", 1))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Extractive: sentences copied from the abstracts, not written by a model",
+        "Written by qwen3-8b",
+        "No sufficient evidence in this corpus",
+        "the best of what was found hardly bears on the question",
+        "21,412 documents",
+        "abstracts only, not full texts",
+        "published from 2010",
+        "⚠ RETRACTED",
+        "RetractionIn: PMID 29999999",
+        "reference 2 was retracted",
+        "Whether 1 of 5 references was retracted is not known here.",
+        "Dropped by verification",
+        "A review of 90 cities agrees.",
+        "Repaired",
+        "reference 1 says 23 minutes",
+        "the answer breaks off",
+        "the server went away",
+        "PUBMED:99999999?",
+        "in a language the model does not read",
+        "checked against those of the sentence beside it",
+        "Tōkyō sah dasselbe",
+        "Holm IM Jr, van Berg P, Dam B, et al. · J Trams Sleep · 2019 · 12(3):1023-1029",
+        "it gives no advice",
+    ],
+)
+def test_what_every_format_says(words: str) -> None:
+    for text in everything_shown():
+        assert words in text
+
+
+def test_a_stopped_run_says_so() -> None:
+    assert "stopped after 4 of 5 questions" in shown(samples.everything())
+    assert "stopped after 4 of 5 questions" in ask_html.to_html(samples.everything())
+
+
+def test_no_model_no_word_of_one() -> None:
+    for text in in_every_format(samples.answer_report(samples.extract())):
+        assert "Written by" not in text
+    documents = replace(samples.extract(), references=())
+    assert "copied from the documents" in ask_wording.written_by(documents)
+    assert ask_wording.written_by(samples.abstained()) == ""
+
+
+# ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_a_page_gains_no_element(text: str, url: str) -> None:
+    page = Page(ask_html.to_html(hostile(text, url)))
+    assert set(page.tags) <= ALLOWED
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    links = page.all("href") + page.all("src")
+    assert all(link.startswith(("http://", "https://", "#")) for link in links)
+    if "\n" not in text and "\ud800" not in text:
+        assert text in page.text
+
+
+def test_links_within_a_page_lead_somewhere_and_each_place_is_one() -> None:
+    page = Page(ask_html.to_html(samples.everything()))
+    ids = page.all("id")
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in page.all("href") if link.startswith("#")} <= set(ids)
+
+
+def test_each_sentence_leads_to_its_evidence_though_it_stands_there_twice() -> None:
+    report = samples.answer_report(samples.every_standing())
+    page = Page(ask_html.to_html(report))
+    assert page.all("href").count("#a1-s1") == 2
+    assert page.all("href").count("#a1-s6") == 3
+    assert page.text.count("Living beside a night tram line") == 2
+
+
+def test_the_closest_sentence_is_marked_exactly() -> None:
+    page = Page(ask_html.to_html(samples.answer_report(samples.extract())))
+    assert page.marked == [samples.FINDING]
+    assert samples.ABSTRACT.format(samples.FINDING) in page.text
+
+
+@pytest.mark.parametrize("quote", [Span(5, 5), Span(5, 3), Span(10, 9999), None])
+def test_a_quote_that_cannot_be_is_not_marked(quote: Span | None) -> None:
+    answer = moved(samples.extract(), 0, quote=quote)
+    page = Page(ask_html.to_html(samples.answer_report(answer)))
+    assert page.marked == []
+    assert samples.ABSTRACT.format(samples.FINDING) in page.text
+    assert ask_wording.quote_of(answer.sentences[0].verdicts[0]) == ""
+
+
+def test_a_passage_that_is_not_where_it_says_is_shown_by_itself() -> None:
+    page = Page(ask_html.to_html(samples.answer_report(moved(samples.extract(), 3))))
+    assert page.marked == [samples.FINDING]
+
+
+def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
+    sentence = samples.checked("So.", "supported", Verdict("9", Support.SUPPORTS, 9))
+    answer = replace(samples.extract(), sentences=(sentence,), references=())
+    report = samples.answer_report(answer)
+    assert "#a1-r9" not in ask_html.to_html(report)
+    assert "[9]" in shown(report)
+
+
+def test_a_report_without_settings_or_answers() -> None:
+    report = replace(samples.answer_report(n_questions=1), settings={}, versions={}, warnings=())
+    assert '<html lang="en">' in ask_html.to_html(report)
+    assert "stopped after 0 of 1 questions" in shown(report)
+    assert ask_markdown.to_markdown(report) == ""
+
+
+def test_only_what_is_borne_out_is_closed() -> None:
+    page = Page(ask_html.to_html(samples.answer_report(samples.extract())))
+    assert page.all("open") == []
+    page = Page(ask_html.to_html(samples.answer_report(samples.every_standing())))
+    assert len(page.all("open")) == 7
+
+
+# ── Markdown ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
+    from markdown_it import MarkdownIt
+
+    written = ask_markdown.to_markdown(hostile(text, url))
+    page = Page(MarkdownIt("commonmark").render(written))
+    assert set(page.tags) <= {"h1", "h2", "p", "em", "strong", "ul", "ol", "li", "a"}
+    homes = ("https://pubmed.ncbi.nlm.nih.gov/", "https://doi.org/", "https://pmc.ncbi")
+    assert all(link.startswith(homes) for link in page.all("href"))
+
+
+def test_markdown_keeps_its_lists() -> None:
+    from markdown_it import MarkdownIt
+
+    written = ask_markdown.to_markdown(samples.answer_report(samples.every_standing()))
+    page = Page(MarkdownIt("commonmark").render(written))
+    assert page.tags.count("ol") == 1
+    assert page.tags.count("h1") == 1
+    assert "https://doi.org/10.5555/varde.1_(a)" in page.all("href")
+
+
+def test_a_template_of_a_user(tmp_path: Path) -> None:
+    template = tmp_path / "own.md.j2"
+    template.write_text(
+        "{{ question }}{% for s in sentences %}|{{ s.text }}{{ s.numbers }}{{ s.standing }}"
+        "{% endfor %}{% for r in references %}|{{ r.name }}{{ r.meta.journal }}{% endfor %}"
+    )
+    written = ask_markdown.to_markdown(samples.answer_report(samples.extract()), template)
+    assert written.endswith("supported|\\[1\\]Journal of Trams & Sleep")
+
+
+@pytest.mark.parametrize("text", ["{{ nothing }}", "{% for %}", "{{ ''.__class__.__mro__ }}"])
+def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.md.j2").write_text(text)
+    with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
+        ask_markdown.to_markdown(samples.everything(), tmp_path / "bad.md.j2")
+
+
+# ── Terminal ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+@pytest.mark.parametrize("width", [30, 200])
+def test_a_terminal_is_not_controlled(text: str, url: str, width: int) -> None:
+    written = shown(hostile(text, url), width)
+    line = ask_terminal.sentence_line(samples.hostile(text, url).sentences[0]).plain
+    for seen in (written, line):
+        assert not [c for c in seen if ord(c) < 32 and c != "\n"]
+        assert "\u202e" not in seen
+    if text.startswith("[red]") and width == 200:
+        assert "[red]not markup[/red]" in written
+
+
+def test_a_sentence_alone() -> None:
+    first, *_, unchecked, _ = samples.every_standing().sentences
+    line = ask_terminal.sentence_line(first)
+    assert line.plain == (
+        "✓ Living beside a night tram line shortens sleep by 23 minutes. [1]  supported"
+    )
+    assert ask_terminal.sentence_line(unchecked, 7).plain.startswith(" 7 – Nachts")
+
+
+def test_a_repair_is_shown_before_and_after() -> None:
+    written = " ".join(shown(samples.everything()).split())
+    assert "− Sleep is 32 minutes shorter. + Sleep is 23 minutes shorter." in written
+    assert "+ struck out" in written
+
+
+def test_snapshots(snapshot: SnapshotAssertion) -> None:
+    report = samples.everything()
+    assert ask_data.to_json(report) == snapshot(name="json")
+    assert ask_html.to_html(report) == snapshot(name="html")
+    assert ask_markdown.to_markdown(report) == snapshot(name="markdown")
+    assert shown(report, width=90) == snapshot(name="terminal")

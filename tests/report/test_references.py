@@ -1,0 +1,312 @@
+"""Exports of references: read again by the libraries that users would read them with."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ask_samples import (
+    answer_report,
+    broken_off,
+    document,
+    every_standing,
+    everything,
+    extract,
+    hostile,
+    reference,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import HOSTILE
+from syrupy.assertion import SnapshotAssertion
+
+from pincite.answers import Reference, Retraction
+from pincite.report import author_names, bibliography, references
+from pincite.report.author_names import Name
+from pincite.types import Document
+
+# Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.
+CSL_TEXTS = {
+    *"id type title container-title container-title-short volume issue page publisher".split(),
+    *"ISSN ISBN DOI PMID PMCID URL language genre keyword abstract status note".split(),
+}
+ANY_TEXT = st.text(max_size=60) | st.sampled_from(HOSTILE)
+NAMES = (
+    *"pmid doi pmc author authors groups journal journal_abbreviation volume issue pages".split(),
+    *"pubdate keywords mesh publication_type notices book site retracted coverage issn".split(),
+)
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> Reference:
+    meta = draw(st.dictionaries(st.sampled_from(NAMES), ANY_TEXT, max_size=12))
+    url, title = draw(st.just("https://varde.example/") | ANY_TEXT), draw(ANY_TEXT)
+    date = draw(st.none() | st.dates().map(str) | ANY_TEXT)
+    source = Document(url, title, draw(ANY_TEXT), published=date, meta=meta)
+    return Reference(draw(st.integers(1, 9)), draw(ANY_TEXT), source)
+
+
+def bibtex_read(text: str) -> list[dict[str, str]]:
+    bibtexparser = pytest.importorskip("bibtexparser")
+    library = bibtexparser.parse_string(text)
+    assert not library.failed_blocks
+    return [
+        {"key": e.key, "type": e.entry_type, **{f.key: str(f.value) for f in e.fields}}
+        for e in library.entries
+    ]
+
+
+def without_latex(text: str) -> str:
+    """What a reader sees of a value."""
+    words = {"backslash": "\\", "asciitilde": "~", "asciicircum": "^", "less": "<", "greater": ">"}
+    words |= {"braceleft": "\1", "braceright": "\2"}
+    shown = re.sub(r"\{\\text(\w+)\}", lambda m: words[m[1]], text)
+    shown = re.sub(r"\\([&%$#_])", r"\1", shown)
+    return re.sub(r"[{}]", "", shown).replace("\1", "{").replace("\2", "}")
+
+
+def ris_read(text: str) -> list[dict[str, Any]]:
+    rispy = pytest.importorskip("rispy")
+    return list(rispy.loads(text))
+
+
+def csl_read(text: str) -> list[dict[str, Any]]:
+    items = json.loads(text)
+    for item in items:
+        assert {"id", "type"} <= set(item) <= CSL_TEXTS | {"author", "issued"}
+        assert all(isinstance(item[name], str) for name in CSL_TEXTS & set(item))
+        assert item["type"] in ("article-journal", "chapter", "webpage", "document")
+        for name in item.get("author", []):
+            assert set(name) == {"literal"} or set(name) <= {"family", "given", "suffix"}
+        (date,) = item.get("issued", {"date-parts": [[1]]})["date-parts"]
+        assert 1 <= len(date) <= 3
+    assert len({item["id"] for item in items}) == len(items)
+    return list(items)
+
+
+def test_the_references_that_sentences_name() -> None:
+    used = references.used(everything())
+    assert [r.ref_id for r in used] == ["11111111", "22222222", "33333333", "44444444"]
+    assert references.used(answer_report(broken_off())) == []
+    assert references.used(answer_report(extract(), extract())) == list(extract().references)
+
+
+def test_nothing_of_nothing() -> None:
+    assert references.to_bibtex([]) == references.to_ris([]) == ""
+    assert references.to_csl([]) == "[]\n"
+
+
+def test_bibtex_reads_back() -> None:
+    first, second, *_ = bibtex_read(references.to_bibtex(every_standing().references))
+    assert (first["key"], second["key"]) == ("Holm2019Nighta", "Holm2019Nightb")
+    assert first["type"] == "article"
+    assert first["author"].startswith("Holm, Jr, Ida Marie and van Berg, Per and Dam, Bo and {Var")
+    assert first["journal"] == "Journal of Trams \\& Sleep"
+    assert without_latex(first["title"]) == "Night trams and sleep in Varde: cohort 1"
+    assert (first["year"], first["month"]) == ("2019", "apr")
+    assert first["pages"] == "1023--1029"
+    assert first["doi"] == "10.5555/varde.1_(a)"
+    assert "note" not in first
+    assert second["note"].startswith("RETRACTED: RetractionIn: PMID 29999999")
+
+
+def test_ris_reads_back() -> None:
+    first, second, third, *_ = ris_read(references.to_ris(every_standing().references))
+    assert first["type_of_reference"] == "JOUR"
+    assert first["authors"][0] == "Holm, Ida Marie, Jr"
+    assert (first["start_page"], first["end_page"]) == ("1023", "1029")
+    assert (first["year"], first["date"]) == ("2019", "2019/04/07/")
+    assert first["doi"] == "10.5555/varde.1_(a)"
+    assert first["accession_number"] == "11111111"
+    assert first["urls"] == ["https://pubmed.ncbi.nlm.nih.gov/11111111/"]
+    assert second["notes"][0].startswith("RETRACTED: ")
+    assert third["abstract"].startswith("電車")
+
+
+def test_csl_reads_back() -> None:
+    first, second, *_ = csl_read(references.to_csl(every_standing().references))
+    assert first["author"][0] == {"family": "Holm", "given": "Ida Marie", "suffix": "Jr"}
+    assert first["author"][-1] == {"literal": "Varde Sleep Study Group"}
+    assert first["issued"] == {"date-parts": [[2019, 4, 7]]}
+    assert (first["PMID"], first["page"]) == ("11111111", "1023-1029")
+    assert second["status"] == "retracted"
+    assert second["note"].startswith("RETRACTED: ")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_texts(text: str) -> None:
+    given = hostile(text, "javascript:alert(1)").references
+    shown = bibliography.line(text)
+    for entry in bibtex_read(references.to_bibtex(given)):
+        assert without_latex(entry["title"]) == shown
+        assert "url" not in entry
+    for record in ris_read(references.to_ris(given)):
+        assert record["title"] == shown
+        assert "urls" not in record
+    for item in csl_read(references.to_csl(given)):
+        assert item["title"] == shown
+        assert "URL" not in item
+
+
+@given(st.lists(sources(), max_size=4))
+@settings(max_examples=60, deadline=None)
+def test_any_references(given: list[Reference]) -> None:
+    titles = [bibliography.line(r.document.title) or bibliography.line(r.ref_id) for r in given]
+    csl = csl_read(references.to_csl(given))
+    assert [item.get("title", "") for item in csl] == titles
+
+    bibtex = bibtex_read(references.to_bibtex(given))
+    assert [entry["key"] for entry in bibtex] == [item["id"] for item in csl]
+    assert len({entry["key"].lower() for entry in bibtex}) == len(given)
+    # bibtexparser trims what is no letter to Python's strip().
+    assert [without_latex(e.get("title", "")).strip() for e in bibtex] == [
+        t.strip() for t in titles
+    ]
+
+    written = references.to_ris(given)
+    lines = written.split("\r\n")
+    assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in lines if line)
+    assert lines.count("ER  - ") == len(given)
+    assert "\n" not in written.replace("\r\n", "")
+
+
+@given(st.text())
+def test_braces_are_balanced_whatever_a_title_holds(title: str) -> None:
+    depth = 0
+    for sign in references.protected(title):
+        depth += (sign == "{") - (sign == "}")
+        assert depth >= 0
+    assert depth == 0
+
+
+@pytest.mark.parametrize(
+    ("stated", "names"),
+    [
+        ("Holm, Ida Marie; Berg, Per", [Name("Holm", "Ida Marie"), Name("Berg", "Per")]),
+        ("Holm IM, Berg P", [Name("Holm", "IM"), Name("Berg", "P")]),
+        ("A. B. Holm", [Name("Holm", "A. B.")]),
+        ("A. B. Holm, C. van der Berg and E. Dam", "Holm|van der Berg|Dam"),
+        ("Ludwig van Beethoven & Ida Holm Jr.", "van Beethoven|Holm"),
+        ("Holm, Ida", [Name("Holm", "Ida")]),
+        ("Holm, Ida, Jr", [Name("Holm", "Ida", "Jr")]),
+        ("WHO", [Name("WHO", whole=True)]),
+        ("王小明; 李 四", [Name("王小明", whole=True), Name("李 四", whole=True)]),
+        (
+            "The Varde Study Group of Trams and Sleep Medicine",
+            [Name("The Varde Study Group of Trams and Sleep Medicine", whole=True)],
+        ),
+        ("World Health Organization", [Name("World Health Organization", whole=True)]),
+        ("", []),
+        (" ; , ;", []),
+    ],
+)
+def test_names(stated: str, names: list[Name] | str) -> None:
+    found = author_names.authors_of({"author": stated}).names
+    if isinstance(names, str):
+        wanted = [name for name in names.split("|") if name]
+        assert [name.family for name in found][: len(wanted)] == wanted
+    else:
+        assert list(found) == names
+
+
+@pytest.mark.parametrize(
+    ("stated", "line"),
+    [
+        ("Holm, I M; Berg, P. van", "Holm IM, Berg Pv"),
+        ("Holm, Ida Marie, Jr; Berg, JRR", "Holm IM Jr, Berg JRR"),
+        ("Holm, IDA", "Holm IDA"),
+        ("WHO Study Group", "WHO Study Group"),
+        ("", ""),
+    ],
+)
+def test_the_first_names(stated: str, line: str) -> None:
+    assert author_names.first_of({"authors": stated}) == line
+
+
+def test_a_group_stays_whole() -> None:
+    meta = {"authors": "Holm, Ida; Study Group, Denmark", "groups": "Study Group, Denmark"}
+    assert author_names.authors_of(meta).names[1] == Name("Study Group, Denmark", whole=True)
+
+
+def test_more_authors_are_told_of() -> None:
+    source = document(1, authors="", groups="", author="I. Holm et al.")
+    (entry,) = bibtex_read(references.to_bibtex([reference(1, source)]))
+    assert entry["author"] == "Holm, I. and others"
+    assert "et al." in references.to_csl([reference(1, source)])
+    assert "et al." in references.to_ris([reference(1, source)])
+
+
+@pytest.mark.parametrize(
+    ("title", "written"),
+    [
+        ("DNA and RNA", "{DNA} and {RNA}"),
+        ("Effect of pH: A trial", "Effect of {pH}: A trial"),
+        ('Is "COVID-19" over?', 'Is "{COVID-19}" over?'),
+        ("The α-Syn story", "The {α-Syn} story"),
+        ("Plain words (100 %)", "Plain words (100 \\%)"),
+    ],
+)
+def test_capitals_are_protected(title: str, written: str) -> None:
+    assert references.protected(title) == written
+
+
+def test_keys_differ_whatever_their_titles() -> None:
+    def source(title: str, author: str) -> Reference:
+        return reference(1, replace(document(1, authors=author, groups=""), title=title))
+
+    given = [
+        source("Trama in towns", "Holm, I"),
+        source("Tram in towns", "Holm, I"),
+        source("TRAM in towns", "Hølm, I"),
+        source("The 王", "王"),
+        source("The 王", "王"),
+    ]
+    keys = [entry.key for entry in bibliography.entries(given)]
+    first = "Holm2019Trama"
+    assert keys == [first, "Holm2019Tramb", "Holm2019Tramc", "Anon2019a", "Anon2019b"]
+
+
+def test_kinds() -> None:
+    book = Document("https://x.example/b", "On trams", "", meta={"book": "All of Varde"})
+    page = Document("https://x.example/p", "On trams", "", published="2020-05", meta={})
+    file = Document("file:///tmp/a.txt", "On trams", "")
+    given = [Reference(n, "x", d) for n, d in enumerate((book, page, file), 1)]
+    csl = csl_read(references.to_csl(given))
+    assert [item["type"] for item in csl] == ["chapter", "webpage", "document"]
+    assert csl[1]["issued"] == {"date-parts": [[2020, 5]]}
+    assert "URL" not in csl[2]
+    types = [entry["type"] for entry in bibtex_read(references.to_bibtex(given))]
+    assert types == ["incollection", "misc", "misc"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "retraction", "note"),
+    [
+        ("yes", Retraction.YES, "RETRACTED"),
+        ("partly", Retraction.PARTLY, "RETRACTED IN PART"),
+        ("expression of concern", Retraction.CONCERN, "EXPRESSION OF CONCERN"),
+        ("corrected", Retraction.CORRECTED, "corrected"),
+        ("no", Retraction.NO, ""),
+        ("", Retraction.UNKNOWN, ""),
+        ("perhaps", Retraction.UNKNOWN, ""),
+    ],
+)
+def test_retractions_as_readers_write_them(stated: str, retraction: Retraction, note: str) -> None:
+    found = reference(1, document(1, retracted=stated))
+    assert found.retraction is retraction
+    assert bibliography.retraction_note(found) == note
+
+
+@given(st.dictionaries(st.sampled_from(["pmid", "doi", "pmc"]), ANY_TEXT))
+def test_links_lead_nowhere_else(meta: dict[str, str]) -> None:
+    homes = r"https://(pubmed\.ncbi\.nlm\.nih\.gov|pmc\.ncbi\.nlm\.nih\.gov|doi\.org)/[!-~]*"
+    for _, to in bibliography.links(meta):
+        assert re.fullmatch(homes, to)
+
+
+def test_snapshots(snapshot: SnapshotAssertion) -> None:
+    given = references.used(everything())
+    assert references.to_bibtex(given) == snapshot(name="bibtex")
+    assert references.to_ris(given) == snapshot(name="ris")
+    assert references.to_csl(given) == snapshot(name="csl")
