@@ -232,6 +232,7 @@ def test_records_in_a_comment_are_none(read: Read) -> None:
 
 def test_what_pubmed_deleted(read: Read) -> None:
     gone = "<DeleteCitation><PMID Version='1'>5</PMID><PMID Version='1'>6</PMID></DeleteCitation>"
+    assert [u.url[-3:] for u in unread(read(file_of(gone + "\n")))] == ["/5/", "/6/"]
     found = read(file_of(record(1), gone))
     assert [(u.reason, u.url) for u in unread(found)] == [
         (Reason.WITHDRAWN, "https://pubmed.ncbi.nlm.nih.gov/5/"),

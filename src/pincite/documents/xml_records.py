@@ -243,7 +243,8 @@ class _Cutter:
     def _fill(self) -> bool:
         """Read on, letting go of what lies behind us; whether there was more."""
         chunk = self._read(_CHUNK)
-        self._buffer, self._at = self._buffer[self._at :] + chunk, 0
+        if chunk:  # else every place that somebody holds stays where it is
+            self._buffer, self._at = self._buffer[self._at :] + chunk, 0
         return bool(chunk)
 
     def _record(self, name: bytes) -> Record:
