@@ -192,8 +192,8 @@ def test_filters_by_what_a_record_says(corpus: EmbeddedCorpus, tmp_path: Path) -
     path.write_bytes(cases.read_bytes())
     run(corpus, tmp_path, [path])
 
-    def found(*conditions: str, **asked: str) -> set[str]:
-        filters = Filters(where=tuple(map(condition, conditions)), **asked)
+    def found(*conditions: str, first: str = "", last: str = "") -> set[str]:
+        filters = Filters(first, last, where=tuple(map(condition, conditions)))
         (hits,) = corpus.lexical(filters=filters).retrieve(
             ["sleep patients notice tramwaje counts"], 20
         )
@@ -207,7 +207,7 @@ def test_filters_by_what_a_record_says(corpus: EmbeddedCorpus, tmp_path: Path) -
     assert found("retracted == no") == {"1", "2"}
     assert found("pmid in 90000002, 90000003") == {"2", "3"}
     assert found("journal == Open trams") == {"5"}
-    assert found(published_from="2015", published_to="2018") == {"1", "5"}
+    assert found(first="2015", last="2018") == {"1", "5"}
 
 
 def test_the_command_counts_what_it_passed_over(files: list[Path], tmp_path: Path) -> None:

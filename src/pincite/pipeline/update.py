@@ -136,8 +136,8 @@ class _Run:
         self._batch: dict[str, Document] = {}  # by address
         self._n_chars = 0
         self._read: list[tuple[Path, str, list[str]]] = []  # since the last commit
-        # Addresses withdrawn since then: by which file, and whether that is to be remembered although
-        # the corpus has no such document: an earlier file that has one may come later.
+        # Addresses withdrawn since then: by which file, and whether to remember it although the
+        # corpus has no such document: an earlier file that has one may come later.
         self._leaving: dict[str, tuple[Path, bool]] = {}
         self._there: set[Path] = set()
 
