@@ -89,12 +89,15 @@ _ENDINGS = {
     ".txt": Format.TEXT,
     **dict.fromkeys((".csv", ".tsv", ".json", ".xml", ".css", ".js", ".svg"), Format.UNSUPPORTED),
 }
+# A comment is matched in one way only: a row of 400 of them took exponential time otherwise.
 _HTML_START = re.compile(
-    rb"\s*(<\?xml[^>]{0,200}>\s*)?(<!--.{0,2000}?-->\s*)*<(!doctype\s+html|html|head|body)\b",
+    rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<(!doctype\s+html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HTML_INSIDE = re.compile(rb"<(html|head|body|title|div|p|h1|table|br|span|a\s)\b", re.IGNORECASE)
-_SVG_START = re.compile(rb"\s*(<\?xml[^>]{0,200}>\s*)?(<!--.{0,2000}?-->\s*)*<svg\b", re.IGNORECASE)
+_SVG_START = re.compile(
+    rb"\s*(<\?xml[^>]{0,200}>\s*)?(?>(?><!--.{0,2000}?-->)\s*)*+<svg\b", re.IGNORECASE
+)
 _ARTICLE_START = re.compile(
     rb"\s*(<\?xml[^>]{0,200}>\s*)?(<!doctype\s+article\b[^>\[]{0,500}>\s*)?<article[\s>]",
     re.IGNORECASE,

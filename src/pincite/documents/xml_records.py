@@ -174,14 +174,15 @@ def _reading(file: IO[bytes], head: bytes) -> Callable[[int], bytes]:
     """Reads the file as UTF-8, whatever it is packed or written in."""
     packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    source: Any = gzip.GzipFile(fileobj=file) if packed else file
+    # `read1` gives what there is before it finds that a packed file is cut off; `read` loses it.
+    unpacked: Callable[[int], bytes] = gzip.GzipFile(fileobj=file).read1 if packed else file.read
     encoding = _encoding(head)
     if encoding is None:
-        return lambda n: bytes(source.read(n))
+        return unpacked
     decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def read(n: int) -> bytes:
-        data = source.read(n)
+        data = unpacked(n)
         return decoder.decode(data, final=not data).encode("utf-8", "replace")
 
     return read
@@ -242,7 +243,8 @@ class _Cutter:
     def _fill(self) -> bool:
         """Read on, letting go of what lies behind us; whether there was more."""
         chunk = self._read(_CHUNK)
-        self._buffer, self._at = self._buffer[self._at :] + chunk, 0
+        if chunk:  # else every place that somebody holds stays where it is
+            self._buffer, self._at = self._buffer[self._at :] + chunk, 0
         return bool(chunk)
 
     def _record(self, name: bytes) -> Record:

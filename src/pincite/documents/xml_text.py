@@ -50,10 +50,8 @@ def _collect(element: Any, parts: list[str], aside: Aside | None) -> None:
             parts.append(_raised(flat(child, aside), parts, _cites(child)))
         elif name == "xref" and child.get("ref-type") == "bibr" and _is_raised(child):
             parts.append(f"[{one_line(flat(child, aside))}]")
-        elif name == "math" or name in _FORMULAS or name == "alternatives":
-            parts.append(_formula(child, aside))
-        elif name == "break":
-            parts.append(" ")
+        elif name in _FORMS:
+            parts.append(_FORMS[name](child, aside))
         elif name and name not in _UNREAD:
             _collect(child, parts, aside)
         parts.append(child.tail or "")
@@ -79,26 +77,43 @@ def _is_raised(reference: Any) -> bool:
 
 
 def _formula(element: Any, aside: Aside | None) -> str:
-    """A formula from its MathML, else its TeX, else its words; else `PICTURE`."""
-    found = {local(e): e for e in reversed(list(element.iter()))}
-    if "math" in found:
-        return math(found["math"]) or PICTURE
-    if "tex-math" in found:
-        tex = "".join(found["tex-math"].itertext())
-        body = tex.partition(_TEX[0])[2].partition(_TEX[1])[0] or tex
-        return one_line(body.strip().strip("$"))
-    parts: list[str] = []
-    for child in element if local(element) == "alternatives" else ():
-        if not parts and local(child) not in _UNREAD:
-            parts.append(one_line(flat(child, aside)))
-    if local(element) != "alternatives":
-        _collect(element, parts, aside)
-    words = "".join(parts)
-    return words if words.strip() or not _has_picture(element) else PICTURE
+    """A formula, one that stands in its own line with its number and spaces around it."""
+    label = next((child for child in element if local(child) == "label"), None)
+    words = flat(element, lambda e: e is label or (aside is not None and aside(e)))
+    if not words.strip() and _has_picture(element):
+        words = PICTURE
+    return f" {line_of(label)} {words} " if local(element) == "disp-formula" else words
+
+
+def _chosen(alternatives: Any, aside: Aside | None) -> str:
+    """Of several forms of the same MathML, else the first that is written in letters."""
+    forms = {local(e): e for e in reversed(list(alternatives))}
+    if "math" in forms:
+        return math(forms["math"])
+    if "tex-math" in forms:
+        return _tex(forms["tex-math"])
+    words = (flat(e, aside) for e in alternatives if local(e) not in ("", *_UNREAD))
+    return next(filter(str.strip, words), "")
+
+
+def _tex(element: Any) -> str:
+    """TeX as it is written, without the document around it."""
+    tex = "".join(element.itertext())
+    body = tex.partition(_TEX[0])[2].partition(_TEX[1])[0] or tex
+    return one_line(body.strip().strip("$"))
 
 
 def _has_picture(element: Any) -> bool:
     return any(local(e) in ("graphic", "inline-graphic", "media") for e in element.iter())
+
+
+_FORMS: dict[str, Callable[[Any, Aside | None], str]] = {
+    **dict.fromkeys(_FORMULAS, _formula),
+    "alternatives": _chosen,
+    "math": lambda element, aside: math(element) or PICTURE,
+    "tex-math": lambda element, aside: _tex(element),
+    "break": lambda element, aside: " ",
+}
 
 
 # ── MathML ───────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +151,7 @@ def _with_marks(element: Any, name: str, parts: list[str]) -> Iterator[str]:
 
 
 def _grouped(text: str) -> str:
-    return text if len(text) <= 1 or text.isalnum() else f"({text})"
+    return text if len(text) <= 1 or text.isalpha() or text.isdecimal() else f"({text})"
 
 
 def _power(base: str, raised: str) -> str:

@@ -136,8 +136,8 @@ class _Run:
         self._batch: dict[str, Document] = {}  # by address
         self._n_chars = 0
         self._read: list[tuple[Path, str, list[str]]] = []  # since the last commit
-        # Addresses withdrawn since then: by which file, and whether it is to be remembered although
-        # the corpus has no such document; titles without an abstract are a third of PubMed.
+        # Addresses withdrawn since then: by which file, and whether to remember it although the
+        # corpus has no such document: an earlier file that has one may come later.
         self._leaving: dict[str, tuple[Path, bool]] = {}
         self._there: set[Path] = set()
 
@@ -207,7 +207,8 @@ class _Run:
             counts = self.outcome.passed_over
             counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
         is_held = self._batch.pop(found.url, None) is not None
-        self._leaving[found.url] = path, is_held or found.reason is Reason.WITHDRAWN
+        is_last_word = found.reason is Reason.WITHDRAWN or editions.edition(path) is not None
+        self._leaving[found.url] = path, is_held or is_last_word
         if len(self._leaving) >= LEAVING_AT_ONCE:
             self.commit()
 
