@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ demo: $(STAMP) ## set up and run the demo
 
 demo-check: $(STAMP) ## five statements against a shipped knowledge base
 	@$(BIN)/pincite demo --check
+
+demo-ask: $(STAMP) ## three questions to shipped abstracts
+	@$(BIN)/pincite demo --ask
 
 test: $(TRAIN) ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

@@ -32,11 +32,11 @@ class Document:
     url: str
     title: str
     text: str
-    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, tsv
+    kind: str = "text"  # html, pdf, docx, text, markdown, csv, jsonl, tsv, pubmed, jats
     published: str | None = None  # ISO date, as the page states it
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
-    meta: Mapping[str, str] = field(default_factory=dict)
+    meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
 
     @property
     def doc_id(self) -> str:
@@ -90,6 +90,8 @@ class Reason(StrEnum):
     TIMED_OUT = "timed_out"
     UNSUPPORTED_TYPE = "unsupported_type"  # an image, a film, a spreadsheet
     LANGUAGE = "language"  # the model does not read the page's language
+    TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
+    WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
 
 
 @dataclass(frozen=True, slots=True)

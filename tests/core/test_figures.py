@@ -58,3 +58,18 @@ def test_every_month_is_a_figure() -> None:
         ]
         short = f"On 14 {name[:3]} 1886"
         assert ("month", float(number)) in [(f.kind, f.value) for f in figures(short)]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("above 2,800 m", [2800]),
+        ("above 2,800 metres", [2800]),
+        ("5m people", [5e6]),
+        ("£5 m a year", [5e6]),
+        ("$ 5 m a year", [5e6]),
+        ("300 k", [300]),
+    ],
+)
+def test_metres_are_no_millions(text: str, values: list[float]) -> None:
+    assert [figure.value for figure in figures(text)] == values

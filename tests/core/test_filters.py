@@ -120,3 +120,53 @@ def test_a_range_that_holds_nothing() -> None:
     with pytest.raises(ConfigError, match="nothing lies between"):
         Filters(published_from="2020-02", published_to="2020-01-31")
     assert Filters(published_from="2020-02-05", published_to="2020-02")
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("mesh == Sleep", True),
+        ("mesh == Diabetes Mellitus, Type 2", True),
+        ("mesh == 'Diabetes Mellitus, Type 2'", True),
+        ("mesh == sleep", False),  # letter by letter
+        ("mesh == Sleep; Humans; Diabetes Mellitus, Type 2", True),  # the whole text
+        ("mesh == Humans; Sleep", False),
+        ('mesh in Trams, "Diabetes Mellitus, Type 2"', True),
+        ("mesh in Trams, Diabetes Mellitus, Type 2", False),  # three values
+        ("mesh != Sleep", False),
+        ("mesh != Trams", True),
+        ("mesh not in 'Trams', 'Humans'", False),
+        ("mesh not in Trams, Bells", True),
+        ("years == 2019", True),
+        ("years in 1999, 2019.0", True),
+        ("title == T", False),  # the document's own fields have one value
+        ("title == T; U", True),
+    ],
+)
+def test_one_of_several_values(text: str, holds: bool) -> None:
+    meta = {"mesh": "Sleep; Humans; Diabetes Mellitus, Type 2", "years": "2018; 2019"}
+    found = Facts("https://a.example/", "T; U", "pubmed", None, "en", meta)
+    assert condition(text).holds(found) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a in 'x, y', z", ("x, y", "z")),
+        ('a in "x; y"', ("x; y",)),
+        ("a in rock 'n' roll, it's", ("rock 'n' roll", "it's")),
+        ("a in 'x' y, z", ("'x' y", "z")),
+        ("a == 'x, y'", ("x, y",)),
+        ("a == it's", ("it's",)),
+        ("a in x,", ("x", "")),
+    ],
+)
+def test_values_in_quotes(text: str, values: tuple[str, ...]) -> None:
+    assert condition(text).values == values
+
+
+def test_a_long_list_of_ids_is_looked_up() -> None:
+    wanted = condition("pmid in " + ", ".join(map(str, range(50_000))))
+    assert wanted == condition("pmid in " + ", ".join(map(str, range(50_000))))
+    ids = [facts(None, pmid=str(n)) for n in range(0, 100_000, 10)]
+    assert sum(map(wanted.holds, ids)) == 5_000

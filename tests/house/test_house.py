@@ -35,6 +35,7 @@ HOMES = {
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},
     "yaml": {"pipeline/seed_yaml.py"},
+    "lxml": {"documents/markup.py", "documents/xml_records.py", "wiki/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
     "jinja2": {"report/templates.py"},

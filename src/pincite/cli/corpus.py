@@ -31,10 +31,10 @@ def add(
 ) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
-    Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), and the
-    collections Sphere, BEIR, KILT and psgs_w100.tsv, told by their first lines, packed with gzip
-    or not. A CSV file or manifest.jsonl says more of other files: columns file, url, title, date,
-    language and any others, which are kept as metadata.
+    Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
+    in JATS, and the collections PubMed, Sphere, BEIR, KILT and psgs_w100.tsv, told by what is in
+    them, packed with gzip or not. A CSV file or manifest.jsonl says more of other files: columns
+    file, url, title, date, language and any others, which are kept as metadata.
 
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again.
@@ -99,6 +99,9 @@ def _updated(
         return update(corpus, origins, paths, how, tell)
 
 
+_PASSED_OVER = {"title_only": "records without an abstract or a text"}
+
+
 def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = False) -> None:
     import dataclasses
 
@@ -107,6 +110,8 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
         click.echo(json.dumps(values, ensure_ascii=False, indent=1))
     for unread in outcome.unread:
         options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
+    for reason, n in outcome.passed_over.items():
+        options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} passed over.", quiet or as_json)
     for url in () if as_json else outcome.gone:
         options.say(f"no longer there: {url}", quiet)
     for url in () if as_json else outcome.removed:
@@ -116,7 +121,7 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
         f"{would}{_documents(n_written)} added or changed, "
-        f"{outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}",
+        f"{outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}{superseded}",
         quiet,
     )
     if outcome.gone:

@@ -14,7 +14,8 @@ from pincite.core.figures import figures
 REPEATS = 0.75
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
 # What a sentence points at may stand in the one before, which is not there in an extract.
-_POINTS_BACK = frozenset("this these those it they he she such both the latter former".split())
+_POINTS_BACK = frozenset("this these those it they he she such both latter former".split())
+_POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,18 @@ def can_stand_alone(text: str) -> bool:
 
     >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
     (True, False)
+    >>> can_stand_alone("To test whether the rate falls in the treated group.")
+    False
     """
     words = text.split()
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!?)”"':
         return False
-    first = words[0].strip("(,").casefold()
-    return first not in _POINTS_BACK
+    first, second = (word.strip("(,").casefold() for word in words[:2])
+    # "To test whether it falls." is the aim of an abstract, and states nothing; "To test this, we
+    # measured it." does.
+    if first == "to" and "," not in text:
+        return False
+    return first not in _POINTS_BACK and (first, second) not in _POINT_BACK_TOGETHER
 
 
 def chosen(candidates: Sequence[Quotable], most: int, least_relevance: float) -> list[Quotable]:

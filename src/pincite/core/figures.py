@@ -36,6 +36,8 @@ _NUMBER = re.compile(
     r"(?P<percent>\s?(?:%|per ?cent\b))?(?!\w)",
     re.IGNORECASE,
 )
+# "5m people" and "£5 m" are millions, "1,500 m" are metres.
+_SHORT_SCALES, _SIGNS = frozenset({"m", "k"}), "$€£¥"
 _SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
 _WORDS = re.compile(
     rf"\b(?P<tens>{_TENS.replace(' ', '|')})[- ](?P<unit>{'|'.join(_UNITS.split()[1:10])})\b"
@@ -103,12 +105,21 @@ def _numerals(text: str) -> Iterator[Figure]:
         value = float(match["number"].replace(",", ""))
         scale = (match["scale"] or "").lower()
         span = Span(*match.span())
+        if scale in _SHORT_SCALES and _is_unit(match):
+            scale, span = "", Span(*match.span("number"))
         if match["percent"]:
             yield Figure("percent", value, span)
         elif scale:
             yield Figure("number", value * _SCALES[scale], span)
         else:
             yield Figure(_kind(match["number"]), value, span)
+
+
+def _is_unit(match: re.Match[str]) -> bool:
+    """Whether a letter behind a number stands apart from it, and no money is meant."""
+    before = match.string[max(0, match.start() - 2) : match.start()].rstrip()
+    is_money = before != "" and before[-1] in _SIGNS
+    return match.start("scale") > match.end("number") and not is_money
 
 
 def _kind(number: str) -> str:

@@ -5,6 +5,7 @@ never uses up the k. Dates may be partial on both sides: "2019" is the whole yea
 that states only a year passes if some day of that year would.
 """
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,6 +17,9 @@ from pincite.errors import ConfigError
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 # A field's name may hold what JSON keys hold, but no sign of a comparison and no blank.
+SEPARATOR = "; "  # between the values of a field of the metadata that has several
+_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*(?:,|$)""")
+_QUOTED = re.compile(r"""(["'])([^"']*)\1""")
 _CONDITION = re.compile(
     r"\s*([^\s=!<>]+)\s*(==|!=|<=|>=|<|>|\bnot in\b|\bin\b)\s*(.*?)\s*", re.DOTALL
 )
@@ -38,27 +42,52 @@ class Condition:
 
     The field is one of `Facts` or a key of its metadata. Values are compared as numbers if both
     are, else letter by letter. A document without the field fails, but for `!=` and `not in`.
+
+    Metadata may hold several values with "; " between them. `==` and `in` then hold if one of them,
+    or the whole text, is equal; `!=` and `not in` if none is. The others compare the whole text.
     """
 
     field: str
     comparison: Comparison
     values: tuple[str, ...]
+    # The values as texts and as numbers: of 10,000 ids one is looked up, not compared with each.
+    _texts: frozenset[str] = dataclasses.field(init=False, repr=False, compare=False)
+    _numbers: frozenset[float] = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the sets."""
+        numbers = (_number(value) for value in self.values)
+        known = frozenset(number for number in numbers if number is not None)
+        object.__setattr__(self, "_texts", frozenset(self.values))
+        object.__setattr__(self, "_numbers", known)
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.field} {self.comparison} {', '.join(self.values)}"
 
     def holds(self, facts: Facts) -> bool:
         """Whether the document meets the condition."""
         found = _field(facts, self.field)
         if self.comparison in ("!=", "not in"):
-            return found is None or all(_compared(found, value) for value in self.values)
+            return found is None or not self._is_among(found)
         if found is None:
             return False
-        orders = [_compared(found, value) for value in self.values]
-        return any(_MEETS[self.comparison](order) for order in orders)
+        if self.comparison in ("==", "in"):
+            return self._is_among(found)
+        return any(_MEETS[self.comparison](_compared(found, value)) for value in self.values)
+
+    def _is_among(self, found: str) -> bool:
+        parts = [found]
+        if SEPARATOR in found and self.field not in _SINGLE:
+            parts += found.split(SEPARATOR)
+        numbers = self._numbers
+        return any(
+            part in self._texts or (bool(numbers) and _number(part) in numbers) for part in parts
+        )
 
 
 # By the sign of the comparison: -1, 0, 1 for less, equal, greater.
 _MEETS = {
-    "==": lambda order: order == 0,
-    "in": lambda order: order == 0,
     "<": lambda order: order < 0,
     "<=": lambda order: order <= 0,
     ">": lambda order: order > 0,
@@ -68,6 +97,8 @@ _MEETS = {
 
 def condition(text: str) -> Condition:
     """A condition as people write it: `section == news`, `year >= 2015`, `kind in html, pdf`.
+
+    A value may stand in quotes, and must if it holds a comma and is one of several.
 
     Raises:
         ConfigError: It has another form.
@@ -82,7 +113,7 @@ def condition(text: str) -> Condition:
             f"{', '.join(get_args(Comparison))}: 'section == news', 'kind in html, pdf'."
         )
     several = match[2] in ("in", "not in")
-    values = tuple(v.strip() for v in match[3].split(",")) if several else (match[3],)
+    values = tuple(map(_unquoted, _values(match[3]) if several else [match[3]]))
     comparison: Comparison = match[2]  # type: ignore[assignment]
     return Condition(match[1], comparison, values)
 
@@ -139,7 +170,7 @@ class Filters:
             self.not_domains and f"not site {', '.join(self.not_domains)}",
             self.languages and f"in {', '.join(self.languages)}",
             self.kinds and f"kind {', '.join(self.kinds)}",
-            *(f"{c.field} {c.comparison} {', '.join(c.values)}" for c in self.where),
+            *map(str, self.where),
         ]
         return "; ".join(part for part in parts if isinstance(part, str) and part)
 
@@ -179,13 +210,42 @@ class Filters:
         )
 
 
+_SINGLE = ("url", "title", "kind", "published", "language")
+
+
 def _field(facts: Facts, name: str) -> str | None:
-    if name in ("url", "title", "kind", "published", "language"):
+    if name in _SINGLE:
         value: str | None = getattr(facts, name)
         return value
     if name == "date" and name not in facts.meta:  # as manifests call it
         return facts.published
     return facts.meta.get(name)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _values(text: str) -> list[str]:
+    """What stands between commas that are not in quotes."""
+    found, at = [], 0
+    while at <= len(text):
+        match = _VALUE.match(text, at)
+        if match is None:  # quotes that end before their value does: a comma is a comma
+            return text.split(",")
+        found.append(match[1])
+        if match.end() == len(text) and not match[0].endswith(","):
+            break
+        at = match.end()
+    return found
+
+
+def _unquoted(value: str) -> str:
+    match = _QUOTED.fullmatch(value.strip())
+    return match[2] if match else value.strip()
 
 
 def _compared(found: str, value: str) -> int:

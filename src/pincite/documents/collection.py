@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.documents import jsonl, manifest
+from pincite.documents import checksum, jsonl, manifest
 from pincite.documents.addresses import exact_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.editions import in_order
 from pincite.documents.manifest import Entry, Problem
 from pincite.documents.read import read_path
 from pincite.errors import InputError
@@ -95,10 +96,13 @@ class Collection:
 def collected(paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Collection:
     """What is to be read of files and folders, with what manifests among them say.
 
+    Numbered files of a collection come in the order of their numbers, whatever order they were
+    given in; all others in the order in which `files` finds them.
+
     Raises:
         InputError: a path does not exist.
     """
-    found = list(files(paths))
+    found = in_order([path for path in files(paths) if not checksum.is_side_file(path)])
     rows = {
         path: tuple(manifest.rows(path, limits)) for path in found if manifest.is_manifest(path)
     }

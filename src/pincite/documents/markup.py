@@ -1,7 +1,7 @@
 """HTML as a tree: parsed without network, entities or unbounded depth; read out line by line.
 
-What a reader would see, what the head says (language, addresses), and the marks of a paywall. The
-one file that knows lxml; `html` hands the tree on to the extractor without looking inside.
+What a reader would see, what the head says (language, addresses), and the marks of a paywall. With
+`xml_records`, the only file here that knows lxml; `html` hands the tree on without looking inside.
 """
 
 import re

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import formats, line_formats, warc
+from pincite.documents import formats, line_formats, warc, xml_formats
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.outcome import of_status
@@ -91,6 +91,8 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
         yield from (read_record(record, limits) for record in warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
+    elif xml_reader := xml_formats.reader_of(path):
+        yield from xml_reader(path, limits)
     else:
         yield read_file(path, limits)
 
@@ -173,6 +175,10 @@ def _reader(found: Format) -> Reader:
         from pincite.documents.docx import read_docx
 
         return read_docx
+    if found is Format.JATS:
+        from pincite.documents.jats import read_jats
+
+        return read_jats
     from pincite.documents.text import read_markdown, read_text
 
     return read_markdown if found is Format.MARKDOWN else read_text

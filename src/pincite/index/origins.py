@@ -21,11 +21,14 @@ CREATE TABLE IF NOT EXISTS documents (
     url BLOB NOT NULL, path BLOB NOT NULL REFERENCES files ON DELETE CASCADE,
     PRIMARY KEY (url, path)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS documents_of_file ON documents (path);
+CREATE TABLE IF NOT EXISTS withdrawn (
+    url BLOB NOT NULL, path BLOB NOT NULL, PRIMARY KEY (url, path)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gone (url BLOB PRIMARY KEY, path BLOB NOT NULL) WITHOUT ROWID;
 """
 
 _FILES_BELOW = "SELECT path FROM files WHERE path = ? OR (path > ? AND path < ?) ORDER BY path"
 _GONE_BELOW = "SELECT url FROM gone WHERE path = ? OR (path > ? AND path < ?)"
+_SAID_BY = "SELECT path FROM documents WHERE url = ? UNION SELECT path FROM withdrawn WHERE url = ?"
 _LOSE = "INSERT OR REPLACE INTO gone SELECT url, path FROM documents WHERE path = ?"
 
 
@@ -70,6 +73,16 @@ class Origins:
         rows = self._rows("SELECT url FROM documents WHERE path = ? ORDER BY url", (_key(path),))
         return [_text(url) for (url,) in rows]
 
+    def said_by(self, url: str) -> list[Path]:
+        """The files that gave the document at `url`, or withdrew it."""
+        key = raw(url)
+        return [Path(os.fsdecode(path)) for (path,) in self._rows(_SAID_BY, (key, key))]
+
+    def all_files(self) -> list[Path]:
+        """Every known file, and those that withdrew documents."""
+        rows = self._rows("SELECT path FROM files UNION SELECT path FROM withdrawn", ())
+        return [Path(os.fsdecode(path)) for (path,) in rows]
+
     def below(self, paths: Iterable[Path]) -> list[Path]:
         """The known files among `paths` and in the folders among them."""
         found = (self._rows(_FILES_BELOW, _range(path)) for path in paths)
@@ -94,7 +107,15 @@ class Origins:
                 self._connection.execute("INSERT INTO files VALUES (?, ?)", (key, signature))
                 rows = [(raw(url), key) for url in urls]
                 self._connection.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", rows)
-                self._connection.executemany("DELETE FROM gone WHERE url = ? AND path = ?", rows)
+                for table in ("gone", "withdrawn"):
+                    statement = f"DELETE FROM {table} WHERE url = ? AND path = ?"  # noqa: S608
+                    self._connection.executemany(statement, rows)
+
+    def withdraw(self, withdrawn: Sequence[tuple[str, Path]]) -> None:
+        """Addresses whose documents a file says are no more: what earlier files give is no news."""
+        rows = [(raw(url), _key(path)) for url, path in withdrawn]
+        with self._reported(), self._connection:
+            self._connection.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?, ?)", rows)
 
     def lose(self, paths: Iterable[Path]) -> None:
         """Files that are no longer there: what they gave is `gone`."""

@@ -37,6 +37,8 @@ REASONS = {
     Reason.TIMED_OUT: "took too long to read",
     Reason.UNSUPPORTED_TYPE: "not a kind of file that can be read",
     Reason.LANGUAGE: "in a language the model does not read",
+    Reason.TITLE_ONLY: "a record without an abstract",
+    Reason.WITHDRAWN: "withdrawn by its publisher",
 }
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 READ_FIRST = "Read the source before you tag."

@@ -1,0 +1,346 @@
+"""PubMed and JATS files written for the project, and files that mean harm."""
+
+import gzip
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_pubmed import lines
+from syrupy.assertion import SnapshotAssertion
+
+from pincite.documents import checksum, xml_records
+from pincite.documents.body import Limits
+from pincite.documents.collection import collected
+from pincite.documents.read import read_bytes, read_path
+from pincite.types import Document, Reason, Unchecked
+
+CASES = sorted((Path(__file__).parents[1] / "cases" / "pubmed").iterdir())
+RECORD = (
+    "<PubmedArticle><MedlineCitation><PMID>{pmid}</PMID><Article><ArticleTitle>{title}"
+    "</ArticleTitle><Abstract><AbstractText>{text}</AbstractText></Abstract></Article>"
+    "</MedlineCitation></PubmedArticle>"
+)
+ARTICLE = (
+    "<article><front><article-meta><article-id pub-id-type='doi'>10.9/1</article-id></article-meta>"
+    "</front><body>{body}</body></article>"
+)
+
+
+def record(pmid: int, text: str = "It rang.", title: str = "Bells.") -> str:
+    return RECORD.format(pmid=pmid, text=text, title=title)
+
+
+def file_of(*records: str, root: str = "PubmedArticleSet", before: str = "") -> str:
+    return f"<?xml version='1.0'?>{before}<{root}>{''.join(records)}</{root}>"
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., list[Document | Unchecked]]:
+    """Reads content as a file; `name` ends in .gz to pack it."""
+
+    def reader(
+        content: str | bytes, name: str = "p.xml", **limits: int
+    ) -> list[Document | Unchecked]:
+        data = content.encode() if isinstance(content, str) else content
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        return list(read_path(path, limits=Limits(**limits)))
+
+    return reader
+
+
+Read = Callable[..., list[Document | Unchecked]]
+
+
+def pmids(found: list[Document | Unchecked]) -> list[str]:
+    return [page.meta["pmid"] for page in found if isinstance(page, Document)]
+
+
+def unread(found: list[Document | Unchecked]) -> list[Unchecked]:
+    return [page for page in found if isinstance(page, Unchecked)]
+
+
+def as_case(page: Document | Unchecked, folder: Path) -> dict[str, Any]:
+    values = asdict(page)
+    values["url"] = values["url"].replace(folder.as_uri(), "file:")
+    return values
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda p: p.name)
+def test_cases(path: Path, snapshot: SnapshotAssertion) -> None:
+    assert [as_case(page, path.parent) for page in read_path(path)] == snapshot
+
+
+def test_packed_and_under_any_name(read: Read) -> None:
+    content = file_of(record(1), record(2))
+    for name in ("pubmed26n0001.xml.gz", "export.txt", "download"):
+        assert pmids(read(content, name)) == ["1", "2"]
+    packed = gzip.compress(content.encode())
+    assert pmids(read(packed, "no-ending")) == ["1", "2"]
+
+
+def test_a_broken_record_costs_only_itself(read: Read) -> None:
+    bad = record(2).replace("</Article>", "")
+    cut = record(3).partition("</Article>")[0]
+    deep = record(5, "<i>" * 3_000 + "x" + "</i>" * 3_000)
+    no_id = record(6).replace("<PMID>6</PMID>", "")
+    found = read(file_of(record(1), bad, cut, record(4), deep, no_id, record(7)))
+    assert pmids(found) == ["1", "4", "7"]
+    assert [(u.url.rsplit("/", 2)[-2:], u.reason) for u in unread(found)] == [
+        (["2", ""], Reason.UNDECODABLE),
+        (["p.xml record 3"], Reason.UNDECODABLE),
+        (["5", ""], Reason.UNDECODABLE),
+        (["p.xml record 6"], Reason.UNDECODABLE),
+    ]
+    assert "is missing after" in unread(found)[1].detail
+
+
+def test_a_record_over_the_limit_is_never_held(read: Read) -> None:
+    found = read(file_of(record(1), record(2, "long " * 600_000), record(3)), line_bytes=10_000)
+    assert pmids(found) == ["1", "3"]
+    (large,) = unread(found)
+    assert (large.reason, large.url) == (Reason.TOO_LARGE, "p.xml record 2")
+    (many,) = unread(read(file_of(record(1, "<i/>" * 1_100_000))))
+    assert "tags, the limit is 1,000,000" in many.detail
+    (chars,) = unread(read(file_of(record(1, "x" * 99)), max_chars=50))
+    assert chars.reason is Reason.TOO_LARGE
+
+
+def test_records_across_the_pieces_in_which_a_file_is_read(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = file_of(*(record(n, "ring " * n) for n in range(1, 40)))
+    whole = read(content)
+    for size in (1, 7, 64, 997):
+        monkeypatch.setattr(xml_records, "_CHUNK", size)
+        assert read(content) == whole
+        assert len(whole) == 39
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.7, 0.99])
+def test_a_packed_file_that_is_cut_off_gives_what_is_whole(read: Read, keep: float) -> None:
+    content = "".join(lines(40)).encode()
+    packed = gzip.compress(content)
+    found = read(packed[: int(len(packed) * keep)], "pubmed26n0001.xml.gz.part")
+    last = found[-1]
+    assert isinstance(last, Unchecked)
+    assert last.url.startswith("file:")
+    assert "breaks off" in last.detail
+    assert 5 < len(found) < 42
+
+
+def test_a_plain_file_that_is_cut_off_says_so(read: Read) -> None:
+    content = file_of(record(1), record(2))
+    found = read(content[: content.index("<PubmedArticle>", 90) + 40])
+    assert pmids(found) == ["1"]
+    assert "the file ends within it" in unread(found)[0].detail
+    found = read(content.removesuffix("</PubmedArticleSet>"))
+    assert pmids(found) == ["1", "2"]
+    assert "without </PubmedArticleSet>" in unread(found)[-1].detail
+
+
+BOMB = "".join(f"<!ENTITY e{n} '{f'&e{n - 1};' * 10 if n else 'boom'}'>" for n in range(10))
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f"<!DOCTYPE PubmedArticleSet [{BOMB}]>",
+        "<!DOCTYPE PubmedArticleSet [<!ENTITY e9 SYSTEM 'file:///etc/passwd'>]>",
+        "<!DOCTYPE PubmedArticleSet SYSTEM 'http://127.0.0.1:1/evil.dtd'>",
+        "<!DOCTYPE PubmedArticleSet [<!ENTITY % p SYSTEM 'file:///etc/passwd'> %p;]>",
+    ],
+)
+def test_entities_are_never_resolved(read: Read, before: str) -> None:
+    (found,) = read(file_of(record(1, "It said &e9; and &amp;."), before=before))
+    assert isinstance(found, Document)
+    assert found.text == "It said &e9; and &."
+    inside = record(2).replace("<PMID>", "<!DOCTYPE a [<!ENTITY e 'x'>]><PMID>")
+    (refused,) = read(file_of(inside))
+    assert isinstance(refused, Unchecked)
+
+
+def test_names_of_signs_are_known_without_a_dtd(read: Read) -> None:
+    (found,) = read(file_of(record(1, "&alpha;-blockers &le; 5&nbsp;mg &LT;b&GT;")))
+    assert isinstance(found, Document)
+    assert found.text == "α-blockers ≤ 5 mg <b>"
+
+
+def test_encodings(read: Read) -> None:
+    text = file_of(record(1, "Trams in Århus & Łódź".replace("&", "&amp;")))
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (found,) = read(text.encode(encoding))
+        assert isinstance(found, Document)
+        assert found.text == "Trams in Århus & Łódź"
+    latin = file_of(record(1, "Trams in Århus")).replace("'1.0'", "'1.0' encoding='ISO-8859-1'")
+    (found,) = read(latin.encode("latin-1"))
+    assert isinstance(found, Document)
+    assert found.text == "Trams in Århus"
+    wrong = file_of(record(1), record(2, "Århus")).encode("latin-1")
+    pages = read(wrong)
+    assert pmids(pages) == ["1"]
+    assert unread(pages)[0].reason is Reason.UNDECODABLE
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<",
+        b"<PubmedArticleSet",
+        b"<?xml version='1.0'?>" + b"<!-- x -->" * 3_000,
+        b"<!-- <PubmedArticleSet> -->",
+        b"\x1f\x8b" + b"\x00" * 50,
+        bytes(range(256)) * 20,
+        b"<article><para>DocBook</para></article>",
+        b"<html><body><p>PubmedArticleSet of 2019</p></body></html>",
+    ],
+)
+def test_what_is_no_pubmed_file_is_read_as_before(read: Read, content: bytes) -> None:
+    found = read(content, "x.xml")
+    assert not any(isinstance(page, Document) and page.kind == "pubmed" for page in found)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<PubmedArticleSet>" + "\xff\0junk" * 9_000,
+        "<PubmedArticleSet><PubmedArticle>",
+        "<PubmedArticleSet><!-- " + "<PubmedArticle>" * 99,
+        "<PubmedArticleSet><DeleteCitation/>",
+        "<PubmedArticleSet>" + "<PubmedArticle>" * 999,
+    ],
+)
+def test_junk_in_a_pubmed_file_is_a_reason(read: Read, content: str) -> None:
+    found = read(content)
+    assert found
+    assert all(isinstance(page, Unchecked) for page in found)
+    assert any("the file ends" in page.detail for page in unread(found))
+
+
+def test_records_in_a_comment_are_none(read: Read) -> None:
+    content = file_of(record(1), f"<!-- {record(2)} -->", record(3, "It <!-- not --> rang."))
+    found = read(content)
+    assert pmids(found) == ["1", "3"]
+    assert isinstance(found[1], Document)
+    assert found[1].text == "It rang."
+
+
+def test_what_pubmed_deleted(read: Read) -> None:
+    gone = "<DeleteCitation><PMID Version='1'>5</PMID><PMID Version='1'>6</PMID></DeleteCitation>"
+    assert [u.url[-3:] for u in unread(read(file_of(gone + "\n")))] == ["/5/", "/6/"]
+    found = read(file_of(record(1), gone))
+    assert [(u.reason, u.url) for u in unread(found)] == [
+        (Reason.WITHDRAWN, "https://pubmed.ncbi.nlm.nih.gov/5/"),
+        (Reason.WITHDRAWN, "https://pubmed.ncbi.nlm.nih.gov/6/"),
+    ]
+
+
+# ── Checksums and the order of files ─────────────────────────────────────────────────────────────
+
+
+def test_a_file_that_does_not_fit_its_checksum_is_not_read(read: Read, tmp_path: Path) -> None:
+    content = file_of(record(1)).encode()
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    side = tmp_path / "p.xml.md5"
+    for line in (f"MD5(p.xml)= {digest}\n", f"{digest.upper()}  p.xml\n"):
+        side.write_text(line)
+        assert pmids(read(content)) == ["1"]
+    side.write_text(f"MD5(p.xml)= {'0' * 32}\n")
+    (found,) = read(content)
+    assert isinstance(found, Unchecked)
+    assert "p.xml.md5 says 000" in found.detail
+    assert checksum.mismatch(tmp_path / "absent.xml") == ""
+    side.write_text("<html>not found</html>")
+    assert "no MD5 digest" in unread(read(content))[0].detail
+
+
+def test_numbered_files_come_in_their_order_and_digests_are_no_documents(tmp_path: Path) -> None:
+    names = "u/pubmed26n1400.xml.gz b/pubmed26n0002.xml.gz b/pubmed26n0001.xml a/notes.txt".split()
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "b/pubmed26n0001.xml.md5").write_text("x")
+    (tmp_path / "a/lone.md5").write_text("x")
+    found = collected([tmp_path / "u", tmp_path / "a", tmp_path / "b"]).pieces
+    assert [piece.path.name for piece in found] == [
+        "pubmed26n0001.xml",
+        "lone.md5",
+        "notes.txt",
+        "pubmed26n0002.xml.gz",
+        "pubmed26n1400.xml.gz",
+    ]
+
+
+# ── JATS ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_article_at_the_address_where_it_was_found() -> None:
+    page = "<!DOCTYPE article PUBLIC '-//NLM//DTD JATS' 'x.dtd'>" + ARTICLE.format(
+        body="<p>So.</p>"
+    )
+    found = read_bytes(page.encode(), url="https://a.example/1", content_type="text/xml")
+    assert isinstance(found, Document)
+    assert (found.url, found.kind, found.text) == ("https://a.example/1", "jats", "So.")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<p>a<sup>b</sup>c 5<sup>th</sup></p>", "abc 5th"),
+        ("<p>One <list><list-item><p>x</p></list-item></list> two.</p>", "One two.\n\n- x"),
+        ("<sec><title/><p>x</p></sec>", "x"),
+        ("<sec><title>Same</title><p>Same</p></sec>", "Same"),
+        ("<p>x<break/>y</p>loose <bold>words</bold>", "x y\n\nloose words"),
+        ("<fig><label>Fig. 1</label><caption><p>A. B.</p></caption></fig>", "Fig. 1. A. B."),
+        ("<p>p <inline-formula><inline-graphic/></inline-formula></p>", "p [formula]"),
+        ("<table-wrap><graphic/></table-wrap><p>x</p>", "x"),
+        ("<def-list><def-item><def><p>y</p></def></def-item></def-list>", "y"),
+        ("<table><TR><TD>old</TD><TD>names</TD></TR></table>", "old | names"),
+        (
+            "<table-wrap><table><tr><td>a</td><td><table><tr><td>in</td></tr></table></td></tr>"
+            "</table></table-wrap>",
+            "a | in",
+        ),
+    ],
+)
+def test_bodies(read: Read, body: str, text: str) -> None:
+    (found,) = read(ARTICLE.format(body=body), "a.nxml")
+    assert isinstance(found, Document)
+    assert found.text == text
+
+
+def test_a_broken_or_deep_article_is_a_reason(read: Read) -> None:
+    for body in ("<p>x</b>", "<sec>" * 5_000 + "</sec>" * 5_000, "<p>x"):
+        (found,) = read(ARTICLE.format(body=body), "a.nxml")
+        assert isinstance(found, Unchecked)
+        assert found.reason is Reason.UNDECODABLE
+
+
+@pytest.mark.parametrize(
+    ("inside", "line"),
+    [
+        (
+            "<mi>a</mi><mo>=</mo><msup><mi>b</mi><mrow><mn>2</mn><mi>n</mi></mrow></msup>",
+            "a=b^(2n)",
+        ),
+        ("<msup><mi>b</mi><mo>′</mo></msup>", "b′"),
+        ("<mroot><mi>x</mi><mn>3</mn></mroot>", "x^(1/3)"),
+        ("<msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup>", "xi^2"),
+        ("<mfenced open='[' close=']' separators=';'><mi>a</mi><mi>b</mi></mfenced>", "[a;b]"),
+        ("<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr></mtable>", "a b"),
+        ("<semantics><mi>a</mi><annotation>\\a</annotation></semantics>", "a"),
+        ("<mi>a</mi><mspace/><mtext> if </mtext><mi>b</mi>", "a if b"),
+        ("", "[formula]"),
+    ],
+)
+def test_formulas(read: Read, inside: str, line: str) -> None:
+    body = f"<p><mml:math>{inside.replace('</', '</mml:').replace('<m', '<mml:m')}</mml:math></p>"
+    body = body.replace("<semantics", "<mml:semantics").replace("<annotation", "<mml:annotation")
+    (found,) = read(ARTICLE.format(body=body), "a.nxml")
+    assert isinstance(found, Document)
+    assert found.text == line

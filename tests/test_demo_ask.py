@@ -1,0 +1,113 @@
+"""The shipped abstracts: their file, and the three questions with the real models."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pincite.answers import (
+    Answer,
+    Checked,
+    Reference,
+    Searched,
+    Sentence,
+    Standing,
+    Support,
+    Verdict,
+)
+from pincite.cli.demo import DEMO_ASK
+from pincite.cli.demo_ask import differences
+from pincite.documents.collection import collected
+from pincite.types import Document, Reason, Span, Unchecked
+
+ABSTRACTS = DEMO_ASK / "abstracts.xml"
+
+
+def records() -> list[Document | Unchecked]:
+    collection = collected([ABSTRACTS])
+    found = [one for piece in collection.pieces for one in collection.read(piece)]
+    assert collection.unmet() == []
+    return found
+
+
+def documents() -> dict[str, Document]:
+    return {one.meta["pmid"]: one for one in records() if isinstance(one, Document)}
+
+
+def test_every_record_but_one_has_an_abstract_and_its_metadata() -> None:
+    found = documents()
+    assert len(found) == 59
+    assert [one.reason for one in records() if isinstance(one, Unchecked)] == [Reason.TITLE_ONLY]
+    for pmid, one in found.items():
+        assert pmid.startswith("990000")
+        assert one.title
+        assert one.published
+        assert 80 <= len(one.text.partition("\n\nAbstract (")[0].split()) <= 180
+        assert set(one.meta) >= {"authors", "journal", "mesh", "keywords", "publication_type"}
+
+
+def test_what_became_of_papers_is_told() -> None:
+    status = {
+        pmid: str(Reference(1, pmid, one).retraction)
+        for pmid, one in documents().items()
+        if one.meta["retracted"] != "no"
+    }
+    assert status == {
+        "99000002": "yes",
+        "99000003": "yes",
+        "99000013": "corrected",
+        "99000056": "expression_of_concern",
+    }
+
+
+def test_it_is_small() -> None:
+    assert sum(p.stat().st_size for p in DEMO_ASK.rglob("*") if p.is_file()) <= 200_000
+
+
+WANTED = {"says": {"7": ["fell"]}, "retracted": ["7"]}
+
+
+def answered(meta: dict[str, str], note: str, standing: Standing = Standing.SUPPORTED) -> Answer:
+    reference = Reference(1, "7", Document("https://a.example/", "A", "It fell.", meta=meta))
+    sentence = Sentence(Span(0, 7), "It fell.")
+    verdict = Verdict("1", Support.SUPPORTS, 1)
+    checked = Checked(sentence, (verdict,), standing, notes=(note,))
+    return Answer("Did it?", "It fell.", (checked,), (reference,), "x", Searched("", 1, "dense"))
+
+
+def test_differences_are_named() -> None:
+    noted = "reference 1 was retracted"
+    good = answered({"retracted": "yes"}, noted)
+    assert list(differences(good, WANTED)) == []
+    assert len(list(differences(good, {"abstains": True}))) == 1
+    assert len(list(differences(good, {"says": {"7": ["rose"], "8": ["fell"]}}))) == 2
+    assert len(list(differences(answered({"retracted": "yes"}, ""), WANTED))) == 1
+    assert len(list(differences(answered({"retracted": "no"}, noted), WANTED))) == 1
+    unsure = answered({"retracted": "yes"}, noted, Standing.NO_EVIDENCE)
+    assert len(list(differences(unsure, WANTED))) == 1
+    silent = replace(good, sentences=(), references=(), abstained="nothing")
+    assert list(differences(silent, {"abstains": True})) == []
+    assert len(list(differences(silent, WANTED))) == 3
+
+
+@pytest.mark.models
+@pytest.mark.xdist_group("demo")
+def test_the_three_questions(tmp_path: Path) -> None:
+    before = os.times()
+    command = [sys.executable, "-m", "pincite.cli", "demo", "--ask", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=240)
+    assert done.returncode == 0, done.stderr
+    # Work, not time, which others take too: 30 s on two cores.
+    after = os.times()
+    assert after.children_user - before.children_user < 60
+    answers = json.loads((tmp_path / "ask.json").read_text(encoding="utf-8"))["answers"]
+    assert len(answers) == 3
+    assert [bool(one["abstained"]) for one in answers] == [False, False, True]
+    assert "RETRACTED" in done.stdout
+    page = (tmp_path / "ask.html").read_text(encoding="utf-8")
+    assert "Early descent did not shorten" in page
+    assert "Early descent shortened" in page

@@ -1,0 +1,41 @@
+"""How fast PubMed files are read, on one core: records a second, reading and nothing else.
+
+python tools/make_pubmed.py /tmp/pubmed26n0001.xml.gz --records 30000
+python tools/bench_pubmed.py /tmp/pubmed26n0001.xml.gz
+"""
+
+import argparse
+import resource
+import time
+from collections import Counter
+from pathlib import Path
+
+from pincite.documents.read import read_path
+from pincite.types import Document
+
+
+def main() -> None:
+    """Read each file once and print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paths", type=Path, nargs="+")
+    for path in parser.parse_args().paths:
+        counts: Counter[str] = Counter()
+        n_chars, wall, cpu = 0, time.perf_counter(), time.process_time()
+        for found in read_path(path):
+            if isinstance(found, Document):
+                counts["documents"] += 1
+                n_chars += len(found.text)
+            else:
+                counts[found.reason.value] += 1
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        n, per_document = counts.total(), n_chars / max(counts["documents"], 1)
+        print(
+            f"{path.name}: {n:,} records ({dict(counts)}), {per_document:,.0f} "
+            f"characters a document, {path.stat().st_size / n:,.0f} bytes a record in the file; "
+            f"{wall:.1f} s, {cpu:.1f} s of one core: {n / cpu:,.0f} records/s; peak {peak:.0f} MB"
+        )
+
+
+if __name__ == "__main__":
+    main()
