@@ -56,7 +56,32 @@ def command() -> None:
 @command.command("verifier")
 @run_options("pincite-train", RERANKER, recipes.SHIPPED)
 @click.option("--teacher", type=options.FilePath, help="A trained model that is imitated too.")
-def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
+@click.option(
+    "--extra",
+    "files",
+    type=options.FilePath,
+    multiple=True,
+    help="Rows of your own too: what pincite feedback export wrote. Repeatable.",
+)
+@click.option(
+    "--extra-visits",
+    "visits",
+    type=click.IntRange(1),
+    default=recipes.Extra().visits,
+    show_default=True,
+    help="How often they are seen.",
+)
+@click.option(
+    "--extra-weight",
+    "weight",
+    type=click.FloatRange(0, min_open=True),
+    default=recipes.Extra().weight,
+    show_default=True,
+    help="Of their losses.",
+)
+def verifier(
+    recipe: Path, quiet: bool, files: tuple[Path, ...], visits: int, weight: float, **given: Any
+) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
 
     A run that was stopped or killed goes on when the same command is given again.
@@ -65,7 +90,7 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     _require_extra()
     from pincite.training.run import Run, train_verifier
 
-    run = Run(recipe=wanted, **given)
+    run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
     _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
 
 

@@ -18,6 +18,7 @@ import torch
 from pincite.models import weights
 from pincite.training import bert_onnx, network, towers
 from pincite.training.losses import CLASSES
+from pincite.training.run import OWN_ROWS, own_rows
 
 MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
@@ -56,6 +57,8 @@ def _verifier(trained: Path, out: Path, about: dict[str, str], floats: bool) -> 
         "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
         "languages": list(LANGUAGES),
     }
+    if n_own := own_rows(trained):
+        card[OWN_ROWS] = n_own
     _write(model, tokenizer, out, card, floats)
 
 

@@ -36,6 +36,26 @@ class SetRecipe:
 
 
 @dataclass(frozen=True, slots=True)
+class Extra:
+    """Rows of a user's own beside a recipe's sets, as `pincite feedback export` writes them.
+
+    Seen as often, and weighing as much, as the small clean sets of the shipped recipe.
+    """
+
+    files: tuple[Path, ...] = ()
+    visits: int = 2
+    weight: float = 1.5
+
+    @property
+    def sets(self) -> tuple[SetRecipe, ...]:
+        """A set for each file, named by its place: the run is the same wherever the file lies."""
+        return tuple(
+            SetRecipe(f"own rows {n}", visits=self.visits, weight=self.weight)
+            for n in range(1, len(self.files) + 1)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """All that decides a run, beside the data and the base network."""
 
