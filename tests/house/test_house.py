@@ -99,7 +99,7 @@ def test_everything_shipped_is_in_the_package() -> None:
     reports = "report.html.j2 report.css report.schema.json check.html.j2 check.css"
     for name in f"{reports} check.md.j2 check.schema.json".split():
         assert (package / "report" / name).is_file()
-    for name in ("en/options.txt", "de/negate_claim.txt"):
+    for name in ("en/options.txt", "de/negate_claim.txt", "de/answer_question.txt"):
         assert (package / "pipeline" / "prompts" / name).is_file()
     assert (package / "demo" / "article.wiki").is_file()
     assert (package / "demo_check" / "documents" / "sources.csv").is_file()
