@@ -225,9 +225,8 @@ def test_rows_at_once_change_memory_and_not_the_run(
     recipe = replace(RECIPE, dropout=0, steps=3)
     made = []
     for size, checkpointing in ((1, True), (4, False)):
-        more = {"rows_at_once": size, "checkpointing": checkpointing}
-        one = replace(run, recipe=replace(recipe, **more), folder=tmp_path / str(size))
-        made.append(trained(one))
+        one = replace(recipe, rows_at_once=size, checkpointing=checkpointing)
+        made.append(trained(replace(run, recipe=one, folder=tmp_path / str(size))))
     assert made[0] == pytest.approx(made[1], rel=1e-4)
 
 
