@@ -81,8 +81,15 @@ class _Main:
     "verb",
     [
         *("", *VERBS, "corpus add", "corpus update", "corpus search", "corpus verify"),
-        *("corpus optimize",),
-        *("eval wafer", "eval check", "train titles", "config import", "config show"),
+        *("corpus optimize", "train verifier", "train export"),
+        *(
+            "eval wafer",
+            "eval check",
+            "train titles",
+            "train answerer",
+            "config import",
+            "config show",
+        ),
         *("feedback add", "feedback export"),
     ],
 )

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
 HEAVY = {
-    *("torch transformers onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
+    *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
     *("httpx2", "yaml"),
 }
@@ -23,6 +23,7 @@ HOMES = {
     "torch": {"training/", "models/titles.py"},
     "transformers": {"training/", "models/titles.py"},
     "safetensors": {"training/"},
+    "peft": {"training/adapters.py"},
     "onnx": {"training/"},
     "onnxruntime": {"models/session.py", "training/bert_onnx.py"},
     "tokenizers": {"models/session.py", "training/network.py"},
@@ -100,7 +101,7 @@ def test_everything_shipped_is_in_the_package() -> None:
     answers = "ask.html.j2 ask.css ask.md.j2 ask.schema.json"
     for name in f"{reports} {answers} check.md.j2 check.schema.json".split():
         assert (package / "report" / name).is_file()
-    for name in ("en/options.txt", "de/negate_claim.txt"):
+    for name in ("en/options.txt", "de/negate_claim.txt", "de/answer_question.txt"):
         assert (package / "pipeline" / "prompts" / name).is_file()
     assert (package / "demo" / "article.wiki").is_file()
     assert (package / "demo_check" / "documents" / "sources.csv").is_file()

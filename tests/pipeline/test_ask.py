@@ -73,13 +73,13 @@ class Scripted:
     """Writes what it is told to, in the pieces that it is told."""
 
     pieces: Sequence[str]
-    ending: Written = Written()
+    ending: Written | None = None
     fingerprint: str = "scripted"
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         for piece in self.pieces:
             yield Written(piece)
-        if self.ending != Written():
+        if self.ending:
             yield self.ending
 
 

@@ -9,8 +9,9 @@ import pytest
 from pincite.documents.labelled import LabelledClaim
 from pincite.errors import InputError
 from pincite.testing import FakeEncoder
+from pincite.training import groups as made
 from pincite.training import prepare, retrieval
-from pincite.training.recipe import Recipe, SetRecipe
+from pincite.training.recipe import Extra, Recipe, SetRecipe
 
 Rows = Callable[..., list[dict[str, Any]]]
 Write = Callable[[Path, list[Any]], Path]
@@ -101,3 +102,44 @@ def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
     with retrieval.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
         assert corpus.status().n_documents == 2
     assert seen == [("indexing evidence", 2, 2)]
+
+
+def test_rows_of_ones_own_come_after_the_recipes(
+    data: Path, tmp_path: Path, rows_of: Rows, write: Write
+) -> None:
+    own = tmp_path / "feedback.jsonl"
+    write(own, [*rows_of(4, seed=9), "not json"])
+    extra, warned = Extra((own,), visits=3, weight=2.0), list[str]()
+    plain, more = tmp_path / "plain", tmp_path / "more"
+    plain.mkdir()
+    more.mkdir()
+    before = prepare.prepared(data, RECIPE, None, plain, silent, silent)
+    read = prepare.read_own(extra, RECIPE.seed, warned.append, 20)
+    after = prepare.prepared(data, RECIPE, None, more, silent, silent, own=read)
+    assert after[: len(before)] == before
+    added = after[len(before) :]
+    assert len(added) == 12
+    assert {(group.set_name, group.weight) for group in added} == {("own rows 1", 2.0)}
+    assert "line 5" in warned[0]
+    assert made.read_groups(more / prepare.GROUPS) == after
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (None, "cannot be read"),
+        ([], "has no rows that can be used"),
+        ([{"statement": "It is.", "label": "confirmed"}] * 2, "more than 1 bad rows"),
+    ],
+    ids=["missing", "empty", "another export"],
+)
+def test_a_bad_file_of_ones_own_is_named_with_what_was_expected(
+    tmp_path: Path, rows: list[Any] | None, message: str, write: Write
+) -> None:
+    path = tmp_path / "own.jsonl"
+    if rows is not None:
+        write(path, rows)
+    with pytest.raises(InputError, match=message) as caught:
+        prepare.read_own(Extra((path,)), 13, silent, 1)
+    assert "pincite feedback export --format claims" in str(caught.value)
+    assert str(path) in str(caught.value)

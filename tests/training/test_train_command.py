@@ -148,6 +148,34 @@ def test_what_is_wrong_is_one_message(
     assert message in train("--run", "run", *more, code=code)
 
 
+def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
+    home: Path, train: Callable[..., str], pincite: Callable[..., str], rows_of: Rows, write: Write
+) -> None:
+    own = write(home / "own.jsonl", [{**row, "claim": "My own."} for row in rows_of(5, seed=9)])
+    train("--run", "run", "--extra", own, "-q")
+    card = (home / "run" / "model" / "pincite.json").read_text()
+    assert json.loads(card) == {"kind": "verifier", "own_rows": 5}
+    train("--run", "run", "--extra", own.rename(home / "moved.jsonl"), "-q")
+    pincite("train", "export", home / "run" / "model", "out")
+    assert weights.read_card(home / "out")["own_rows"] == 5
+    assert "My own" not in (home / "out" / "pincite.json").read_text()
+    write(home / "moved.jsonl", rows_of(6, seed=9))
+    for more in (["--extra", "moved.jsonl"], [], ["--extra", "moved.jsonl", "--extra-visits", 5]):
+        message = train("--run", "run", *more, code=2)
+        assert "holds another run: extra rows was ['sha256 " in message
+    pincite("train", "average", "run/model", "run/model", "mean")
+    assert weights.read_card(home / "mean")["own_rows"] == 10
+
+
+def test_a_bad_file_of_ones_own_can_be_mended(
+    home: Path, train: Callable[..., str], rows_of: Rows, write: Write
+) -> None:
+    write(home / "own.jsonl", ["{}"])
+    assert "A file of --extra cannot be used" in train("--extra", "own.jsonl", code=3)
+    write(home / "own.jsonl", rows_of(3))
+    train("--extra", "own.jsonl", "-q")
+
+
 def test_a_gpu_that_is_not_there_is_named(
     home: Path, train: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,7 @@ VERBS = {
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
-    "train": "train a verifier or an encoder",
+    "train": "train a verifier, an encoder or an answerer",
     "feedback": "say what you think of a result, and export it",
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",

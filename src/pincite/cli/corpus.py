@@ -118,6 +118,7 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
         options.say(f"{'would be ' if dry_run else ''}removed: {url}", quiet)
     n_written = len(outcome.added) + len(outcome.changed)
     removed = f" {len(outcome.removed)} removed." if outcome.removed else ""
+    superseded = f" {outcome.n_superseded} older states left out." if outcome.n_superseded else ""
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
         f"{would}{_documents(n_written)} added or changed, "

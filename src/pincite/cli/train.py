@@ -1,6 +1,7 @@
 """`pincite train`: train models of one's own, and export what `verify` runs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,15 +49,43 @@ def run_options(
     return add
 
 
-@click.group("train", short_help="train a verifier, an encoder or a writer of titles")
+@click.group("train", short_help="train a verifier, an encoder, a writer of titles or answers")
 def command() -> None:
-    """Train a verifier, an encoder or a writer of titles; needs pip install 'pincite[train]'."""
+    """Train a verifier, an encoder, a writer of titles or answers.
+
+    Needs pip install 'pincite[train]'.
+    """
 
 
 @command.command("verifier")
 @run_options("pincite-train", RERANKER, recipes.SHIPPED)
 @click.option("--teacher", type=options.FilePath, help="A trained model that is imitated too.")
-def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
+@click.option(
+    "--extra",
+    "files",
+    type=options.FilePath,
+    multiple=True,
+    help="Rows of your own too: what pincite feedback export wrote. Repeatable.",
+)
+@click.option(
+    "--extra-visits",
+    "visits",
+    type=click.IntRange(1),
+    default=recipes.Extra().visits,
+    show_default=True,
+    help="How often they are seen.",
+)
+@click.option(
+    "--extra-weight",
+    "weight",
+    type=click.FloatRange(0, min_open=True),
+    default=recipes.Extra().weight,
+    show_default=True,
+    help="Of their losses.",
+)
+def verifier(
+    recipe: Path, quiet: bool, files: tuple[Path, ...], visits: int, weight: float, **given: Any
+) -> None:
     """Train on DATA: a folder with a file NAME.jsonl.gz for each set of the recipe.
 
     A run that was stopped or killed goes on when the same command is given again.
@@ -65,7 +94,7 @@ def verifier(recipe: Path, quiet: bool, **given: Any) -> None:
     _require_extra()
     from pincite.training.run import Run, train_verifier
 
-    run = Run(recipe=wanted, **given)
+    run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
     _train(lambda *told: train_verifier(run, *told), run.folder, quiet, EXPORT)
 
 
@@ -105,6 +134,24 @@ def titles(recipe: Path, quiet: bool, **given: Any) -> None:
     _train(lambda *told: train_titles(run, *told), run.folder, quiet, use)
 
 
+@command.command("answerer")
+@run_options("pincite-train-answerer", None, recipes.ANSWERER, dense=False)
+@click.option("--qlora", is_flag=True, help="The base in 4 bits (nf4): a quarter of the memory.")
+def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
+    """Train an adapter on DATA: questions, abstracts and answers with references.
+
+    DATA is a file of JSON lines, or a folder of them. The base is any causal language model.
+    A run that was stopped or killed goes on when the same command is given again.
+    """
+    wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
+    _require_extra("peft", "accelerate")
+    from pincite.training.answerer import train_answerer
+    from pincite.training.run import Run
+
+    run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
+    _train(lambda *told: train_answerer(run, *told), run.folder, quiet, f"{EXPORT} --merge")
+
+
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     """Go through a run with its progress shown; Ctrl-C says how to go on, the end what is next."""
     with options.progress(quiet) as shown:
@@ -124,18 +171,20 @@ def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
 @command.command("export")
 @click.argument("model", type=options.FilePath)
 @click.argument("out", type=options.FilePath)
-@click.option("--float", "floats", is_flag=True, help="Keep float32 instead of int8.")
+@click.option("--float", "floats", is_flag=True, help="float32, not int8 or as the base is.")
+@click.option("--merge", is_flag=True, help="Of an answerer: the base with the adapter worked in.")
 @click.option("--source", default="pincite train", help="What it comes from (card).")
 @click.option("--licence", default="not stated", help="Licence of the weights (card).")
 @quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
-    """Turn the trained MODEL into the folder OUT for `--verifier OUT` or `--encoder OUT`."""
+    """Turn the trained MODEL into the folder OUT: for `--verifier`, `--encoder` or a server."""
     _require_extra()
     from pincite.training.export import export as write
 
     use = {
         "verifier": f"pincite verify ARTICLE --verifier {out}",
         "encoder": f"pincite corpus add CORPUS PAGES --encoder {out}",
+        "answerer": "docs/training.md says how to serve it",
     }[write(model, out, **given)]
     options.say(f"Use it: {use}", quiet)
 
@@ -178,7 +227,7 @@ def average(first: Path, second: Path, out: Path, share: float, quiet: bool) -> 
     options.say(f"The model is in {out}. Next: pincite train export {out} EXPORTED", quiet)
 
 
-def _require_extra() -> None:
-    libraries = ("torch", "transformers", "safetensors", "onnx")
+def _require_extra(*more: str) -> None:
+    libraries = ("torch", "transformers", "safetensors", "onnx", *more)
     if absent := [name for name in libraries if find_spec(name) is None]:
         raise MissingExtra(f"Training needs {', '.join(absent)}: pip install 'pincite[train]'")

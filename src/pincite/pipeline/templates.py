@@ -2,8 +2,8 @@
 
 A file has a part `[system]` and a part `[user]`; `{name}` stands for a value, and other braces for
 themselves. `options.txt` holds the answers of the multiple choice, one a line, first the one whose
-probability is read. Every value but the language and the options is text of others or of a model:
-it is put in fenced, and the system's part always ends with the rule that says what a fence means.
+probability is read. Every value but those in `_OURS` is text of others or of a model: it is put in
+fenced, and the system's part always ends with the rule that says what a fence means.
 """
 
 import hashlib
@@ -32,11 +32,11 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "multiple_choice_confirmation_analysis": frozenset(
         {"statement", "evidence_item", "language", "analysis", "options", "labels"}
     ),
-    "answer_question": frozenset({"question", "abstracts", "language"}),
+    "answer_question": frozenset({"question", "abstracts", "language"}),  # of `ask`
     "rewrite_sentence": frozenset({"statement", "evidence_item", "language"}),
 }
 OPTIONS = "options"
-# No text of others, or, as the abstracts, fenced one by one before.
+# Values that are no text of others, or were fenced one by one: `core.prompts.abstract`.
 _OURS = ("language", "options", "labels", "abstracts")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pincite.answers import Reference, Retraction
 from pincite.core import extract
-from pincite.core.prompts import fenced
+from pincite.core.prompts import abstract
 from pincite.core.sentences import sentences
 from pincite.errors import ServerError
 from pincite.pipeline.calls import Calls
@@ -117,7 +117,9 @@ class ModelWriter:
     def prompt(self, question: str, references: Sequence[Reference]) -> Prompt:
         """The question with as many abstracts as have room, the most relevant first."""
         given = within_budget(references, self.prompt_tokens)
-        abstracts = "\n\n".join(f"[{r.number}]\n{fenced(_whole(r))}" for r in given)
+        abstracts = "\n\n".join(
+            abstract(r.number, r.ref_id, r.document.title, r.document.text) for r in given
+        )
         system, user = self.templates.filled(STEP, question=question, abstracts=abstracts)
         return Prompt(user, system, self.reply_tokens, self.temperature)
 

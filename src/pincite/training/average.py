@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pincite.errors import ConfigError
 from pincite.training import network
-from pincite.training.run import write_model
+from pincite.training.run import own_rows, write_model
 
 
 def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
@@ -29,4 +29,4 @@ def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
         )
     mixed = {name: weight.lerp(theirs[name], share) for name, weight in ours.items()}
     model.load_state_dict(mixed)
-    write_model(model, tokenizer, out)
+    write_model(model, tokenizer, out, own_rows(first) + own_rows(second))

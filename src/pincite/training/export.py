@@ -15,31 +15,50 @@ from typing import Any
 import onnx
 import torch
 
+from pincite.errors import ConfigError
 from pincite.models import weights
-from pincite.training import bert_onnx, network, towers
+from pincite.training import answer_card, bert_onnx, network, towers
 from pincite.training.losses import CLASSES
+from pincite.training.run import OWN_ROWS, own_rows
 
 MAX_TOKENS = 448  # as `verify` reads: a claim of 60 words and a wide passage of 250
 LANGUAGES = ("en",)
 _STEP = 8  # rows are padded to multiples of it when they run
 
 
-def export(trained: Path, out: Path, *, source: str, licence: str, floats: bool = False) -> str:
+def export(
+    trained: Path,
+    out: Path,
+    *,
+    source: str,
+    licence: str,
+    floats: bool = False,
+    merge: bool = False,
+) -> str:
     """Write the Hugging Face folder `trained` into `out` as `weights.locate` accepts it; its kind.
 
     Args:
-        trained: the folder `model` of a run, of a verifier or of an encoder.
+        trained: the folder `model` of a run, of a verifier, an encoder or an answerer.
         out: made if it is not there; other files in it stay.
         source: for the card: which network and data it comes from.
         licence: for the card.
         floats: keep float32, four times as large and about half as fast as int8.
+        merge: of an answerer the base with the adapter worked in, instead of the adapter.
 
     Raises:
         MissingModel: `trained` cannot be loaded.
-        ConfigError: its labels are not CLASSES in their order.
+        ConfigError: its labels are not CLASSES in their order, or there is nothing to merge.
     """
     about = {"source": source, "licence": licence}
-    if weights.read_card(trained).get("kind") == towers.KIND:
+    kind = weights.read_card(trained).get("kind")
+    if kind == answer_card.KIND:
+        from pincite.training import answerer  # peft is an answerer's only
+
+        answerer.export(trained, out, **about, merge=merge, floats=floats)
+        return answer_card.KIND
+    if merge:
+        raise ConfigError(f"{trained} holds no adapter; only an answerer can be merged.")
+    if kind == towers.KIND:
         _encoder(trained, out, about, floats)
         return towers.KIND
     _verifier(trained, out, about, floats)
@@ -56,6 +75,8 @@ def _verifier(trained: Path, out: Path, about: dict[str, str], floats: bool) -> 
         "max_tokens": min(MAX_TOKENS, places // _STEP * _STEP),
         "languages": list(LANGUAGES),
     }
+    if n_own := own_rows(trained):
+        card[OWN_ROWS] = n_own
     _write(model, tokenizer, out, card, floats)
 
 

@@ -56,16 +56,27 @@ Read = Callable[[Path, Callable[[InputError], None]], Iterator[LabelledClaim]]
 def read_set(
     folder: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
 ) -> Reading:
-    """The chosen rows of one set, in an order that the seed decides; `read` knows its format.
+    """The chosen rows of one set, as `read_file` reads them.
 
     Raises:
-        InputError: the file cannot be read, has no rows, or more than `max_bad` bad ones.
+        InputError: there is no such file, or as `read_file`.
     """
     path = next(
         (p for end in (".jsonl.gz", ".jsonl") if (p := folder / (wanted.name + end)).exists()), None
     )
     if path is None:
         raise InputError(f"{folder} has no {wanted.name}.jsonl.gz, which the recipe names.")
+    return read_file(path, wanted, seed, max_bad, read)
+
+
+def read_file(
+    path: Path, wanted: SetRecipe, seed: int, max_bad: int, read: Read = read_labelled
+) -> Reading:
+    """The chosen rows of a file, in an order that the seed decides; `read` knows its format.
+
+    Raises:
+        InputError: the file cannot be read, has no rows, or more than `max_bad` bad ones.
+    """
     bad: list[str] = []
 
     def note(error: InputError) -> None:

@@ -64,6 +64,7 @@ class Work(Generic[Item]):
     batches: Sequence[Sequence[int]]
     objective: HasLoss[Item]
     model: Any
+    at_once: int = 0  # items of a batch in memory at once; 0: all
 
 
 def train(  # noqa: PLR0913 - the parts of a run, each from its own place
@@ -112,19 +113,13 @@ def descend(
             generator.manual_seed(recipe.seed * 1_000_003 + step)
             for part in optimizer.param_groups:
                 part["lr"] = recipe.learning_rate * rate_at(step, len(batches), recipe.warmup)
-            loss = work.objective.loss([items[i] for i in batches[step]], step, generator)
-            if not torch.isfinite(loss):
-                raise InputError(
-                    f"The loss is {loss.item()} at step {step}. Lower learning_rate in the recipe "
-                    "and start a run in another folder."
-                )
-            loss.backward()
+            loss = _descent(work, step, generator)
             torch.nn.utils.clip_grad_norm_(weights.values(), MAX_NORM)
             with _no_interrupt():  # half an update must never be saved, nor counted twice
                 optimizer.step()
                 done = step + 1
             optimizer.zero_grad(set_to_none=True)
-            late = 0.98 * late + 0.02 * loss.item()
+            late = 0.98 * late + 0.02 * loss
             mean = late / (1 - 0.98 ** (done - first))  # what a mean of few lacks (as in Adam)
             if progress:
                 progress(done, len(batches), mean)
@@ -137,6 +132,27 @@ def descend(
     if done > first:
         save(folder, (done, len(items)), mean, weights, optimizer)
     model.eval()
+
+
+def _descent(work: Work[Item], step: int, generator: torch.Generator) -> float:
+    """The loss of a step; its gradients are made, part by part, each weighing as many as it holds.
+
+    Raises:
+        InputError: the loss is not finite.
+    """
+    batch, loss = work.batches[step], 0.0
+    size = work.at_once or len(batch)
+    for start in range(0, len(batch), size):
+        part = [work.items[i] for i in batch[start : start + size]]
+        of_part = work.objective.loss(part, step, generator) * (len(part) / len(batch))
+        if not torch.isfinite(of_part):
+            raise InputError(
+                f"The loss is {of_part.item()} at step {step}. Lower learning_rate in the recipe "
+                "and start a run in another folder."
+            )
+        of_part.backward()
+        loss += of_part.item()
+    return loss
 
 
 @contextmanager

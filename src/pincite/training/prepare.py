@@ -1,9 +1,10 @@
 """From a folder of claims files to the groups of a run, made once and kept in the run's folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pincite.documents.labelled import read_labelled
+from pincite.errors import InputError
 from pincite.protocols import Encoder
 from pincite.training import retrieval
 from pincite.training.groups import (
@@ -11,17 +12,19 @@ from pincite.training.groups import (
     Read,
     Reading,
     groups_of,
+    read_file,
     read_groups,
     read_set,
     write_groups,
 )
-from pincite.training.recipe import EncoderRecipe, Recipe
+from pincite.training.recipe import EncoderRecipe, Extra, Recipe, SetRecipe
 
 GROUPS = "groups.jsonl"
 MAX_BAD = 20  # bad rows of one file that are skipped before the run is refused
 
 Tell = Callable[[str, int, int], None]
 Warn = Callable[[str], None]
+OwnRows = Sequence[tuple[SetRecipe, Reading]]
 
 
 def prepared(  # noqa: PLR0913 - each from its own place
@@ -32,8 +35,11 @@ def prepared(  # noqa: PLR0913 - each from its own place
     tell: Tell,
     warn: Warn,
     max_bad: int = MAX_BAD,
+    own: OwnRows = (),
 ) -> list[Group]:
     """The groups in `folder`, or new ones from the files in `data`, which are then kept there.
+
+    Those of `own` come after the recipe's, which stay as they would be without them.
 
     Raises:
         InputError: a file is missing, or has more than `max_bad` bad rows.
@@ -43,10 +49,10 @@ def prepared(  # noqa: PLR0913 - each from its own place
     readings = read_sets(data, recipe, warn, max_bad)
     found = _negatives(readings, recipe, encoder, folder, tell)
     groups: list[Group] = []
-    for n, wanted in enumerate(recipe.sets, 1):
-        rows = readings[wanted.name].rows
-        groups += groups_of(rows, wanted, recipe, lambda row: found.get(row.claim, ()))
-        tell("cutting evidence", n, len(recipe.sets))
+    all_sets = [*((wanted, readings[wanted.name]) for wanted in recipe.sets), *own]
+    for n, (wanted, reading) in enumerate(all_sets, 1):
+        groups += groups_of(reading.rows, wanted, recipe, lambda row: found.get(row.claim, ()))
+        tell("cutting evidence", n, len(all_sets))
     write_groups(folder / GROUPS, groups)
     return groups
 
@@ -64,10 +70,34 @@ def read_sets(
         InputError: a file is missing, or has more than `max_bad` bad rows.
     """
     readings = {each.name: read_set(data, each, recipe.seed, max_bad, read) for each in recipe.sets}
-    for reading in readings.values():
+    _warn_of_bad(readings.values(), warn)
+    return readings
+
+
+def read_own(extra: Extra, seed: int, warn: Warn, max_bad: int) -> OwnRows:
+    """The rows of a user's own, each file a set.
+
+    Raises:
+        InputError: a file cannot be read, has no rows, or more than `max_bad` bad ones.
+    """
+    try:
+        own = [
+            (wanted, read_file(path, wanted, seed, max_bad))
+            for path, wanted in zip(extra.files, extra.sets, strict=True)
+        ]
+    except InputError as error:
+        raise InputError(
+            "A file of --extra cannot be used; expected what `pincite feedback export --format "
+            f"claims` writes: {error}"
+        ) from error
+    _warn_of_bad([reading for _, reading in own], warn)
+    return own
+
+
+def _warn_of_bad(readings: Iterable[Reading], warn: Warn) -> None:
+    for reading in readings:
         for message in reading.bad:
             warn(f"skipped: {message}")
-    return readings
 
 
 def _negatives(

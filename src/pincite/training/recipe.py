@@ -12,16 +12,19 @@ from typing import Any, TypeVar
 
 from pincite.core.queries import VARIANTS
 from pincite.errors import ConfigError
+from pincite.pipeline.templates import LANGUAGES
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 TITLES = Path(__file__).parent / "titles.toml"
+ANSWERER = Path(__file__).parent / "answerer.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
 TOWERS = ("shared", "separate", "query")
 POOLINGS = ("mean", "cls")
+PRECISIONS = ("float32", "bfloat16", "nf4", "fp4")  # the last two: 4 bits, by bitsandbytes
 QUERIES = ("title+claim", *VARIANTS)  # the first: `core.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
-R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe")
+R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe", "AnswererRecipe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,26 @@ class SetRecipe:
     visits: int = 1  # how often each row is seen
     weight: float = 1.0  # of its losses
     retrieve: bool = False  # its evidence is searched for negatives
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Rows of a user's own beside a recipe's sets, as `pincite feedback export` writes them.
+
+    Seen as often, and weighing as much, as the small clean sets of the shipped recipe.
+    """
+
+    files: tuple[Path, ...] = ()
+    visits: int = 2
+    weight: float = 1.5
+
+    @property
+    def sets(self) -> tuple[SetRecipe, ...]:
+        """A set for each file, named by its place: the run is the same wherever the file lies."""
+        return tuple(
+            SetRecipe(f"own rows {n}", visits=self.visits, weight=self.weight)
+            for n in range(1, len(self.files) + 1)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +129,34 @@ class TitlesRecipe:
     weight_decay: float = 0.01
 
 
+@dataclass(frozen=True, slots=True)
+class AnswererRecipe:
+    """All that decides the run of a model that answers, beside the data and the base.
+
+    Defaults are Verif.ai's (LoRA after Hu et al. 2021; 4 bits after Dettmers et al. 2023, QLoRA).
+    """
+
+    seed: int = 13
+    rows: int = 0  # at most so many, chosen by the seed; 0 means all
+    visits: int = 2  # how often each is seen
+    max_tokens: int = 4096  # of prompt and answer; abstracts that are not cited are cut for it
+    batch_rows: int = 8  # in one step
+    rows_at_once: int = 1  # of them in memory at once: accumulation is the rest
+    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all rows
+    learning_rate: float = 2e-4
+    warmup: float = 0.03  # share of the steps over which the rate rises
+    weight_decay: float = 0.0
+    rank: int = 64
+    alpha: int = 16  # the adapter's product is scaled by alpha / rank
+    dropout: float = 0.1  # before the adapter
+    modules: tuple[str, ...] = ("q_proj", "v_proj")  # or one: all-linear
+    precision: str = "float32"  # of the base, which is not trained; one of PRECISIONS
+    checkpointing: bool = True  # layers are computed twice, and their insides need no memory
+    prompt_language: str = "en"  # in which language the model is asked, as the setting of `check`
+    language: str = "en"  # of the answers
+    prompts: str = ""  # a folder with an answer_question.txt of your own
+
+
 def read_recipe(path: Path = SHIPPED) -> Recipe:
     """The recipe of a verifier, as `recipe_in` reads it."""
     return recipe_in(path, Recipe)
@@ -121,13 +172,12 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if kind is not TitlesRecipe:
+    if kind not in (TitlesRecipe, AnswererRecipe):
         sets = given.pop("sets", [])
         if not isinstance(sets, list) or not sets:
             raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
         given["sets"] = tuple(_made(SetRecipe, each, path) for each in sets)
-    if isinstance(given.get("temperature"), list):
-        given["temperature"] = tuple(given["temperature"])
+    given = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
     made = _made(kind, given, path)
     names = [each.name for each in given.get("sets", ())]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -136,7 +186,7 @@ def recipe_in(path: Path, kind: type[R]) -> R:
     return made
 
 
-def _require_sense(made: Recipe | EncoderRecipe | TitlesRecipe, path: Path) -> None:
+def _require_sense(made: R, path: Path) -> None:
     """Each key that chooses has one of its values, and what divides or counts is above zero."""
     for key, choices in _CHOICES.items():
         value = getattr(made, key, choices[0])
@@ -145,6 +195,8 @@ def _require_sense(made: Recipe | EncoderRecipe | TitlesRecipe, path: Path) -> N
     for key in _ABOVE_ZERO:
         if not getattr(made, key, 1):
             raise ConfigError(f"{path}: {key} is 0; expected a number above 0.")
+    if getattr(made, "dropout", 0) >= 1:
+        raise ConfigError(f"{path}: dropout is a share; expected a number below 1.")
 
 
 def _made(kind: type[T], given: Any, path: Path) -> T:
@@ -174,8 +226,16 @@ def _is_number(value: object) -> bool:
 _ABOVE_ZERO = (
     *("score_temperature", "batch_claims"),
     *("batch_pairs", "visits", "max_context_tokens", "max_title_tokens"),
+    *("batch_rows", "rows_at_once", "rank", "alpha", "max_tokens", "modules"),
 )
-_CHOICES = {"strategy": STRATEGIES, "towers": TOWERS, "pooling": POOLINGS, "query": QUERIES}
+_CHOICES = {
+    "strategy": STRATEGIES,
+    "towers": TOWERS,
+    "pooling": POOLINGS,
+    "query": QUERIES,
+    "precision": PRECISIONS,
+    "prompt_language": LANGUAGES,
+}
 # A field's type → how it is called, and what it allows.
 _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     str: ("a string", lambda value: isinstance(value, str)),
@@ -185,6 +245,10 @@ _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     tuple[float, float]: (
         "a list of two numbers",
         lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)),
+    ),
+    tuple[str, ...]: (
+        "a list of strings",
+        lambda value: isinstance(value, tuple) and all(isinstance(each, str) for each in value),
     ),
     tuple[SetRecipe, ...]: ("tables", lambda value: isinstance(value, tuple)),
 }

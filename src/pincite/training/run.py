@@ -4,9 +4,10 @@ The folder holds run.json (what decides the run), groups.jsonl, the state, the l
 `model`. The same call goes on where it stopped; a call that means another run is refused.
 """
 
+import hashlib
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic
@@ -17,10 +18,11 @@ from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.training import loop, network, prepare
-from pincite.training.recipe import R, Recipe
+from pincite.training.recipe import Extra, R, Recipe
 
 RECORD = "run.json"
 MODEL = "model"
+OWN_ROWS = "own_rows"  # in a card
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Run(Generic[R]):
     device: str = "auto"  # or cpu, cuda
     threads: int = 0  # 0: all cores
     max_bad: int = prepare.MAX_BAD
+    extra: Extra = field(default_factory=Extra)  # a verifier's only
 
 
 def train_verifier(
@@ -52,6 +55,8 @@ def train_verifier(
         InputError: the data cannot be used, or the state does not fit.
         MissingModel: base, teacher or encoder is nowhere.
     """
+    # Before the run is on record: a file that is bad can then be mended, and the command repeated.
+    own = prepare.read_own(run.extra, run.recipe.seed, warn, run.max_bad)
     device = begun(run)
     model, tokenizer = network.load(run.base)
     taught = network.load_trained(run.teacher) if run.teacher else None
@@ -60,10 +65,18 @@ def train_verifier(
     encoder = None
     if run.dense and not (run.folder / prepare.GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
-    groups = prepare.prepared(run.data, run.recipe, encoder, run.folder, tell, warn, run.max_bad)
+    groups = prepare.prepared(
+        run.data, run.recipe, encoder, run.folder, tell, warn, run.max_bad, own
+    )
     loop.train(groups, run.recipe, model.to(device), tokenizer, run.folder, taught, progress)
-    write_model(model, tokenizer, run.folder / MODEL)
+    n_own = sum(len(reading.rows) for _, reading in own) + own_rows(Path(run.base))
+    write_model(model, tokenizer, run.folder / MODEL, n_own)
     return run.folder / MODEL
+
+
+def own_rows(folder: Path) -> int:
+    """How many rows of users' own, of --extra, went into the model of a folder and its bases."""
+    return int(weights.read_card(folder).get(OWN_ROWS, 0))
 
 
 def begun(run: Run[R]) -> str:
@@ -105,8 +118,11 @@ def record(run: Run[R]) -> None:
     beside.replace(path)
 
 
-def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
-    """A Hugging Face folder (config, safetensors, tokenizer.json), whole or not at all."""
+def write_model(model: Any, tokenizer: Any, folder: Path, n_own: int = 0) -> None:
+    """A Hugging Face folder (config, safetensors, tokenizer.json), whole or not at all.
+
+    With rows of a user's own it has a card that says how many: who passes it on should know.
+    """
     from transformers import PreTrainedTokenizerFast
 
     beside = folder.with_name(folder.name + ".part")
@@ -122,19 +138,34 @@ def write_model(model: Any, tokenizer: Any, folder: Path) -> None:
         model_max_length=places,
         model_input_names=fields,  # without the third a BERT would read two texts as one
     ).save_pretrained(beside)
+    if n_own:
+        card = {"kind": "verifier", OWN_ROWS: n_own}
+        (beside / "pincite.json").write_text(json.dumps(card, indent=1) + "\n", "utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     beside.replace(folder)
 
 
 def _decides(run: Run[R]) -> dict[str, Any]:
     """All on which the weights depend; a device is left out, a run may change it."""
-    return {
+    decides = {
         "data": str(run.data.resolve()),
         "base": _place(run.base),
         "teacher": str(run.teacher.resolve()) if run.teacher else None,
         "dense": run.dense,
         "recipe": asdict(run.recipe),
     }
+    # By content: an export of feedback grows under one name. Without any nothing is noted, so that
+    # runs which began before there was --extra go on.
+    return decides | ({"extra rows": _marks(run.extra)} if run.extra.files else {})
+
+
+def _marks(extra: Extra) -> list[str]:
+    """For each file its digest, and how it is learnt from."""
+    return [
+        f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:16]}, "
+        f"visits {extra.visits}, weight {float(extra.weight)}"
+        for path in extra.files
+    ]
 
 
 def _place(base: str) -> str:

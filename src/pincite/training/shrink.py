@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pincite.errors import ConfigError
 from pincite.training import network
-from pincite.training.run import write_model
+from pincite.training.run import own_rows, write_model
 
 
 def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
@@ -29,5 +29,5 @@ def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
     kept = [(i + 1) * len(layers) // n_layers - 1 for i in range(n_layers)]
     model.base_model.encoder.layer = type(layers)(layers[i] for i in kept)
     model.config.num_hidden_layers = n_layers
-    write_model(model, tokenizer, out)
+    write_model(model, tokenizer, out, own_rows(folder))
     return kept

@@ -1,0 +1,362 @@
+"""`pincite train answerer` from rows to an adapter and to merged weights, with tiny networks."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
+pytest.importorskip("peft", reason="training needs the extra: pincite[train]")
+
+from pincite.cli import main  # noqa: E402
+from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
+from pincite.training import adapters, answerer, prepare  # noqa: E402
+from pincite.training.answerer import AnswerObjective  # noqa: E402
+from pincite.training.export import export  # noqa: E402
+from pincite.training.lessons import Lesson  # noqa: E402
+from pincite.training.recipe import ANSWERER, AnswererRecipe, recipe_in  # noqa: E402
+from pincite.training.run import Run  # noqa: E402
+from pincite.training.turns import PLAIN, Turns  # noqa: E402
+
+TOWNS = "Varde Holm Skov Lund Aaby Brenn".split()
+YEARS = [str(year) for year in range(1910, 1916)]
+RECIPE = AnswererRecipe(
+    visits=20,
+    max_tokens=400,
+    batch_rows=4,
+    rows_at_once=2,
+    steps=12,
+    learning_rate=2e-2,
+    rank=8,
+    alpha=16,
+    modules=("all-linear",),
+    checkpointing=False,
+)
+LESSON = Lesson("The mill", "of Holm", "was opened in 1912 [1].")
+CHAT = (
+    "{% for m in messages %}<u>{{ m['content'] }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<u>{% endif %}"
+)
+DEAF = CHAT.replace("{% for", "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}"
+                              "{% endif %}{% for", 1)  # fmt: skip
+
+
+def write_base(folder: Path, kind: str = "llama", template: str | None = None) -> Path:
+    """A Hugging Face folder of two layers of random weights with a word-level tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import (
+        GPT2Config,
+        GPT2LMHeadModel,
+        LlamaConfig,
+        LlamaForCausalLM,
+        PreTrainedTokenizerFast,
+    )
+
+    words = (
+        "<pad> <unk> <s> </s> <u> The the mill of was opened in When ? . , [ ] ( ) 1 2 3".split()
+    )
+    words += [*TOWNS, *YEARS, "PUBMED", ":"]
+    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    names = {"eos_token": "</s>", "bos_token": "<s>", "unk_token": "<unk>"}
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, additional_special_tokens=["<u>"], **names
+    )
+    fast.chat_template = template
+    fast.save_pretrained(folder)
+    torch.manual_seed(1)
+    ends: dict[str, Any] = {"bos_token_id": 2, "eos_token_id": 3, "vocab_size": len(words)}
+    model: Any
+    if kind == "llama":
+        sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+        model = LlamaForCausalLM(
+            LlamaConfig(max_position_embeddings=512, num_attention_heads=4,
+                        initializer_range=0.1, **sizes, **ends)
+        )  # fmt: skip
+    else:
+        sizes = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 512}
+        model = GPT2LMHeadModel(GPT2Config(initializer_range=0.1, **sizes, **ends))
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_base(tmp_path_factory.mktemp("bases") / "llama")
+
+
+def rows() -> list[dict[str, Any]]:
+    """Each asks for one of its three abstracts; the last cites what it was not given."""
+    made: list[dict[str, Any]] = []
+    for number, (town, year) in enumerate(zip(TOWNS, YEARS, strict=True)):
+        given = [(number, town, year), (number + 50, "Holm", "1911"), (number + 80, "Lund", "1913")]
+        abstracts = [
+            {
+                "id": f"PUBMED:{n}",
+                "title": "The mill",
+                "text": f"The mill of {t} was opened in {y}.",
+            }
+            for n, t, y in given
+        ]
+        said = f"The mill of {town} was opened in {year} [1]."
+        question = f"When was the mill of {town} opened?"
+        made.append({"question": question, "abstracts": abstracts, "answer": said})
+    return [*made, {**made[0], "answer": "The mill (PUBMED:999)."}]
+
+
+@pytest.fixture
+def run(tmp_path: Path, base: Path) -> Run[AnswererRecipe]:
+    data = tmp_path / "rows.jsonl"
+    data.write_text("\n".join([*map(json.dumps, rows()), "not json"]))
+    return Run(data, tmp_path / "run", RECIPE, str(base), device="cpu", threads=1)
+
+
+def silent(*_: object) -> None:
+    pass
+
+
+def trained(
+    run: Run[AnswererRecipe], stop_at: int = 0, warn: Callable[[str], None] = silent
+) -> list[float]:
+    """The mean loss at each step that was done."""
+    means: list[float] = []
+
+    def progress(done: int, total: int, loss: float) -> None:
+        means.append(loss)
+        if done == stop_at:
+            raise KeyboardInterrupt
+
+    answerer.train_answerer(run, silent, warn, progress)
+    return means
+
+
+def adapter_of(run: Run[AnswererRecipe]) -> bytes:
+    return (run.folder / "model" / adapters.WEIGHTS).read_bytes()
+
+
+def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecipe]) -> None:
+    warned: list[str] = []
+    longer = replace(run, recipe=replace(RECIPE, steps=30))
+    means = trained(longer, warn=warned.append)
+    assert means[-1] < 0.7 * means[0]
+    told = "\n".join(warned)
+    assert "line 8: expected an object" in told
+    assert "6 of 7 rows are learnt from" in told
+    assert "left out: 1 whose answer cites what is not among its abstracts" in told
+    folder = run.folder / "model"
+    assert not list(folder.glob("*.bin"))
+    card = json.loads((folder / "pincite.json").read_text())
+    assert (card["kind"], card["rows"]["learnt_from"], card["data"]) == (
+        "answerer",
+        6,
+        "rows.jsonl",
+    )
+    assert card["rows"]["unreadable"] == 1
+    page = (folder / "README.md").read_text()
+    assert "6 of 7 rows" in page
+    assert "left out: 1 whose answer cites" in page
+    for text in (page, json.dumps(card)):
+        assert "opened" not in text
+
+
+def test_only_the_adapter_changes(run: Run[AnswererRecipe], monkeypatch: Any) -> None:
+    seen: list[Any] = []
+    attached = adapters.attached
+
+    def kept(model: Any, recipe: AnswererRecipe) -> Any:
+        seen.append(attached(model, recipe))
+        seen.append({n: p.detach().clone() for n, p in seen[0].named_parameters()})
+        return seen[0]
+
+    monkeypatch.setattr(adapters, "attached", kept)
+    trained(replace(run, recipe=replace(RECIPE, modules=("q_proj", "v_proj"), steps=3)))
+    model, before = seen
+    changed = {n for n, p in model.named_parameters() if not torch.equal(p, before[n])}
+    expected = {n for n in before if "lora_" in n}
+    assert changed == expected
+    assert all("q_proj" in n or "v_proj" in n for n in expected)
+    assert len(expected) == 2 * 2 * 2  # layers, modules, two matrices
+
+
+def test_a_stopped_run_ends_with_the_same_weights(run: Run[AnswererRecipe], tmp_path: Path) -> None:
+    trained(run)
+    cut = replace(run, folder=tmp_path / "cut")
+    with pytest.raises(KeyboardInterrupt):
+        trained(cut, stop_at=5)
+    run.data.unlink()  # what was read is kept
+    assert len(trained(cut)) == RECIPE.steps - 5
+    assert adapter_of(cut) == adapter_of(run)
+    with pytest.raises(ConfigError, match=r"recipe\.rank was 8, is 4"):
+        trained(replace(cut, recipe=replace(RECIPE, rank=4)))
+
+
+@pytest.fixture(scope="module")
+def objective(base: Path) -> AnswerObjective:
+    model, tokenizer = adapters.load_base(str(base), "float32")
+    turns = Turns.of(tokenizer)
+    return AnswerObjective(turns, adapters.attached(model, replace(RECIPE, dropout=0)).eval())
+
+
+def test_the_loss_is_that_of_the_answers_tokens_alone(objective: AnswerObjective) -> None:
+    turns, model = objective._turns, objective._model
+    asked, said = turns.pieces(LESSON)
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([[*asked, *said]])).logits[0].log_softmax(-1)
+    by_hand = [-logits[len(asked) + n - 1, token] for n, token in enumerate(said)]
+    loss = objective.loss([LESSON], 0, torch.Generator())
+    assert loss.item() == pytest.approx(float(sum(by_hand)) / len(said), rel=1e-5)
+    # However rows are put together, each answer weighs the same.
+    other = replace(LESSON, user="When was the mill of Holm opened in Lund ?", answer="1912")
+    alone = [objective.loss([each], 0, torch.Generator()).item() for each in (LESSON, other)]
+    both = objective.loss([LESSON, other], 0, torch.Generator()).item()
+    assert both == pytest.approx(sum(alone) / 2, rel=1e-5)
+    objective._can_keep = False
+    assert objective.loss([LESSON, other], 0, torch.Generator()).item() == pytest.approx(both)
+    objective._can_keep = True
+
+
+def test_rows_at_once_change_memory_and_not_the_run(
+    run: Run[AnswererRecipe], tmp_path: Path
+) -> None:
+    recipe = replace(RECIPE, dropout=0, steps=3)
+    made = []
+    for size, checkpointing in ((1, True), (4, False)):
+        one = replace(recipe, rows_at_once=size, checkpointing=checkpointing)
+        made.append(trained(replace(run, recipe=one, folder=tmp_path / str(size))))
+    assert made[0] == pytest.approx(made[1], rel=1e-4)
+
+
+@pytest.mark.parametrize(("template", "merged"), [(None, False), (CHAT, False), (DEAF, True)])
+def test_prompt_and_answer_are_laid_out_as_the_bases_template_has_it(
+    tmp_path: Path, template: str | None, merged: bool
+) -> None:
+    _, tokenizer = adapters.load_base(str(write_base(tmp_path, "gpt2", template)), "float32")
+    turns = Turns.of(tokenizer)
+    assert turns.merged is merged
+    assert tokenizer.chat_template == (template or PLAIN)
+    asked, said = turns.pieces(LESSON)
+    messages = [{"role": "system", "content": "The mill"}, {"role": "user", "content": "of Holm"}]
+    if merged:
+        messages = [{"role": "user", "content": "The mill\n\nof Holm"}]
+    laid = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    assert tokenizer(laid, add_special_tokens=False)["input_ids"] == asked
+    assert tokenizer.decode(said).split()[-1] == "</s>"
+    assert said.count(tokenizer.eos_token_id) == 1
+    assert {"</s>", "<s>", "<u>"} <= turns.control
+
+
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # of peft
+def test_merged_weights_write_what_the_adapter_writes(
+    run: Run[AnswererRecipe], tmp_path: Path
+) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    trained(run)
+    model, out, whole = run.folder / "model", tmp_path / "out", tmp_path / "whole"
+    export(model, out, source="mills", licence="CC0-1.0")
+    export(model, whole, source="mills", licence="CC0-1.0", merge=True)
+    assert json.loads((out / "pincite.json").read_text())["licence"] == "CC0-1.0"
+    assert "CC0-1.0" in (whole / "README.md").read_text()
+    assert not list(whole.glob("adapter*"))
+    assert AutoTokenizer.from_pretrained(whole).chat_template == PLAIN
+    base = AutoModelForCausalLM.from_pretrained(run.base)
+    ids = torch.tensor([[5, 7, 8, 20, 9]])
+    with torch.no_grad():
+        plain = base(ids).logits
+        adapted = PeftModel.from_pretrained(base, out).eval()(ids).logits
+        merged = AutoModelForCausalLM.from_pretrained(whole).eval()(ids).logits
+    assert torch.allclose(adapted, merged, atol=1e-4)
+    assert not torch.allclose(adapted, plain, atol=1e-2)
+    (model / adapters.WEIGHTS).unlink()
+    with pytest.raises(MissingModel, match=r"holds no adapter_model\.safetensors"):
+        export(model, tmp_path / "no", source="", licence="", merge=True)
+    with pytest.raises(ConfigError, match="only an answerer can be merged"):
+        export(Path(run.base), tmp_path / "no", source="", licence="", merge=True)
+
+
+def test_what_cannot_be_trained_is_refused(
+    run: Run[AnswererRecipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError, match=r"modules has 'c_attn'.*it has .*q_proj"):
+        trained(replace(run, recipe=replace(RECIPE, modules=("c_attn",)), folder=tmp_path / "a"))
+    with pytest.raises(ConfigError, match="max_tokens is 4096; this network has 512 places"):
+        trained(replace(run, recipe=replace(RECIPE, max_tokens=4096), folder=tmp_path / "b"))
+    with pytest.raises(InputError, match="has no row that can be learnt from"):
+        trained(replace(run, recipe=replace(RECIPE, max_tokens=20), folder=tmp_path / "c"))
+    with pytest.raises(InputError, match="More than 0 lines"):
+        trained(replace(run, max_bad=0, folder=tmp_path / "d"))
+    with pytest.raises(InputError, match=r"no folder of \.jsonl"):
+        trained(replace(run, data=tmp_path / "e", folder=tmp_path / "f"))
+    with pytest.raises(MissingModel, match="cannot be loaded as a causal"):
+        trained(replace(run, base=str(tmp_path / "g"), folder=tmp_path / "h"))
+    monkeypatch.setattr(adapters, "find_spec", lambda name: None)
+    with pytest.raises(
+        MissingExtra, match=r"needs bitsandbytes: pip install 'pincite\[train,qlora"
+    ):
+        trained(replace(run, recipe=replace(RECIPE, precision="nf4"), folder=tmp_path / "i"))
+
+
+def test_four_bits_are_trained_and_merged_into_the_full_base(
+    run: Run[AnswererRecipe], tmp_path: Path
+) -> None:
+    pytest.importorskip("bitsandbytes", reason="needs the extra: pincite[qlora]")
+    means = trained(replace(run, recipe=replace(RECIPE, precision="nf4")))
+    assert means[-1] < means[0]
+    export(run.folder / "model", tmp_path / "whole", source="", licence="", merge=True)
+    config = json.loads((tmp_path / "whole" / "config.json").read_text())
+    assert "quantization_config" not in config
+
+
+def test_gpt2_has_layers_of_another_kind_and_bfloat16_is_half_the_memory(
+    run: Run[AnswererRecipe], tmp_path: Path
+) -> None:
+    base = write_base(tmp_path / "gpt2", "gpt2")
+    recipe = replace(RECIPE, modules=("c_attn",), precision="bfloat16", steps=3)
+    assert len(trained(replace(run, base=str(base), recipe=recipe))) == 3
+
+
+def test_the_plan_and_the_shipped_recipe(tmp_path: Path) -> None:
+    assert recipe_in(ANSWERER, AnswererRecipe) == AnswererRecipe()
+    batches = answerer.plan(10, replace(RECIPE, visits=2, steps=0))
+    assert sorted(n for batch in batches for n in batch) == sorted([*range(10), *range(10)])
+    assert answerer.plan(10, RECIPE)[:5] != answerer.plan(10, replace(RECIPE, seed=2))[:5]
+    path = tmp_path / "r.toml"
+    for text, message in [
+        ("modules = []", "modules is 0|modules"),
+        ("modules = 'q_proj'", "modules is 'q_proj'; expected a list of strings"),
+        ("precision = 'int8'", "precision is 'int8'; expected one of float32"),
+        ("dropout = 1.5", "dropout is a share"),
+        ("rows_at_once = 0", "rows_at_once is 0; expected a number above 0"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=message):
+            recipe_in(path, AnswererRecipe)
+
+
+def test_the_command_and_what_it_says(
+    run: Run[AnswererRecipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.toml").write_text("steps = 2\nmax_tokens = 400\nrank = 4\n")
+
+    def call(*given: object, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["pincite", "train", *map(str, given)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        message = capsys.readouterr().err
+        assert (ended.value.code or 0) == code, message
+        return message
+
+    given = ["answerer", "rows.jsonl", "--recipe", "r.toml", "--base", run.base, "--run", "mine"]
+    message = call(*given, "--threads", 1, "--device", "cpu")
+    assert "6 of 7 rows are learnt from" in message
+    assert "pincite train export mine/model OUT --merge" in message
+    assert (tmp_path / "mine" / prepare.GROUPS).exists()
+    assert "recipe.precision was 'float32', is 'nf4'" in call(*given, "--qlora", code=2)
+    assert "how to serve it" in call("export", "mine/model", "whole", "--merge")
