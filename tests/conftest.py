@@ -1,5 +1,6 @@
 """Fixtures for all tests: no network, a cache of their own, tiny real models."""
 
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,12 @@ WORDS = (
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes by their argument: gzip puts the time into them, and two workers would disagree."""
     return argname if isinstance(val, bytes) else None
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in its background deaf to Ctrl-C, which some tests press."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

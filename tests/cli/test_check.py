@@ -109,7 +109,7 @@ def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
         ({"top_k": 0}, "top_k is 0"),
         ({"confirmation_threshold": 1.0}, "confirmation_threshold is 1.0"),
         ({"confirmation": "model"}, "chat_url"),
-        ({"retrieval": "sparse"}, "'hybrid' or 'windows'"),
+        ({"retrieval": "sparse"}, "'hybrid' or 'words' or 'windows'"),
         (
             {
                 "confirmation": "model",
@@ -138,7 +138,7 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
     usage = report["usage"]
     assert usage["n_calls"] == len(server.asked) == 3 + 3 + 2 + 2 * 2 * 2
     assert usage["n_prompt_tokens"] == 7 * usage["n_calls"]
-    assert "up to 32 calls (20,160 tokens) for each reading that is judged" in result.stderr
+    assert "up to 32 calls (26,560 tokens) for each reading that is judged" in result.stderr
     assert "16 at once; the time is told after the first replies" in result.stderr
 
 
