@@ -18,7 +18,7 @@ from pincite.answers import (
     Verdict,
 )
 from pincite.core import aggregation, cascade, cited, wording
-from pincite.core.contrasts import other_figures
+from pincite.core.contrasts import contrasts, other_figures
 from pincite.core.passages import cited_passages
 from pincite.core.sentences import sentences as split
 from pincite.protocols import Verifier
@@ -28,6 +28,10 @@ from pincite.types import Claim, Evidence, Passage, claim_id_of
 # from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
 SUPPORTED_FROM = 0.5
 CONTRADICTED_FROM = 0.5
+# Where a rule sees a contrary word or a negation on one side alone, the network must be surer: of
+# 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
+# are held to lack evidence (tools/planted.py).
+SURE_FROM = 0.65
 _NOTES = {
     Retraction.YES: "reference {n} was retracted",
     Retraction.PARTLY: "reference {n} was retracted in part",
@@ -120,7 +124,9 @@ class AnswerChecker:
         if best is None:
             why = self._unreadable(reference)
             return Verdict("", Support.NOT_CHECKED, reference.number, None, why)
-        if best.prob_supported >= self.supported_from:
+        turned = is_turned(text, best.quoted)
+        needed = max(self.supported_from, SURE_FROM) if turned else self.supported_from
+        if best.prob_supported >= needed:
             if why := other_figures_said(text, best.passage.text):
                 return Verdict("", Support.CONTRADICTS, reference.number, best, why)
             return Verdict("", Support.SUPPORTS, reference.number, best)
@@ -148,6 +154,18 @@ class AnswerChecker:
             if reference.retraction in _NOTES:
                 notes.append(_NOTES[reference.retraction].format(n=reference.number))
         return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
+
+
+def is_turned(text: str, quote: str) -> bool:
+    """Whether a rule sees that one says the contrary of the other.
+
+    >>> is_turned("The rate rose in women.", "In women the rate fell."), is_turned("A.", "")
+    (True, False)
+    """
+    if not quote:
+        return False
+    negated = wording.is_negated(text) != wording.is_negated(quote)
+    return negated or bool(contrasts(text, quote))
 
 
 def other_figures_said(text: str, passage: str) -> str:
