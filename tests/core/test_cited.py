@@ -7,6 +7,7 @@ from pincite.answers import Sentence
 from pincite.core.cited import (
     cited_sentences,
     marks,
+    renumbered,
     resolved,
     settled,
     with_neighbours,
@@ -116,6 +117,18 @@ def test_a_number_is_a_place_in_the_list_and_a_pmid_an_id() -> None:
     assert resolved("3", known) == 3
     assert resolved("7", known) == 2  # there is no seventh reference, but one with this PMID
     assert resolved("9", known) is None
+
+
+@given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=60), st.integers(0, 60))
+def test_a_text_is_numbered_as_its_beginning_is(text: str, at: int) -> None:
+    known = {"a": 1, "b": 2, "1": 3, "c": 4}
+    whole, order = renumbered(text, known)
+    begun, before = renumbered(settled(text[:at]), known)
+    if marks(text[: len(settled(text[:at]))]) == marks(text)[: len(marks(settled(text[:at])))]:
+        assert order[: len(before)] == before
+        assert whole.startswith(begun) or not before
+    assert sorted(order) == sorted(set(order))
+    assert len(marks(whole)) == len(marks(text))
 
 
 def sentence(text: str, *ids: str) -> Sentence:

@@ -150,3 +150,29 @@ def resolved(written: str, known: Mapping[str, int]) -> int | None:
     if bare != written:
         return known.get(bare)
     return int(written) if int(written) in known.values() else known.get(written)
+
+
+def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
+    """The text with its references numbered in the order of their first use, and their old numbers.
+
+    Marks by PMID stay as they are; what names no reference stays too. A longer text that begins
+    with this one is numbered in the same way as far as this one goes.
+
+    >>> renumbered("It rose [3]. It fell [1, 3]. Why [9]?", {"a": 1, "b": 2, "c": 3})
+    ('It rose [1]. It fell [2, 1]. Why [9]?', [3, 1])
+    """
+    order: dict[int, int] = {}
+    parts, at = [], 0
+    for mark in marks(text):
+        numbers = [resolved(each, known) for each in mark.ids]
+        for number in numbers:
+            if number is not None:
+                order.setdefault(number, len(order) + 1)
+        if all(each.isdigit() for each in mark.ids):
+            new = [
+                written if number is None else str(order[number])
+                for written, number in zip(mark.ids, numbers, strict=True)
+            ]
+            parts += [text[at : mark.span.start], f"[{', '.join(new)}]"]
+            at = mark.span.end
+    return "".join([*parts, text[at:]]), list(order)

@@ -87,7 +87,7 @@ class AskPipeline:
         last: bool,
     ) -> int:
         """Verify and tell of the sentences that cannot grow any more; how many were told now."""
-        whole = text if last else cited.settled(text)
+        whole, references = in_order(text if last else cited.settled(text), references)
         sentences = cited.cited_sentences(whole, self.language)
         ready = sentences if last else sentences[: -1 - self.checker.neighbours]
         if len(ready) <= n_told:
@@ -104,7 +104,7 @@ class AskPipeline:
         references: Sequence[Reference],
         searched: Searched,
     ) -> Answer:
-        text = text.strip()
+        text, references = in_order(text.strip(), references)
         sentences = cited.cited_sentences(text, self.language)
         checked = self.checker.checked(sentences, references)
         answer = Answer(
@@ -125,6 +125,16 @@ def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
     return [
         Reference(number, ref_id(each.document), each.document, each.relevance)
         for number, each in enumerate(found, 1)
+    ]
+
+
+def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
+    """The text and its references numbered as the text first names them, the others behind."""
+    text, used = cited.renumbered(text, {each.ref_id: each.number for each in references})
+    by_number = {each.number: each for each in references}
+    rest = [number for number in by_number if number not in used]
+    return text, [
+        replace(by_number[old], number=new) for new, old in enumerate([*used, *rest], start=1)
     ]
 
 
