@@ -14,7 +14,8 @@ from pincite.core.figures import figures
 REPEATS = 0.6
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
 # What a sentence points at may stand in the one before, which is not there in an extract.
-_POINTS_BACK = frozenset("this these those it they he she such both the latter former".split())
+_POINTS_BACK = frozenset("this these those it they he she such both".split())
+_ONE_OF_TWO = ("the latter", "the former")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def can_stand_alone(text: str) -> bool:
     if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!?)”"':
         return False
     first = words[0].strip("(,").casefold()
-    return first not in _POINTS_BACK
+    return first not in _POINTS_BACK and " ".join(words[:2]).casefold() not in _ONE_OF_TWO
 
 
 def chosen(candidates: Sequence[Quotable], most: int, least_relevance: float) -> list[Quotable]:
