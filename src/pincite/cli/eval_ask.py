@@ -9,7 +9,7 @@ import click
 from pincite.cli import options
 from pincite.cli.eval_options import json_option, quiet_option
 
-PARTS = ("retrieval", "decisions", "citations")
+PARTS = ("retrieval", "decisions", "found", "citations")
 
 ask_options = [
     click.option("--config", type=options.FilePath, help="A TOML file with settings."),
@@ -85,7 +85,8 @@ def qa(
 
     \b
     retrieval   MAP@10, P@10, R@10 and RR@10 of each way to search
-    decisions   yes, no or maybe by the verdicts on the question, beside the commonest word
+    decisions   yes, no or maybe by what the papers that answer the question say of it
+    found       the same by what the first papers that `ask` finds say of it
     citations   of the answers that `ask` gives: do their references bear them out?
 
     The corpus has to hold the papers; tools/pubmedqa_documents.py makes documents of PubMedQA.

@@ -22,12 +22,8 @@ def scifact_table(result: Mapping[str, Any]) -> str:
     for name, figures in result["verifai"]["table_1"].items():
         lines.append(f"  {name}")
         lines += [f"    {label:13}" + _plain(values) for label, values in figures.items()]
-    if seen := result["seen_in_training"]:
-        lines += [
-            "",
-            f"Not a result: the other {seen['n']} rows were seen in training (weighted F1 there "
-            f"{seen['weighted']['f1']:.3f}).",
-        ]
+    if n_seen := result["n_seen_in_training"]:
+        lines += ["", f"The other {n_seen} rows were seen in training: no result."]
     part = result["all_dev"] or result["unseen"]
     lines += ["", *(_grid(part["grid"]) if part else [])]
     return "\n".join([*lines, "95 % bootstrap intervals over the rows."])
@@ -36,13 +32,14 @@ def scifact_table(result: Mapping[str, Any]) -> str:
 def qa_table(result: Mapping[str, Any]) -> str:
     """What was measured of the questions, a part after another."""
     lines = [f"{result['file']}: {result['n']} questions"]
-    for part, shown in (("retrieval", _found), ("decisions", _decided), ("citations", _cited)):
+    shown = {"retrieval": _retrieved, "decisions": _given, "found": _found, "citations": _cited}
+    for part, table in shown.items():
         if result.get(part):
-            lines += ["", *shown(result[part])]
+            lines += ["", *table(result[part])]
     return "\n".join([*lines, "", "95 % bootstrap intervals over the questions."])
 
 
-def _found(retrieval: Mapping[str, Any]) -> list[str]:
+def _retrieved(retrieval: Mapping[str, Any]) -> list[str]:
     systems = retrieval["systems"]
     names = ("MAP@10", "P@10", "R@10", "RR@10")
     lines = [f"{'retrieval':12}" + "".join(f"{name:>24}" for name in names)]
@@ -55,17 +52,23 @@ def _found(retrieval: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _decided(by_source: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for source, found in by_source.items():
-        title = f"{source} papers, n = {found['n']}"
-        head = "".join(f"{name:>24}" for name in ("accuracy", "macro-F1"))
-        lines.append(f"{title:26}{head}  F1 by word")
-        rows = {f"always {found['majority']['word']}": found["majority"], **found["ways"]}
-        for way, values in rows.items():
-            words = ", ".join(f"{word} {of['f1']:.3f}" for word, of in values["classes"].items())
-            shown = _interval(values, "accuracy") + _interval(values["macro"], "f1")
-            lines.append(f"  {way:24}{shown}  {words}")
+def _given(found: Mapping[str, Any]) -> list[str]:
+    return _decided("papers given", found)
+
+
+def _found(found: Mapping[str, Any]) -> list[str]:
+    return _decided("papers found", found)
+
+
+def _decided(title: str, found: Mapping[str, Any]) -> list[str]:
+    head = "".join(f"{name:>24}" for name in ("accuracy", "macro-F1"))
+    titled = f"{title}, n = {found['n']}"
+    lines = [f"{titled:26}{head}  F1 by word"]
+    rows = {f"always {found['majority']['word']}": found["majority"], **found["ways"]}
+    for way, values in rows.items():
+        words = ", ".join(f"{word} {of['f1']:.3f}" for word, of in values["classes"].items())
+        shown = _interval(values, "accuracy") + _interval(values["macro"], "f1")
+        lines.append(f"  {way:24}{shown}  {words}")
     return lines
 
 

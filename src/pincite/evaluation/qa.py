@@ -1,6 +1,6 @@
 """`ask` on questions whose papers and answers are known: what `pincite eval qa` measures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pincite.answers import Answer
@@ -9,7 +9,7 @@ from pincite.evaluation.questions import Question
 from pincite.pipeline.ask import AskPipeline
 from pincite.types import Document
 
-PARTS = ("retrieval", "decisions", "citations")
+PARTS = ("retrieval", "decisions", "found", "citations")
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
 
@@ -26,8 +26,13 @@ def measured(
     found: dict[str, Any] = {}
     if "retrieval" in parts:
         found["retrieval"] = _retrieval(questions, pipeline, systems or literature.SYSTEMS, tell)
-    if "decisions" in parts:
-        found["decisions"] = _decisions(questions, pipeline, tell)
+    decided = [question for question in questions if question.decision]
+    if "decisions" in parts and decided:
+        papers = {q.question_id: _papers(q, pipeline) for q in decided}
+        found["decisions"] = _decisions(decided, papers, pipeline, tell)
+    if "found" in parts and decided:
+        papers = _best(decided, pipeline, tell)
+        found["found"] = _decisions(decided, papers, pipeline, tell)
     if "citations" in parts:
         found["citations"] = _citations(questions, pipeline, tell)
     return found
@@ -47,31 +52,33 @@ def _retrieval(
 
 
 def _decisions(
-    questions: Sequence[Question], pipeline: AskPipeline, tell: Progress
+    questions: Sequence[Question],
+    papers: Mapping[str, Sequence[Document]],
+    pipeline: AskPipeline,
+    tell: Progress,
 ) -> dict[str, Any]:
-    """By what is read: the papers that answer the question, and those that `ask` finds first."""
-    asked = [question for question in questions if question.decision]
-    if not asked:
-        return {}
-    given = {q.question_id: _papers(q, pipeline) for q in asked}
-    found = {}
-    for number, question in enumerate(asked, 1):
-        documents = pipeline.finder.find(question.text)[: decisions.BEST]
-        found[question.question_id] = [each.document for each in documents]
-        tell("searching", number, len(asked))
-    return {
-        source: decisions.measured(
-            asked, decisions.decisions(asked, documents, pipeline.checker, tell)
-        )
-        for source, documents in {"given": given, "found": found}.items()
-    }
+    said = decisions.decisions(questions, papers, pipeline.checker, tell)
+    return decisions.measured(questions, said)
 
 
 def _papers(question: Question, pipeline: AskPipeline) -> list[Document]:
+    """Those that answer the question."""
     if question.given:
         return [question.given]
     stored = pipeline.finder.documents_of(sorted(question.relevant))
     return [document for document in stored if document]
+
+
+def _best(
+    questions: Sequence[Question], pipeline: AskPipeline, tell: Progress
+) -> dict[str, list[Document]]:
+    """What `ask` finds first for each question."""
+    found = {}
+    for number, question in enumerate(questions, 1):
+        documents = pipeline.finder.find(question.text)[: decisions.BEST]
+        found[question.question_id] = [each.document for each in documents]
+        tell("searching", number, len(questions))
+    return found
 
 
 def _citations(

@@ -49,7 +49,10 @@ def statement_of(question: str) -> str:
     verb, rest, topic = found["verb"].lower(), found["rest"].strip(), found["topic"]
     pronoun = _PRONOUN.match(rest)
     if topic and pronoun:
-        return f"{topic.strip()} {_joined(verb)}{rest[pronoun.end() :]}."
+        said = rest[pronoun.end() :]
+        if verb not in _DO:
+            return f"{topic.strip()} {verb} {said}."
+        rest = f"{topic.strip()} {said}"
     if verb in _DO:
         return f"{_inflected(rest) if verb == 'does' else rest}."
     words = rest.split()
@@ -57,11 +60,6 @@ def statement_of(question: str) -> str:
         return f"there {verb} {' '.join(words[1:]).removeprefix('any ')}."
     at = _place(words, _is_verb if verb in _OTHER else _is_predicate)
     return f"{' '.join([*words[:at], verb, *words[at:]] if at else words)}."
-
-
-def _joined(verb: str) -> str:
-    """The verb with the space behind it; forms of "do" are left out."""
-    return "" if verb in _DO else f"{verb} "
 
 
 def _inflected(rest: str) -> str:
