@@ -31,8 +31,12 @@ from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
 from pincite.types import Claim, Hit
 
+NETWORKS = ("relevance", "support", "ms-marco")
 PRIORS = (0.0, 2.0, PRIOR_WEIGHT, 15.0)  # what the whole width of a search is worth in log-odds
-THRESHOLDS = (-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0)
+THRESHOLDS = {
+    "cosine": (0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7),
+    **dict.fromkeys(NETWORKS, (-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +55,18 @@ def main() -> None:
     questions, grades = asked(arguments)
     with EmbeddedCorpus.open(arguments.corpus, build.encoder(settings)) as corpus:
         search = beir.Fused(corpus.lexical(), corpus.dense(), "weighted")
-        found = search.retrieve([q.text for q in questions], 2 * settings.depth)
+        texts = [q.text for q in questions]
+        found = search.retrieve(texts, 2 * settings.depth)
+        meaning = search.dense.retrieve(texts, 2 * settings.depth)
     networks = {
         "verifier": network(settings.verifier, arguments.threads),
         "ms-marco": network(weights.RERANKER, arguments.threads),
     }
     rows = []
-    for number, (question, hits) in enumerate(zip(questions, found, strict=True), 1):
+    for number, (question, hits, near) in enumerate(zip(questions, found, meaning, strict=True), 1):
         kept = hits[: arguments.read]
         rows.append(
-            Read(question, grades[question.question_id], kept, said(question, kept, networks))
+            Read(question, grades[question.question_id], kept, said(question, kept, near, networks))
         )
         print(f"\r{number}/{len(questions)}", end="", flush=True)
     print(f"\n{len(rows)} questions, the first {arguments.read} passages of each read")
@@ -101,15 +107,25 @@ def network(name: str, threads: int) -> CrossEncoderVerifier:
 
 
 def said(
-    question: Question, hits: Sequence[Hit], networks: Mapping[str, CrossEncoderVerifier]
+    question: Question,
+    hits: Sequence[Hit],
+    meaning: Sequence[Hit],
+    networks: Mapping[str, CrossEncoderVerifier],
 ) -> dict[str, Doubles]:
-    """Relevance and support as the verifier says them, and the reranker's logit."""
+    """Relevance and support as the verifier says them, the reranker's logit, the encoder's cosine.
+
+    What is not among those near in meaning has the lowest cosine of them.
+    """
     pairs = [(Claim("", question.text), hit.passage) for hit in hits]
     verifier = networks["verifier"]
+    known = {hit.passage.passage_id: hit.score for hit in meaning}
+    lowest = min(known.values(), default=0.0)
+    cosine = [known.get(hit.passage.passage_id, lowest) for hit in hits]
     return {
         "relevance": np.asarray(verifier.relevance(pairs), dtype=np.float64),
         "support": np.asarray(verifier.log_odds(pairs)[:, 0], dtype=np.float64),
         "ms-marco": np.asarray(networks["ms-marco"].relevance(pairs), dtype=np.float64),
+        "cosine": np.array(cosine),
     }
 
 
@@ -117,9 +133,10 @@ def table(rows: Sequence[Read]) -> None:
     """Each order of the passages, measured over documents."""
     print(f"{'order':28}{'MAP@10':>24}{'RR@10':>8}{'nDCG@10':>24}")
     show("as it was found", rows, lambda row: -np.arange(len(row.hits), dtype=np.float64))
-    for name in rows[0].scores:
+    for name in NETWORKS:
         for weight in PRIORS:
-            show(f"{name} + {weight:g} · share", rows, partial(with_share, name, weight))
+            title = f"{name} + {weight:g} · share" if weight else name
+            show(title, rows, partial(with_share, name, weight))
 
 
 def with_share(name: str, weight: float, row: Read) -> Doubles:
@@ -155,9 +172,9 @@ def abstention(rows: Sequence[Read], name: str) -> None:
     for title, scores in (("own paper there", there), ("without it", without)):
         quantiles = np.percentile(scores, [5, 25, 50, 75, 95])
         print(f"  {title:18} 5, 25, 50, 75, 95 %: {', '.join(f'{q:.2f}' for q in quantiles)}")
-    for threshold in THRESHOLDS:
+    for threshold in THRESHOLDS[name]:
         kept, silent = (there >= threshold).mean(), (without < threshold).mean()
-        print(f"  from {threshold:+.1f}: answers {kept:.2f} of those, is silent on {silent:.2f}")
+        print(f"  from {threshold:+.2f}: answers {kept:.2f} of those, is silent on {silent:.2f}")
 
 
 def others(row: Read) -> list[int]:
