@@ -56,7 +56,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["eval", *arguments], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("verb", ["claims", "swaps"])
+@pytest.mark.parametrize("verb", ["claims", "swaps", "scifact", "qa"])
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(cli, ["eval", verb, "--help"], prog_name="pincite")

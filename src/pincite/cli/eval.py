@@ -8,20 +8,17 @@ from typing import Any
 
 import click
 
-from pincite.cli import options
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
-
-
-keep_option = click.option(
-    "--keep", is_flag=True, help="Keep judged pairs: a stopped run goes on, pairs/s says nothing."
-)
+from pincite.cli import eval_ask, options
+from pincite.cli.eval_options import json_option, keep_option, quiet_option
 
 
 @click.group("eval", short_help="measure retrieval and verification on a collection")
 def command() -> None:
     """Measures with bootstrap intervals; needs the extra: pip install 'pincite[eval]'."""
+
+
+command.add_command(eval_ask.scifact)
+command.add_command(eval_ask.qa)
 
 
 @command.command("wafer")

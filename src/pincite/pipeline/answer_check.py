@@ -7,6 +7,7 @@ A mark that names nothing the writer was given is no such reference: a finding, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pincite.answers import (
     Checked,
@@ -22,7 +23,7 @@ from pincite.core.contrasts import contrasts, other_figures
 from pincite.core.passages import cited_passages
 from pincite.core.sentences import sentences as split
 from pincite.protocols import Verifier
-from pincite.types import Claim, Evidence, Passage, claim_id_of
+from pincite.types import Claim, Document, Evidence, Passage, claim_id_of
 
 # Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
 # from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
@@ -99,41 +100,41 @@ class AnswerChecker:
             for text, reference in pairs
             if (text, reference.ref_id) not in self._known
         }
-        passages = {key: self._passages(key[0], reference) for key, reference in new.items()}
-        flat = [(_claim(key[0]), p) for key, found in passages.items() for p in found]
-        answers = iter(self.verifier.verify(flat))
-        for key, reference in new.items():
-            evidence = [next(answers) for _ in passages[key]]
+        found = self.evidence([(text, new[text, ref_id].document) for text, ref_id in new])
+        for (key, reference), evidence in zip(new.items(), found, strict=True):
             self._known[key] = self._verdict(key[0], reference, evidence)
 
-    def _passages(self, text: str, reference: Reference) -> list[Passage]:
-        if self._unreadable(reference):
-            return []
-        return cascade.worth_reading(text, cited_passages(reference.document), self.read)
+    def evidence(self, pairs: Sequence[tuple[str, Document]]) -> list[list[Evidence]]:
+        """For each (sentence, document) what the passages that are worth reading say, in order.
 
-    def _unreadable(self, reference: Reference) -> str:
-        language = (reference.document.language or "").split("-")[0]
+        All pairs are one batch. Nothing of a document that cannot be read.
+        """
+        read = [self._passages(text, document) for text, document in pairs]
+        flat = [
+            (_claim(text), passage)
+            for (text, _), passages in zip(pairs, read, strict=True)
+            for passage in passages
+        ]
+        answers = iter(self.verifier.verify(flat))
+        return [[next(answers) for _ in passages] for passages in read]
+
+    def _passages(self, text: str, document: Document) -> list[Passage]:
+        if self._unreadable(document):
+            return []
+        return cascade.worth_reading(text, cited_passages(document), self.read)
+
+    def _unreadable(self, document: Document) -> str:
+        language = (document.language or "").split("-")[0]
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
             return f"it is in {language!r}, the verifier reads {reads}"
-        return "" if reference.document.text.strip() else "it has no abstract here"
+        return "" if document.text.strip() else "it has no abstract here"
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
         """`written` is put in later: one pair may stand in an answer in several ways."""
-        best = aggregation.best(evidence)
-        if best is None:
-            why = self._unreadable(reference)
-            return Verdict("", Support.NOT_CHECKED, reference.number, None, why)
-        turned = is_turned(text, best.quoted)
-        needed = max(self.supported_from, SURE_FROM) if turned else self.supported_from
-        if best.prob_supported >= needed:
-            if why := other_figures_said(text, best.passage.text):
-                return Verdict("", Support.CONTRADICTS, reference.number, best, why)
-            return Verdict("", Support.SUPPORTS, reference.number, best)
-        against = max(evidence, key=lambda e: e.prob_refuted)
-        if against.prob_refuted >= self.contradicted_from:
-            return Verdict("", Support.CONTRADICTS, reference.number, against)
-        return Verdict("", Support.NO_EVIDENCE, reference.number, best)
+        said = support_of(text, evidence, self.supported_from, self.contradicted_from)
+        why = said.why if evidence else self._unreadable(reference.document)
+        return Verdict("", said.support, reference.number, said.evidence, why)
 
     def _one(
         self,
@@ -154,6 +155,38 @@ class AnswerChecker:
             if reference.retraction in _NOTES:
                 notes.append(_NOTES[reference.retraction].format(n=reference.number))
         return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
+
+
+class Said(NamedTuple):
+    """What a document says of a sentence."""
+
+    support: Support
+    evidence: Evidence | None = None  # the passage that speaks; None of nothing read
+    why: str = ""  # what a rule saw
+
+
+def support_of(
+    text: str,
+    evidence: Sequence[Evidence],
+    supported_from: float = SUPPORTED_FROM,
+    contradicted_from: float = CONTRADICTED_FROM,
+) -> Said:
+    """What the passages of one document say of a sentence together.
+
+    The best supported passage speaks first; only where it does not reach its threshold the one
+    that contradicts most. Rules may hold more against a sentence than the network does.
+    """
+    best = aggregation.best(evidence)
+    if best is None:
+        return Said(Support.NOT_CHECKED)
+    needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
+    if best.prob_supported >= needed:
+        why = other_figures_said(text, best.passage.text)
+        return Said(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
+    against = max(evidence, key=lambda e: e.prob_refuted)
+    if against.prob_refuted >= contradicted_from:
+        return Said(Support.CONTRADICTS, against)
+    return Said(Support.NO_EVIDENCE, best)
 
 
 def is_turned(text: str, quote: str) -> bool:

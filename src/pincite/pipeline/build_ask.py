@@ -23,6 +23,7 @@ from pincite.pipeline.repair import Repairer
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.templates import Templates
 from pincite.pipeline.writers import Extractor, ModelWriter, Writer
+from pincite.protocols import Verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,9 @@ def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[A
             templates = build_check.templates(settings)
         writer = _writer(settings, verifier, calls, templates)
         pipeline = AskPipeline(
-            finder=_finder(settings, stored, verifier),
+            finder=finder(settings, stored, verifier),
             writer=writer,
-            checker=AnswerChecker(
-                verifier,
-                languages,
-                settings.supported_from,
-                settings.contradicted_from,
-                settings.read,
-                neighbours=settings.uncited == "neighbour",
-            ),
+            checker=checker(settings, verifier, languages),
             searched=Searched(
                 manifest["digest"],
                 stored.status().n_documents,
@@ -93,6 +87,20 @@ def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[A
         yield AskRun(pipeline, versions, _warnings(settings), calls, time.monotonic())
 
 
+def checker(
+    settings: Settings, verifier: Verifier, languages: frozenset[str] = frozenset({"en"})
+) -> AnswerChecker:
+    """What judges the sentences of an answer; `languages` are those that the verifier reads."""
+    return AnswerChecker(
+        verifier,
+        languages,
+        settings.supported_from,
+        settings.contradicted_from,
+        settings.read,
+        neighbours=settings.uncited == "neighbour",
+    )
+
+
 def report_of(
     answers: Sequence[Answer], n_questions: int, settings: Settings, run: AskRun
 ) -> AnswerReport:
@@ -109,9 +117,10 @@ def report_of(
     )
 
 
-def _finder(
+def finder(
     settings: Settings, corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> LiteratureFinder:
+    """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
     chosen = (settings.exclude_hosts, settings.filters)
     return LiteratureFinder(

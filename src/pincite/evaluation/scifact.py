@@ -1,0 +1,314 @@
+"""SciFact (Wadden et al. 2020): what does a given abstract say of a claim?
+
+A folder holds `corpus`, `claims_train` and `claims_dev` (`.jsonl`, plain or .gz) in SciFact's own
+schema. Two protocols say what the rows are:
+
+* `official-dev`: each claim of the dev split with each abstract that it cites; an abstract without
+  rationales is NO_EVIDENCE. Nothing of the dev split was trained on.
+* `verifai`: Verif.ai's (§III-C and its code). Of claims with rationales the abstracts that have
+  them, of the others each cited abstract, a row; equal rows once; train and dev together, 10 % of
+  each class to test by. Which rows those were is not published, and Pincite's verifier was trained
+  on the train claims among them: only the rows of dev are a result. They are few, so all rows of
+  dev, cleaned in the same way, are measured too.
+
+The abstract is given, so neither compares with SciFact's leaderboard, where it has to be found.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from pincite.answers import Support
+from pincite.documents import jsonl
+from pincite.documents.body import DEFAULT_LIMITS
+from pincite.errors import ConfigError, InputError
+from pincite.evaluation import labels
+from pincite.pipeline.answer_check import AnswerChecker, support_of
+from pincite.types import Document, Evidence, Unchecked
+
+NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
+LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I
+LABEL_OF: Mapping[Support, str] = {
+    Support.SUPPORTS: SUPPORT,
+    Support.CONTRADICTS: CONTRADICT,
+    Support.NO_EVIDENCE: NO_EVIDENCE,
+    Support.NOT_CHECKED: NO_EVIDENCE,  # an abstract without words says nothing
+}
+PROTOCOLS = ("official-dev", "verifai")
+SPLITS = ("train", "dev")
+TRAINED_ON = ("train",)  # Pincite's verifier: see its card
+SEED = 42
+TEST_PART = 0.1
+GRID = (0.3, 0.4, 0.5, 0.6, 0.7)  # of either threshold
+ROWS_AT_ONCE = 16
+
+# Verif.ai (Košprdić et al. 2024, arXiv 2402.18589), Table I and §III-C: precision, recall, F1 on
+# their own test part of SciFact, both models trained on the other 90 % of train and dev.
+SEED_FIGURES: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
+    "XLM-RoBERTa": {
+        NO_EVIDENCE: (0.91, 0.96, 0.95),
+        SUPPORT: (0.91, 0.75, 0.82),
+        CONTRADICT: (0.59, 0.81, 0.68),
+        "weighted": (0.87, 0.85, 0.85),
+    },
+    "DeBERTa": {
+        NO_EVIDENCE: (0.88, 0.86, 0.87),
+        SUPPORT: (0.87, 0.92, 0.90),
+        CONTRADICT: (0.88, 0.81, 0.85),
+        "weighted": (0.88, 0.88, 0.88),
+    },
+    "GPT-4, zero-shot": {"weighted": (0.81, 0.80, 0.79)},
+}
+SEED_MIX: Mapping[str, float] = {NO_EVIDENCE: 0.36, SUPPORT: 0.42, CONTRADICT: 0.22}
+
+Progress = Callable[[int, int], None]  # rows done, rows in all
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A claim with one abstract and what people say of the two."""
+
+    claim_id: str
+    claim: str
+    document: Document
+    label: str  # one of LABELS
+    split: str  # the official one that it comes from
+    tested: bool = True  # whether the protocol measures by it
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A row with what the verifier says of each passage of the abstract."""
+
+    row: Row
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    claim_id: str
+    text: str
+    cited: tuple[str, ...]
+    labels: Mapping[str, str]  # of the cited abstracts that have rationales
+
+
+def rows_of(folder: Path, protocol: str) -> list[Row]:
+    """The rows that a protocol judges.
+
+    Raises:
+        ConfigError: there is no such protocol.
+        InputError: a file is missing or not in SciFact's schema.
+    """
+    if protocol not in PROTOCOLS:
+        raise ConfigError(f"There is no protocol {protocol!r}; known: {', '.join(PROTOCOLS)}.")
+    corpus = _corpus(_existing(folder, "corpus"))
+    if protocol == "official-dev":
+        return [row for claim in _claims(folder, "dev") for row in _cited(claim, corpus, "dev")]
+    every = cleaned(folder, corpus)
+    tested = set(map(id, drawn(every)))
+    return [replace(row, tested=id(row) in tested) for row in every if _is_needed(row, tested)]
+
+
+def _is_needed(row: Row, tested: Set[int]) -> bool:
+    return row.split not in TRAINED_ON or id(row) in tested
+
+
+def cleaned(folder: Path, corpus: Mapping[str, Document]) -> list[Row]:
+    """Verif.ai's rows of train and dev, each (claim, abstract) once; the first label stays."""
+    found: dict[tuple[str, str], Row] = {}
+    for split in SPLITS:
+        for claim in _claims(folder, split):
+            for row in _cited(claim, corpus, split):
+                if row.document.url in claim.labels or not claim.labels:
+                    found.setdefault((row.claim, row.document.url), row)
+    return list(found.values())
+
+
+def drawn(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
+    """A tenth of each class, rounded, drawn by the seed: 80 and 10 % are for others to train on.
+
+    Verif.ai's three parts have the same mix of classes (§III-C), so each class is drawn from by
+    itself. The same files give the same part on every machine.
+    """
+    chosen: list[int] = []
+    for number, label in enumerate(LABELS):
+        of_label = np.array([i for i, row in enumerate(rows) if row.label == label], dtype=int)
+        shuffled = np.random.default_rng([seed, number]).permutation(of_label)
+        chosen += map(int, shuffled[: round(len(of_label) * TEST_PART)])
+    return [rows[i] for i in sorted(chosen)]
+
+
+def judge(
+    rows: Sequence[Row], checker: AnswerChecker, progress: Progress | None = None
+) -> list[Judged]:
+    """Each row judged as `ask` judges a sentence with a reference."""
+    judged: list[Judged] = []
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        batch = rows[start : start + ROWS_AT_ONCE]
+        found = checker.evidence([(row.claim, row.document) for row in batch])
+        judged += [Judged(row, tuple(each)) for row, each in zip(batch, found, strict=True)]
+        if progress:
+            progress(len(judged), len(rows))
+    return judged
+
+
+def measured(
+    judged: Sequence[Judged], protocol: str, supported_from: float, contradicted_from: float
+) -> dict[str, Any]:
+    """Measures of the rows that Pincite was not trained on: `unseen`, and of `verifai` `all_dev`.
+
+    Each by the thresholds, by the likeliest label, and over the grid of thresholds. What is said
+    of the rows it was trained on stands under `seen_in_training` and is no result.
+    """
+    tested = [each for each in judged if each.row.tested]
+    seen = [each for each in tested if each.row.split in TRAINED_ON]
+    unseen = [each for each in tested if each.row.split not in TRAINED_ON]
+    every = [each for each in judged if each.row.split not in TRAINED_ON]
+    thresholds = (supported_from, contradicted_from)
+    figures = {name: {k: list(v) for k, v in of.items()} for name, of in SEED_FIGURES.items()}
+    return {
+        "protocol": protocol,
+        "n": len(tested),
+        "n_seen_in_training": len(seen),
+        "mix": mix(tested),
+        "thresholds": {"supported_from": supported_from, "contradicted_from": contradicted_from},
+        "unseen": _measures(unseen, *thresholds),
+        "all_dev": _measures(every, *thresholds) if len(every) > len(unseen) else None,
+        "seen_in_training": _by_thresholds(seen, *thresholds) if seen else None,
+        "verifai": {"mix": dict(SEED_MIX), "table_1": figures},
+    }
+
+
+def grid(judged: Sequence[Judged]) -> list[dict[str, float]]:
+    """Weighted and macro-F1 for each pair of thresholds."""
+    wanted = _labels(judged)
+    found = []
+    for supported_from in GRID:
+        for contradicted_from in GRID:
+            said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
+            f1 = labels.f1_means(wanted, said, LABELS)
+            pair = {"supported_from": supported_from, "contradicted_from": contradicted_from}
+            found.append(pair | f1)
+    return found
+
+
+def likeliest(evidence: Sequence[Evidence]) -> str:
+    """The label with the highest probability in the passage that is least neutral."""
+    speaking = min(evidence, key=lambda e: e.prob_neutral, default=None)
+    if speaking is None:
+        return NO_EVIDENCE
+    probabilities = {
+        NO_EVIDENCE: speaking.prob_neutral,
+        SUPPORT: speaking.prob_supported,
+        CONTRADICT: speaking.prob_refuted,
+    }
+    return max(LABELS, key=probabilities.__getitem__)
+
+
+def _measures(
+    judged: Sequence[Judged], supported_from: float, contradicted_from: float
+) -> dict[str, Any] | None:
+    """None of no rows: a part that is empty has no measures."""
+    if not judged:
+        return None
+    said = [likeliest(each.evidence) for each in judged]
+    return {
+        "n": len(judged),
+        "mix": mix(judged),
+        "by_thresholds": _by_thresholds(judged, supported_from, contradicted_from),
+        "by_likeliest": labels.by_class(_labels(judged), said, LABELS),
+        "grid": grid(judged),
+    }
+
+
+def _by_thresholds(
+    judged: Sequence[Judged], supported_from: float, contradicted_from: float
+) -> dict[str, Any]:
+    said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
+    return labels.by_class(_labels(judged), said, LABELS)
+
+
+def _thresholds(judged: Judged, supported_from: float, contradicted_from: float) -> str:
+    said = support_of(judged.row.claim, judged.evidence, supported_from, contradicted_from)
+    return LABEL_OF[said.support]
+
+
+def _labels(judged: Sequence[Judged]) -> list[str]:
+    return [each.row.label for each in judged]
+
+
+def mix(judged: Sequence[Judged]) -> dict[str, float]:
+    """The share of each class."""
+    counts = Counter(_labels(judged))
+    return {label: round(counts[label] / max(1, len(judged)), 3) for label in LABELS}
+
+
+def _cited(claim: _Claim, corpus: Mapping[str, Document], split: str) -> Iterator[Row]:
+    for doc_id in claim.cited:
+        if doc_id not in corpus:
+            raise InputError(f"Claim {claim.claim_id} of {split} cites {doc_id}: no such abstract.")
+        label = claim.labels.get(doc_id, NO_EVIDENCE)
+        yield Row(claim.claim_id, claim.text, corpus[doc_id], label, split)
+
+
+def _corpus(path: Path) -> dict[str, Document]:
+    """The abstracts by id; a document's text is its sentences, its title what it is about."""
+    found = {}
+    for place, record in _records(path):
+        doc_id, sentences = jsonl.field_of(record, "doc_id"), record.get("abstract")
+        if not doc_id or not _is_texts(sentences):
+            raise InputError(f"{place}: expected doc_id, title and abstract, a list of sentences.")
+        title = jsonl.field_of(record, "title") or ""
+        text = " ".join(sentence.strip() for sentence in sentences)
+        found[doc_id] = Document(doc_id, title, text, "jsonl", language="en")
+    return found
+
+
+def _claims(folder: Path, split: str) -> Iterator[_Claim]:
+    for place, record in _records(_existing(folder, f"claims_{split}")):
+        claim_id, text = jsonl.field_of(record, "id"), jsonl.field_of(record, "claim")
+        cited, evidence = record.get("cited_doc_ids"), record.get("evidence")
+        if (
+            not claim_id
+            or not text
+            or not isinstance(cited, list)
+            or not isinstance(evidence, dict)
+        ):
+            raise InputError(f"{place}: expected id, claim, evidence and cited_doc_ids.")
+        found = {doc_id: _label(sets, place) for doc_id, sets in evidence.items()}
+        yield _Claim(claim_id, text, tuple(dict.fromkeys(map(str, cited))), found)
+
+
+def _label(rationales: Any, place: str) -> str:
+    """The label of an abstract: that of its rationales, which agree in SciFact."""
+    known = rationales if isinstance(rationales, list) and rationales else [{}]
+    found = {one.get("label") if isinstance(one, dict) else None for one in known}
+    if found not in ({SUPPORT}, {CONTRADICT}):
+        raise InputError(f"{place}: expected rationales of one label, SUPPORT or CONTRADICT.")
+    return SUPPORT if found == {SUPPORT} else CONTRADICT
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line in jsonl.lines(path):
+        record = jsonl.record_of(line, path, DEFAULT_LIMITS)
+        if isinstance(record, Unchecked):
+            raise InputError(f"{path.parent / record.detail}.")
+        yield str(path.parent / jsonl.place(line, path)), record
+
+
+def _is_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _existing(folder: Path, name: str) -> Path:
+    for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"):
+        if path.is_file():
+            return path
+    raise InputError(
+        f"{folder} holds no {name}.jsonl or {name}.jsonl.gz; expected SciFact's corpus, "
+        "claims_train and claims_dev."
+    )

@@ -1,0 +1,235 @@
+"""`pincite eval qa`: measures by hand-computed numbers, and the whole on an invented corpus."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from evaluation.invented import WordVerifier
+
+from pincite.answers import Answer, Reference, Searched
+from pincite.cli import cli
+from pincite.core.cited import cited_sentences
+from pincite.errors import ConfigError
+from pincite.evaluation import ask_tables, citations, decisions, literature, qa
+from pincite.evaluation.citations import Cited
+from pincite.evaluation.questions import Question, pubmed_url
+from pincite.pipeline import build, build_ask
+from pincite.pipeline.answer_check import AnswerChecker
+from pincite.pipeline.ask import AskPipeline
+from pincite.pipeline.literature import LiteratureFinder
+from pincite.pipeline.writers import Extractor
+from pincite.protocols import Floats
+from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
+
+BRIDGE = "The old stone bridge of Varde opened in 1911."
+MILL = "The mill of Varde burnt down in 1913."
+PAPERS = {
+    pubmed_url(pmid): Document(pubmed_url(pmid), "", text, language="en", meta={"pmid": pmid})
+    for pmid, text in {"1": BRIDGE, "2": MILL, "3": "Bakers sold warm bread."}.items()
+}
+URLS = list(PAPERS)
+QUESTIONS = [
+    Question("1", "Is the bridge of Varde old?", frozenset({URLS[0]}), "yes", "yesno"),
+    Question("2", "Did the mill of Varde burn in 1999?", frozenset({URLS[1]}), "no", "yesno"),
+    Question("3", "What do bakers sell?", frozenset({URLS[2], "gone"})),
+]
+
+
+class Reader(WordVerifier):
+    """Reads too: what shares words with the question bears on it."""
+
+    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+        return np.array([e.score + 2 for e in self.verify(pairs)], dtype=np.float32)
+
+
+class Everything:
+    """Finds all papers in one order, best first."""
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = order
+
+    def retrieve(self, queries: Sequence[Any], k: int) -> list[list[Hit]]:
+        passages = [
+            Passage(d.doc_id, d.url, d.title, d.text, Span(0, len(d.text)))
+            for d in (PAPERS[URLS[i]] for i in self.order)
+        ]
+        hits = [Hit(p, 1.0 / rank, rank) for rank, p in enumerate(passages, 1)]
+        return [hits[:k] for _ in queries]
+
+
+@pytest.fixture
+def pipeline() -> AskPipeline:
+    reader = Reader()
+    finder = LiteratureFinder(
+        lexical=Everything([0, 1, 2]),
+        dense=Everything([2, 1, 0]),
+        documents_of=lambda urls: [PAPERS.get(url) for url in urls],
+        reader=reader,
+    )
+    searched = Searched("digest", 3, "weighted")
+    return AskPipeline(finder, Extractor(reader), AnswerChecker(reader), searched)
+
+
+def test_average_precision_by_hand() -> None:
+    relevant = frozenset({"a", "b", "c"})
+    found = ["x", "a", "x", "b"]
+    assert literature.average_precision(found, relevant) == pytest.approx((1 / 2 + 2 / 4) / 3)
+    many = frozenset(map(str, range(30)))
+    assert literature.average_precision([str(i) for i in range(10)], many) == 1.0  # of ten, ten
+    assert literature.average_precision(["x"] * 10 + ["a"], relevant) == 0.0
+    assert literature.average_precision(["a"], frozenset()) == 0.0
+
+
+def test_measures_by_hand() -> None:
+    run = {"1": [URLS[0]], "2": [URLS[0], URLS[1]], "3": []}
+    found = literature.measured(QUESTIONS, run)
+    assert found["MAP@10"] == pytest.approx((1 + 0.5 + 0) / 3, abs=1e-4)
+    assert found["RR@10"] == found["MAP@10"]  # one relevant paper each
+    assert found["P@10"] == pytest.approx(0.2 / 3, abs=1e-4)
+    assert found["R@10"] == pytest.approx(2 / 3, abs=1e-4)
+    assert found["n"] == 3
+    assert literature.measured([Question("9", "?", frozenset())], {})["n"] == 0
+
+
+def test_systems(pipeline: AskPipeline) -> None:
+    finders = literature.finders(pipeline.finder)
+    assert tuple(finders) == literature.SYSTEMS
+    tops = {name: each.find(QUESTIONS[1].text)[0].document.url for name, each in finders.items()}
+    assert tops["lexical"] == URLS[0]
+    assert tops["dense"] == URLS[2]
+    assert tops["reranked"] == tops["ask"] == URLS[1]
+    with pytest.raises(ConfigError, match="no system 'best'"):
+        literature.finders(pipeline.finder, ["best"])
+
+
+def evidence(supported: float, refuted: float) -> Evidence:
+    passage = Passage("d", "u", "", "text", Span(0, 4))
+    return Evidence(passage, supported, refuted, 1 - supported - refuted, 0.0)
+
+
+def test_likelier() -> None:
+    assert decisions.likelier([evidence(0.3, 0.2), evidence(0.1, 0.4)]) == "no"
+    assert decisions.likelier([evidence(0.3, 0.2)]) == "yes"
+    assert decisions.likelier([]) == "maybe"
+
+
+def test_decisions_beside_the_commonest_word() -> None:
+    asked = [
+        Question(str(n), "?", frozenset(), word) for n, word in enumerate(["yes", "yes", "no"])
+    ]
+    found = decisions.measured(asked, {"a way": ["yes", "maybe", "no"]})
+    assert found["majority"]["word"] == "yes"
+    assert found["majority"]["accuracy"] == found["ways"]["a way"]["accuracy"] == 0.6667
+    assert found["majority"]["macro"]["f1"] == 0.4  # (0.8 + 0) / 2
+    assert found["ways"]["a way"]["macro"]["f1"] == 0.8333  # (2/3 + 1) / 2
+
+
+def test_citation_measures_by_hand() -> None:
+    one = Cited(True, (True,), (False,))
+    overcited = Cited(True, (True, False), (False, True))  # the second adds nothing
+    both_needed = Cited(True, (False, False), (False, False))
+    unsupported, uncited = Cited(False, (False,), (False,)), Cited(False)
+    assert [c.n_of_use for c in (one, overcited, both_needed, unsupported, uncited)] == [
+        1,
+        1,
+        2,
+        0,
+        0,
+    ]
+    found = citations.measured([[one, overcited, unsupported], [uncited]])
+    assert found["citation_recall"] == 0.3333  # (2/3 + 0) / 2
+    assert found["citation_precision"] == 0.25  # (2/4 + 0) / 2
+    assert found["n_sentences"] == 4
+    assert citations.measured([])["citation_recall"] is None
+
+
+def test_an_answer_is_judged(pipeline: AskPipeline) -> None:
+    references = [Reference(n, str(n), PAPERS[url]) for n, url in enumerate(URLS, 1)]
+    text = f"{BRIDGE} [1] {MILL} [2, 3] {BRIDGE} [9] Bakers sold warm bread."
+    sentences = cited_sentences(text)
+    answer = Answer(
+        "?",
+        text,
+        tuple(pipeline.checker.checked(sentences, references)),
+        tuple(references),
+        "somebody",
+        pipeline.searched,
+    )
+    assert citations.cited(answer, pipeline.checker) == [
+        Cited(True, (True,), (False,)),
+        Cited(True, (True, False), (False, True)),
+        Cited(False, (False,), (False,)),
+        Cited(False),
+    ]
+
+
+def test_all_parts(pipeline: AskPipeline) -> None:
+    heard: list[str] = []
+    found = qa.measured(QUESTIONS, pipeline, progress=lambda what, *_: heard.append(what))
+    assert set(found) == set(qa.PARTS)
+    assert found["retrieval"]["n_relevant_not_in_corpus"] == 1
+    assert found["retrieval"]["systems"]["ask"]["RR@10"] == 1.0
+    assert found["decisions"]["n"] == 2
+    assert found["citations"]["citation_recall"] == 1.0
+    assert {"lexical", "ask", "decisions", "searching", "answering"} == {
+        what for what in heard if what in ("lexical", "ask", "decisions", "searching", "answering")
+    }
+    table = ask_tables.qa_table({"file": "q.json", "n": 3, **found})
+    assert "1 of 4 papers are not in the corpus" in table
+    assert "always yes" in table
+
+
+def test_without_decisions_there_is_no_such_part(pipeline: AskPipeline) -> None:
+    assert set(qa.measured(QUESTIONS[2:], pipeline, ["decisions", "found"])) == set()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: AskPipeline) -> Path:
+    @contextmanager
+    def asking(*_: Any, **__: Any) -> Iterator[Any]:
+        yield SimpleNamespace(pipeline=pipeline, versions={"verifier": "words"})
+
+    monkeypatch.setattr(build_ask, "asking", asking)
+
+    @contextmanager
+    def verifying(*_: Any, **__: Any) -> Iterator[Any]:
+        yield SimpleNamespace(pipeline=SimpleNamespace(verifier=WordVerifier()), versions={})
+
+    monkeypatch.setattr(build, "verifying", verifying)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    record = {"QUESTION": "Is the bridge of Varde old?", "CONTEXTS": [BRIDGE], "LABELS": ["A"]}
+    value = {"1": {**record, "final_decision": "yes"}}
+    (tmp_path / "pqa.json").write_text(json.dumps(value))
+    return tmp_path
+
+
+def test_the_command(home: Path) -> None:
+    arguments = ["eval", "qa", "pqa.json", "--corpus", "papers", "--limit", "5", "-q"]
+    shown = CliRunner().invoke(cli, arguments, catch_exceptions=False).output
+    assert shown.startswith("pqa.json: 1 questions")
+    only = [*arguments, "--part", "retrieval", "--system", "hybrid", "--json"]
+    result = json.loads(CliRunner().invoke(cli, only, catch_exceptions=False).output)
+    assert list(result) == ["file", "n", "retrieval", "versions"]
+    assert list(result["retrieval"]["systems"]) == ["hybrid"]
+
+
+def test_scifact_as_a_command(home: Path) -> None:
+    claim = {"id": 1, "claim": BRIDGE, "cited_doc_ids": [7]}
+    evidence = {"7": [{"sentences": [0], "label": "SUPPORT"}]}
+    paper = {"doc_id": 7, "title": "Varde", "abstract": [BRIDGE]}
+    (home / "corpus.jsonl").write_text(json.dumps(paper))
+    for split in ("train", "dev"):
+        (home / f"claims_{split}.jsonl").write_text(json.dumps({**claim, "evidence": evidence}))
+    run = CliRunner().invoke(cli, ["eval", "scifact", ".", "-q"], catch_exceptions=False)
+    assert run.output.startswith("SciFact, protocol official-dev: 1 rows")
+    asked = ["eval", "scifact", ".", "--json", "--supported-from", "0.99"]
+    result = json.loads(CliRunner().invoke(cli, asked, catch_exceptions=False).output)
+    assert result["thresholds"] == {"supported_from": 0.99, "contradicted_from": 0.5}
+    assert result["unseen"]["by_thresholds"]["accuracy"] == 0.0
