@@ -23,6 +23,7 @@ def test_graded_measures_by_hand() -> None:
     assert found["n"] == 4
     assert found["nDCG@10"] == pytest.approx(ndcg / 4, abs=1e-4)
     assert found["RR@10"] == pytest.approx(0.5 / 4, abs=1e-4)
+    assert found["MAP@10"] == pytest.approx((1 / 2 + 2 / 3) / 2 / 4, abs=1e-4)
     assert found["R@100"] == pytest.approx(2 / 4, abs=1e-4)
     low, high = found["intervals"]["R@100"]
     assert low < 0.5 < high

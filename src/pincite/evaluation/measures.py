@@ -37,13 +37,14 @@ def ranking_measures(qrels: Qrels, run: Run) -> dict[str, Any]:
 
 
 def graded_measures(qrels: Grades, run: Run) -> dict[str, Any]:
-    """nDCG@10, R@100 and RR@10, as trec_eval computes them: means over the queries.
+    """nDCG@10, MAP@10, R@100 and RR@10, as trec_eval computes them: means over the queries.
 
     Each has a 95 % bootstrap interval under `intervals`. A query without hits counts as 0, and so
     does one without a relevant document.
     """
     ir = _ir_measures()
-    wanted = {"nDCG@10": ir.nDCG @ 10, "R@100": ir.R @ 100, "RR@10": ir.RR @ 10}
+    wanted = {"nDCG@10": ir.nDCG @ 10, "MAP@10": ir.AP @ 10, "R@100": ir.R @ 100}
+    wanted["RR@10"] = ir.RR @ 10
     return _means(_values(wanted, qrels, run))
 
 

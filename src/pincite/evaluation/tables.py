@@ -13,7 +13,7 @@ _CLAIMS = {
     "accuracy": "accuracy",
     "ECE": "ece",
 }
-_BEIR = ("nDCG@10", "R@100", "RR@10")
+_BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
 _NOTE = (
     "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
     "supported\nagainst partial rows, whose label is projected from sub-claims that disagree."
