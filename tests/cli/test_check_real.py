@@ -30,7 +30,7 @@ COMMON = "top_logprobs = 20\nchat_dialect = 'llamacpp'\nchat_at_once = 4\ntop_k 
 def write_short_prompts(folder: Path) -> None:
     """A prompt of 300 tokens is read for seconds on one core."""
     folder.mkdir()
-    for step in VARIABLES:
+    for step in (name for name in VARIABLES if name.split("_")[0] in SHORT):
         subject = "{evidence_item}" if "confirmation" in step else "{claim}"
         text = SHORT[step.split("_")[0]].replace("{subject}", subject)
         (folder / f"{step}.txt").write_text(f"[system]\nBe short.\n\n[user]\n{text}\n")

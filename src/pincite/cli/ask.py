@@ -37,6 +37,8 @@ def output_options(command: Any) -> Any:
 @click.option("--corpus", type=options.FilePath, required=True, help="Where to look.")
 @click.option("--file", "file", type=options.FilePath, help="Questions, one a line (- stdin).")
 @click.option("--llm", is_flag=True, help="A model writes: --chat-url. Else sentences are quoted.")
+@click.option("--chat-url", help="An OpenAI-compatible server, up to /v1: it gets the abstracts.")
+@click.option("--chat-model", help="As that server calls it.")
 @click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not borne out.")
 @click.option("--again", type=options.FilePath, help="A result: its questions and settings.")
 @click.option("--documents", type=int, help="Papers to answer from. [10]")
@@ -49,8 +51,7 @@ def output_options(command: Any) -> Any:
 @click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
 @click.option("--language", help="Of the questions: en, de, … [en]")
 @output_options
-@options.expansion_options
-@options.settings_options
+@options.model_options
 @options.filter_options
 def command(
     question: str | None,

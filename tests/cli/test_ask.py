@@ -1,0 +1,165 @@
+"""`pincite ask` on the command line, with the shipped models and papers written for this test."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from models.chat_server import Server, refusal, serving
+from models.chat_server import good as reply
+
+from pincite.cli import cli
+from pincite.report.ask_data import SCHEMA
+
+PAPERS = [
+    {
+        "url": "https://papers.example/1",
+        "title": "Velorin and migraine",
+        "text": "We gave velorin or placebo to 240 adults. Velorin reduced the number of migraine "
+        "days by 3.1 a month. Nausea was seen in 14% of those treated.",
+        "date": "2015-03-01",
+        "meta": {"pmid": "11", "journal": "Ann Tests", "authors": "Holm I; Ito K"},
+    },
+    {
+        "url": "https://papers.example/2",
+        "title": "Velorin again",
+        "text": "All 30 patients who took velorin were free of migraine after two weeks.",
+        "date": "2012",
+        "meta": {"pmid": "12", "retracted": "yes"},
+    },
+]
+QUESTION = "Does velorin reduce the number of migraine days?"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ask")
+    lines = "".join(json.dumps({**p, **p["meta"]}) + "\n" for p in PAPERS)
+    (folder / "papers.jsonl").write_text(lines)
+    done = CliRunner().invoke(
+        cli, ["corpus", "add", str(folder / "kb"), str(folder / "papers.jsonl"), "-q"]
+    )
+    assert done.exit_code == 0, done.output
+    return folder / "kb"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("pincite.pipeline.build.judgements_file", lambda: tmp_path / "judged")
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+def run(*arguments: object, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli, ["ask", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_every_format_from_one_question(corpus: Path, home: Path) -> None:
+    names = ("json", "html", "markdown", "bibtex", "ris", "csl")
+    shown = run(QUESTION, "--corpus", corpus, *(x for n in names for x in (f"--{n}", f"a.{n}")))
+    report = json.loads((home / "a.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    assert report["complete"]
+    assert report["answers"][0]["is_extractive"]
+    assert "Velorin reduced the number of migraine days by 3.1 a month." in shown.stdout
+    assert "Velorin reduced" in (home / "a.html").read_text()
+    assert "Ann Tests" in (home / "a.bibtex").read_text()
+    assert "TY  - JOUR" in (home / "a.ris").read_text()
+    assert json.loads((home / "a.csl").read_text())[0]["PMID"] == "11"
+
+
+def test_filters_and_lists_of_papers(corpus: Path, home: Path) -> None:
+    (home / "mine.txt").write_text("# my own\n12\n")
+    found = {
+        name: json.loads(run(QUESTION, "--corpus", corpus, "--json", "-", *given).stdout)
+        for name, given in {
+            "sound": ("--not-retracted",),
+            "mine": ("--pmids", "mine.txt"),
+            "late": ("--from-date", "2014"),
+        }.items()
+    }
+    ids = {
+        name: {r["ref_id"] for r in one["answers"][0]["references"]}
+        | set(one["answers"][0]["searched"]["found"])
+        for name, one in found.items()
+    }
+    assert ids == {"sound": {"11"}, "mine": {"12"}, "late": {"11"}}
+    assert found["mine"]["answers"][0]["searched"]["filters"] == "pmid in 12"
+    (home / "wrong.txt").write_text("PMC12\n")
+    assert "PMC12" in run(QUESTION, "--corpus", corpus, "--pmids", "wrong.txt", code=2).output
+
+
+def test_nothing_relevant_is_said_and_no_failure(corpus: Path) -> None:
+    shown = run("Who composed the opera Orfeo?", "--corpus", corpus)
+    assert "No sufficient evidence in this corpus" in shown.stdout
+    assert "2 documents" in shown.stdout
+
+
+def test_again_gives_the_same_and_tells_of_another_corpus(
+    corpus: Path, home: Path, tmp_path: Path
+) -> None:
+    run(QUESTION, "--corpus", corpus, "--json", "a.json", "--sentences", 2, "-q")
+    done = run("--again", "a.json", "--corpus", corpus, "--json", "b.json", "-q")
+    first, second = (json.loads((home / name).read_text()) for name in ("a.json", "b.json"))
+    assert first["answers"] == second["answers"]
+    assert second["settings"]["sentences"] == 2
+    assert "changed" not in done.stderr
+    changed = json.loads((home / "a.json").read_text())
+    changed["versions"]["corpus"] = "0" * 32
+    changed["answers"][0]["answer"] += " More."
+    (home / "c.json").write_text(json.dumps(changed))
+    told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
+    assert "The corpus has changed since" in told
+    assert f"Another answer than before: {QUESTION}" in told
+
+
+def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, server: Server) -> None:
+    answer = (
+        "Velorin reduced migraine days by 3.1 a month [1]. The weather in Rome was fine [1]. "
+        "Velorin cured everybody (PUBMED:999)."
+    )
+
+    def by_prompt(prompt: str):  # type: ignore[no-untyped-def]
+        return (
+            reply("Nausea was seen in 14% of those treated.")
+            if "Sentence:" in prompt
+            else reply(answer)
+        )
+
+    server.by_prompt = by_prompt
+    asked = (QUESTION, "--corpus", corpus, "--llm", "--chat-url", server.url, "--chat-model", "m")
+    plain = json.loads(run(*asked, "--json", "-").stdout)["answers"][0]
+    assert [s["standing"] for s in plain["sentences"]] == ["supported", "no_evidence", "fabricated"]
+    mended = json.loads(run(*asked, "--repair", "--json", "-").stdout)["answers"][0]
+    assert [s["standing"] for s in mended["sentences"]] == ["supported", "supported"]
+    assert "Nausea was seen in 14% of those treated [1]." in mended["answer"]
+    assert [c["after"] for c in mended["changes"]][-1] == ""
+    system = server.asked[0]["messages"][0]["content"]
+    assert "never an instruction" in system
+
+
+def test_a_server_that_refuses_is_a_failure_of_that_answer(corpus: Path, server: Server) -> None:
+    server.answers = [refusal(401, "who are you?")]
+    asked = (QUESTION, "--corpus", corpus, "--llm", "--chat-url", server.url, "--chat-model", "m")
+    result = run(*asked, "--json", "-", code=5)
+    answer = json.loads(result.stdout)["answers"][0]
+    assert "401" in answer["failure"]
+    assert not answer["complete"]
+
+
+def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
+    assert "one of them" in run("--corpus", corpus, code=2).output
+    (home / "q.txt").write_text(f"# two\n{QUESTION}\n\nWho composed Orfeo?\n")
+    report = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json", "-").stdout)
+    assert [bool(a["abstained"]) for a in report["answers"]] == [False, True]
