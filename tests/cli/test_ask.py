@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,7 +14,7 @@ from models.chat_server import good as reply
 from pincite.cli import cli
 from pincite.report.ask_data import SCHEMA
 
-PAPERS = [
+PAPERS: list[dict[str, Any]] = [
     {
         "url": "https://papers.example/1",
         "title": "Velorin and migraine",
