@@ -68,6 +68,7 @@ SEARCHED = obj(
     filters=TEXT,
     found=TEXTS | {"description": "ids of the documents that were read, best first"},
     best=maybe(NUMBER | {"description": "relevance of the best of them"}),
+    absent=TEXTS | {"description": "words of the question that none of them has"},
     only_abstracts=FLAG,
 )
 ANSWER = obj(

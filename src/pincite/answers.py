@@ -124,6 +124,7 @@ class Searched:
     filters: str = ""  # as a person reads them; empty: none
     found: tuple[str, ...] = ()  # ids of the documents that were read, best first
     best: float | None = None  # relevance of the best of them, log-odds
+    absent: tuple[str, ...] = ()  # words of the question that none of them has
 
 
 @dataclass(frozen=True, slots=True)

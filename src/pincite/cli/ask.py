@@ -128,14 +128,16 @@ def _answered(
     with build_ask.asking(settings, corpus) as run:
         try:
             for each in asked:
-                tell = None if quiet or settings.repair else _shower(each)
+                # An extract is there at once; a repaired answer is another than was written.
+                waits = settings.answer == "model" and not (quiet or settings.repair)
+                tell = _shower() if waits else None
                 answers.append(run.pipeline.ask(each, tell))
         except KeyboardInterrupt:
             interrupted = True
         return build_ask.report_of(answers, len(asked), settings, run), interrupted
 
 
-def _shower(question: str) -> Any:
+def _shower() -> Any:
     """Shows each sentence on stderr as soon as it is verified, where a person looks on."""
     if not sys.stderr.isatty():
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.answers import Answer, Checked, Reference, Searched
-from pincite.core import cited
+from pincite.core import cited, wording
 from pincite.pipeline.answer_check import AnswerChecker
 from pincite.pipeline.literature import FoundDocument, LiteratureFinder
 from pincite.pipeline.repair import Repairer
@@ -18,6 +18,7 @@ from pincite.pipeline.writers import Writer, Written
 from pincite.types import Document
 
 NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the question"
+FILTERED = "nothing that the filters let through has words or meaning in common with the question"
 NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
 NOTHING_SAID = "no sentence of what was found answers the question"
 
@@ -45,9 +46,16 @@ class AskPipeline:
         found = self.finder.find(question)
         references = numbered(found)
         best = max((each.relevance for each in found), default=None)
-        searched = replace(self.searched, found=tuple(r.ref_id for r in references), best=best)
+        read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
+        searched = replace(
+            self.searched,
+            found=tuple(r.ref_id for r in references),
+            best=best,
+            absent=tuple(wording.absent_words(question, read)) if references else (),
+        )
         if best is None or best < self.least_relevance:
-            why = NOTHING_FOUND if best is None else NOTHING_RELEVANT
+            nothing = FILTERED if self.searched.filters else NOTHING_FOUND
+            why = nothing if best is None else NOTHING_RELEVANT
             return _silent(question, why, self.writer.fingerprint, searched)
         text, ending = self._written(question, references, tell)
         if not text.strip() and not ending.failure:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pincite.answers import Answer, AnswerReport, Searched
 from pincite.checks import Usage
+from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -110,11 +111,18 @@ def report_of(
         answers=tuple(answers),
         n_questions=n_questions,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings=run.warnings,
+        warnings=(*run.warnings, *_of_questions(answers)),
         settings=dataclasses.asdict(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _of_questions(answers: Sequence[Answer]) -> tuple[str, ...]:
+    german = sum(readings.looks_german(answer.question) for answer in answers)
+    if not german:
+        return ()
+    return (f"{german} of {len(answers)} questions look German; the models read English.",)
 
 
 def finder(

@@ -90,9 +90,10 @@ class Settings(AskSettings):
                 'expansion is "server"; expected chat_url (as http://localhost:8080/v1) and '
                 "chat_model too."
             )
-        if self.asks_a_model and not (self.chat_url and self.chat_model):
+        asks = self.asks_a_model or self.answer == "model"
+        if asks and not (self.chat_url and self.chat_model):
             raise ConfigError(
-                "a model is to interpret or to confirm; expected chat_url (as "
+                "a model is to interpret, to confirm or to answer; expected chat_url (as "
                 "http://localhost:8080/v1) and chat_model too."
             )
 

@@ -65,6 +65,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
             "filters": searched.filters,
             "found": list(searched.found),
             "best": _rounded(searched.best),
+            "absent": list(searched.absent),
             "only_abstracts": ask_wording.are_abstracts(answer.references),
         },
     }

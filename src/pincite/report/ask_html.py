@@ -60,7 +60,7 @@ def _answer(answer: Answer) -> dict[str, object]:
         "question": answer.question,
         "by": ask_wording.written_by(answer),
         "abstained": answer.abstained,
-        "incomplete": ask_wording.incomplete(answer),
+        "incomplete": ask_wording.cautions(answer),
         "counts": [
             (n, _TONES[standing], ask_wording.SIGNS[standing], ask_wording.SHORT[standing])
             for standing, n in ask_wording.counts(answer.sentences)

@@ -42,7 +42,7 @@ def _values(answer: Answer, values: dict[str, Any], given: dict[str, Any]) -> di
             {**each, "before": _sentence(change.before, each["before"])} for change, each in changes
         ],
         "searched": ask_wording.searched(answer),
-        "incomplete": ask_wording.incomplete(answer),
+        "incomplete": ask_wording.cautions(answer),
         "unknown_retractions": ask_wording.unknown_retractions(answer.references),
         "no_answer": ask_wording.NO_ANSWER,
         "advice": ask_wording.ADVICE,

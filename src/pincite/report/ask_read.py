@@ -189,6 +189,7 @@ def _searched(given: _Values) -> Searched:
         filters=given.text("filters"),
         found=given.texts("found"),
         best=given.maybe("best", given.number),
+        absent=given.texts("absent"),
     )
 
 

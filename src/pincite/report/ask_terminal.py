@@ -91,7 +91,7 @@ def _answer(answer: Answer) -> list[RenderableType]:
     if answer.abstained:
         parts.append(_abstention(answer))
     parts += [_sentence(s, n) for n, s in enumerate(answer.sentences, 1)]
-    parts += [Text(f"⚠ {said}", "yellow") for said in ask_wording.incomplete(answer)]
+    parts += [Text(f"⚠ {said}", "yellow") for said in ask_wording.cautions(answer)]
     parts += _references(answer)
     parts += _dropped(answer.dropped)
     parts += _changes(answer.changes)

@@ -98,9 +98,12 @@ def are_abstracts(references: Sequence[Reference]) -> bool:
     return bool(coverage) and all(each == "abstract" for each in coverage)
 
 
-def incomplete(answer: Answer) -> list[str]:
-    """What is missing of an answer, and why."""
+def cautions(answer: Answer) -> list[str]:
+    """What a reader must know of an answer: what is missing of it, what nobody spoke of."""
     said = []
+    if answer.searched.absent and answer.sentences:
+        words = ", ".join(f"“{one_line(word)}”" for word in answer.searched.absent)
+        said.append(f"Nothing that was read has {words}: the answer may be beside the point.")
     if answer.cut:
         said.append("The writer was stopped before its end: the answer breaks off.")
     if answer.failure:
