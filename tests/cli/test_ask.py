@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from models.chat_server import Server, refusal, serving
 from models.chat_server import good as reply
+from models.llamacpp_server import KEY as REAL_KEY
+from models.llamacpp_server import NAME, RealServer
 
 from pincite.cli import cli
 from pincite.report.ask_data import SCHEMA
@@ -164,3 +166,27 @@ def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
     (home / "q.txt").write_text(f"# two\n{QUESTION}\n\nWho composed Orfeo?\n")
     report = json.loads(run("--file", "q.txt", "--corpus", corpus, "--json", "-").stdout)
     assert [bool(a["abstained"]) for a in report["answers"]] == [False, True]
+
+
+@pytest.mark.xdist_group("real_server")
+def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
+    corpus: Path, real_server: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is far too small to answer anything: this proves the way, not what comes out."""
+    monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
+    told: list[str] = []
+    monkeypatch.setattr("pincite.cli.ask._shower", lambda: lambda c: told.append(c.sentence.text))
+    settings = "chat_dialect = 'llamacpp'\nanswer_tokens = 60\nprompt_tokens = 100\n"
+    Path("pincite.toml").write_text(settings)
+    server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME)
+    done = CliRunner().invoke(
+        cli, ["ask", QUESTION, "--corpus", str(corpus), *server, "--json", "a.json"]
+    )
+    assert done.exit_code in (0, 5), done.output
+    report = json.loads(Path("a.json").read_text())
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
+    answer = report["answers"][0]
+    assert answer["answer"]
+    assert report["usage"]["n_calls"] == 1
+    assert [s["text"] for s in answer["sentences"]] == told
+    assert REAL_KEY not in done.output + Path("a.json").read_text()
