@@ -12,8 +12,8 @@ import ask_samples as samples
 import jsonschema
 import make_ask_schema
 import pytest
+from hostile import CASES
 from rich.console import Console
-from samples import HOSTILE
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.answers import Answer, AnswerReport, Standing, Support, Verdict
@@ -28,8 +28,6 @@ from pincite.report import (
 )
 from pincite.types import Span
 
-URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
-CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul ol li b main").split(),
     *("section span div blockquote mark details summary footer dl dt dd sup bdi del ins").split(),

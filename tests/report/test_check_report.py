@@ -5,7 +5,6 @@ import io
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,8 +12,8 @@ import jsonschema
 import make_check_schema
 import pytest
 from check_samples import check_report
+from hostile import CASES, Page
 from rich.console import Console
-from samples import HOSTILE
 
 from pincite.errors import ConfigError
 from pincite.report import (
@@ -27,27 +26,10 @@ from pincite.report import (
     yaml_text,
 )
 
-URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
-CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
     *("article section span div blockquote mark i details summary footer dl dt dd").split(),
 }
-
-
-class Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 def test_the_schema_is_current() -> None:

@@ -4,39 +4,20 @@ import csv as csv_module
 import io
 import json
 from datetime import date
-from html.parser import HTMLParser
 
 import mwparserfromhell
 import pytest
+from hostile import CASES, Page
 from rich.console import Console
-from samples import HOSTILE, report
+from samples import report
 
 from pincite.report import csv, data, html, terminal, wikitext
 
 TODAY = date(2026, 11, 21)
-URLS = ["javascript:alert(1)", 'https://x.example/|}}{{evil}} "><b>', "data:text/html,<b>x</b>"]
-CASES = [(text, "https://varde.example/") for text in HOSTILE] + [("plain", url) for url in URLS]
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul li b main section").split(),
     *("article span div blockquote mark i details summary pre footer dl dt dd").split(),
 }
-
-
-class Page(HTMLParser):
-    """Collects tags, attributes and visible text as a browser would see them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

@@ -4,14 +4,13 @@ All that `ask_read` needs to make the report again is in it. Spans of sentences 
 the answer's text, those of passages and quotes in the document's.
 """
 
-import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pincite.answers import Answer, AnswerReport, Change, Checked, Reference, Support, Verdict
 from pincite.report import ask_wording
+from pincite.report.json_text import dumped
 from pincite.types import Evidence, Span
 
 SCHEMA_VERSION = "1"
@@ -20,9 +19,7 @@ SCHEMA = Path(__file__).parent / "ask.schema.json"
 
 def to_json(report: AnswerReport) -> str:
     """The report as indented JSON with a line break at its end."""
-    text = json.dumps(as_dict(report), ensure_ascii=False, indent=1)
-    # UTF-8 has no half surrogate pairs; JSON's escape for them reads back as what it was.
-    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+    return dumped(as_dict(report))
 
 
 def as_dict(report: AnswerReport) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """A check report as plain JSON values; `check.schema.json` beside this file is its schema."""
 
-import json
 import math
-import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed, Weight
 from pincite.core import confirmation
 from pincite.report import check_wording
+from pincite.report.json_text import dumped
 from pincite.types import Span
 
 SCHEMA_VERSION = "1"
@@ -18,9 +17,7 @@ SCHEMA = Path(__file__).parent / "check.schema.json"
 
 def to_json(report: CheckReport) -> str:
     """The report as indented JSON with a line break at its end."""
-    text = json.dumps(as_dict(report), ensure_ascii=False, indent=1)
-    # UTF-8 has no half surrogate pairs; JSON's escape for them reads back as what it was.
-    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+    return dumped(as_dict(report))
 
 
 def as_dict(report: CheckReport) -> dict[str, Any]:

@@ -4,15 +4,14 @@ Field order is fixed, spans count in the article's source or in the source docum
 change of shape raises `SCHEMA_VERSION`.
 """
 
-import json
 import math
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from pincite.core import aggregation
 from pincite.report import wording
+from pincite.report.json_text import dumped
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -31,9 +30,7 @@ SCHEMA = Path(__file__).parent / "report.schema.json"
 
 def to_json(report: Report) -> str:
     """The report as indented JSON with a line break at its end."""
-    text = json.dumps(as_dict(report), ensure_ascii=False, indent=1)
-    # UTF-8 has no half surrogate pairs; JSON's escape for them reads back as what it was.
-    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+    return dumped(as_dict(report))
 
 
 def as_dict(report: Report) -> dict[str, Any]:
