@@ -122,6 +122,16 @@ def test_an_extracted_answer_quotes_its_sources_word_for_word(
     assert {"11", "12"} <= {r.ref_id for r in answer.references[:3]}
 
 
+def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVerifier) -> None:
+    text = (
+        "Velorin reduced the number of migraine days in adults.\n\nAbstract (fre)\n\n"
+        "Velorin a réduit le nombre de jours de migraine chez les adultes."
+    )
+    given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
+    written = "".join(p.text for p in Extractor(verifier, 9, -99.0).write(QUESTION, given))
+    assert written == "Velorin reduced the number of migraine days in adults. [1]\n"
+
+
 def test_a_retracted_paper_is_named_as_such(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:

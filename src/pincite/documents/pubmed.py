@@ -24,6 +24,7 @@ ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
 _NAMES = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
+_OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
 
 
@@ -140,6 +141,15 @@ def _other(abstract: Any) -> list[str]:
     language = one_line(abstract.get("Language"))
     kind = "Plain-language summary" if "plain" in abstract.get("Type", "") else "Abstract"
     return [f"{kind} ({language})" if language else kind, *sections] if sections else []
+
+
+def in_own_words(text: str) -> str:
+    r"""The text of a document of ours without the abstracts in other languages behind its own.
+
+    >>> in_own_words("The rate fell.\n\nAbstract (fre)\n\nLe taux a baissé.")
+    'The rate fell.'
+    """
+    return _OTHER.split(text, maxsplit=1)[0]
 
 
 # ── Metadata ─────────────────────────────────────────────────────────────────────────────────────

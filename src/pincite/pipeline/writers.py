@@ -8,6 +8,7 @@ from pincite.answers import Reference, Retraction
 from pincite.core import extract
 from pincite.core.prompts import abstract
 from pincite.core.sentences import sentences
+from pincite.documents.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
@@ -66,7 +67,9 @@ class Extractor:
             (source, place, reference.document, span)
             for source, reference in enumerate(references)
             for place, span in enumerate(
-                sentences(reference.document.text, reference.document.language or "en")
+                sentences(
+                    in_own_words(reference.document.text), reference.document.language or "en"
+                )
             )
         ]
         kept = [p for p in places if extract.can_stand_alone(_said(p[3].of(p[2].text)))]
