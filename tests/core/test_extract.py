@@ -43,3 +43,15 @@ def test_what_points_back_or_is_no_sentence_cannot_stand_alone() -> None:
     assert not can_stand_alone("Methods and materials of the present trial")
     assert not can_stand_alone("")
     assert can_stand_alone("Pain fell by 12% in the treated group.")
+
+
+def test_what_a_study_set_out_to_do_answers_nothing() -> None:
+    for text in (
+        "The aim of this study was to evaluate safety in adults.",
+        "Our primary objective was to compare both doses in adults.",
+        "We hypothesised that the dose lowers pain in adults.",
+        "In this study, we examined whether the dose lowers pain.",
+    ):
+        assert not can_stand_alone(text)
+    assert can_stand_alone("We found less pain in the treated group.")
+    assert can_stand_alone("Goals were scored by fewer of the tired players.")

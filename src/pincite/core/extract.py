@@ -3,6 +3,7 @@
 No model writes here, so nothing is invented; what is said is said by a source, word for word.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,22 @@ FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be re
 # What a sentence points at may stand in the one before, which is not there in an extract.
 _POINTS_BACK = frozenset("this these those it they he she such both latter former".split())
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
+# Words of the labels that open a section of an abstract, with a colon behind them or without.
+_LABELS = frozenset(
+    "abstract aim aims and background conclusion conclusions context data design discussion "
+    "findings hypothesis importance interpretation intervention interventions introduction "
+    "limitations main measure measures method methods objective objectives of outcome outcomes "
+    "participants patients primary purpose rationale relevance result results setting settings "
+    "significance study the".split()
+)
+# What a study set out to do says nothing of what it found.
+_AIM = re.compile(
+    r"(?:the|our|its)\s+(?:main |primary |present |overall )*"
+    r"(?:aims?|purposes?|objectives?|goals?)\s+(?:of|was|were|is)\b"
+    r"|(?:in this study,? )?we (?:aimed|sought|set out|hypothesi[sz]ed|(?:investigated|examined|"
+    r"evaluated|assessed|asked|tested|determined|studied) (?:whether|if|how|the))\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +59,27 @@ def can_stand_alone(text: str) -> bool:
     first, second = (word.strip("(,").casefold() for word in words[:2])
     # "To test whether it falls." is the aim of an abstract, and states nothing; "To test this, we
     # measured it." does.
-    if first == "to" and "," not in text:
+    if (first == "to" and "," not in text) or _AIM.match(text):
         return False
     return first not in _POINTS_BACK and (first, second) not in _POINT_BACK_TOGETHER
+
+
+def unlabelled(sentence: str) -> str:
+    """A sentence of an abstract without the label of its section.
+
+    >>> unlabelled("RESULTS: The rate fell."), unlabelled("MAIN RESULTS The rate fell.")
+    ('The rate fell.', 'The rate fell.')
+    >>> unlabelled("DNA repair fell in both groups.")
+    'DNA repair fell in both groups.'
+    """
+    label, colon, rest = sentence.partition(": ")
+    if colon and label.isupper():
+        return rest
+    words = sentence.split()
+    n_label = 0
+    while n_label < len(words) and words[n_label].isupper() and words[n_label].lower() in _LABELS:
+        n_label += 1
+    return " ".join(words[n_label:])
 
 
 def chosen(candidates: Sequence[Quotable], most: int, least_relevance: float) -> list[Quotable]:

@@ -72,7 +72,9 @@ class Extractor:
                 )
             )
         ]
-        kept = [p for p in places if extract.can_stand_alone(_said(p[3].of(p[2].text)))]
+        kept = [
+            p for p in places if extract.can_stand_alone(extract.unlabelled(p[3].of(p[2].text)))
+        ]
         claim = Claim(claim_id_of("", (), question), question)
         odds = self.reader.relevance(
             [
@@ -81,15 +83,9 @@ class Extractor:
             ]
         )
         return [
-            extract.Quotable(_said(span.of(d.text)), source, place, float(score))
+            extract.Quotable(extract.unlabelled(span.of(d.text)), source, place, float(score))
             for (source, place, d, span), score in zip(kept, odds, strict=True)
         ]
-
-
-def _said(sentence: str) -> str:
-    """A sentence of a structured abstract without the label of its section."""
-    label, colon, rest = sentence.partition(": ")
-    return rest if colon and label.isupper() else " ".join(sentence.split())
 
 
 @dataclass(frozen=True, slots=True)
