@@ -125,7 +125,6 @@ class Wiki:
         if page.disambiguation:
             row["pageprops"] = {"disambiguation": ""}
         if "revisions" in asked.get("prop", ""):
-            slot = {"contentmodel": page.model, "contentformat": "text/x-wiki"}
             slot: dict[str, Any] = {"contentmodel": page.model, "contentformat": "text/x-wiki"}
             stamp = "2026-01-01T00:00:00Z"
             row["revisions"] = [{"revid": number, "timestamp": stamp, "slots": {"main": slot}}]
