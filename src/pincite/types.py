@@ -103,6 +103,50 @@ class Unchecked:
     detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
 
 
+class Reliability(StrEnum):
+    """What a community's list says of a source. Never a verdict on what the source says."""
+
+    RELIABLE = "generally_reliable"
+    NO_CONSENSUS = "no_consensus"
+    UNRELIABLE = "generally_unreliable"
+    DEPRECATED = "deprecated"
+    BLACKLISTED = "blacklisted"  # the wiki refuses links to it
+    MIXED = "mixed"  # judged differently by topic or time
+    UNLISTED = "unlisted"  # the list says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a list says of an address: the most specific entries, and where they were discussed."""
+
+    reliability: Reliability
+    name: str = ""  # of the source, as the list calls it
+    place: str = ""  # the domain, or domain and path, that matched
+    scope: str = ""  # what the judgement is limited to: "politics", "2013–present"
+    link: str | None = None  # to the discussion
+    others: tuple[str, ...] = ()  # entries for the same place: "politics: no consensus"
+
+
+class Bar(StrEnum):
+    """Why a page must not be suggested, though it was found."""
+
+    WIKI = "wiki"  # Wikipedia, a sister of it or a mirror: it would prove itself
+    SITE = "site"  # the user excluded it
+    DEPRECATED = "deprecated"
+    BLACKLISTED = "blacklisted"
+    COPY = "copy"  # it copies the article: near-duplicate of the claim's paragraph, and not older
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A page that was found for a claim and left out, and why."""
+
+    url: str
+    title: str
+    bar: Bar
+    detail: str = ""  # for a person: "Daily Example: deprecated"
+
+
 # ── Articles ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -241,6 +285,7 @@ class CitationResult:
     label: Label
     clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
     missing: tuple[Part, ...] = ()  # in the order of the claim
+    listing: Listing | None = None  # None: no list was given, or there is no address
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +295,7 @@ class Suggestion:
     evidence: Evidence
     published: str | None
     gain: float  # log-odds above the existing citation; above the threshold if none was checked
+    listing: Listing | None = None  # None: no list was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +314,7 @@ class Finding:
     suggestions: tuple[Suggestion, ...]  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
     missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
+    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ HOMES = {
     "httpx2": {"models/chat_wire.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
+    "publicsuffixlist": {"core/reliability.py"},
     "rensa": {"core/copies.py"},
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},

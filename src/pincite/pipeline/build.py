@@ -17,7 +17,9 @@ from pincite.models.chat import ChatClient
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
+from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
@@ -67,11 +69,14 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
+        listed = reliability.of_settings(settings)
+        exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
+        hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
             source_of=_source_of(copies.get if copies else None, stored),
-            lexical=stored.lexical(settings.excluded, settings.filters) if stored else None,
-            dense=stored.dense(settings.excluded, settings.filters) if stored else None,
+            lexical=stored.lexical(hosts, settings.filters) if stored else None,
+            dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
@@ -83,11 +88,15 @@ def verifying(
             threshold=settings.threshold,
             readout=settings.readout,
             expander=expander(settings, stored) if stored else None,
+            exclusions=exclusions,
+            unfiltered=stored.lexical((), settings.filters) if stored else None,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if listed:
+            versions["reliability"] = listed.fingerprint
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(str, copies.warnings)) if copies else ()

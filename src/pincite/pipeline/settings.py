@@ -46,6 +46,7 @@ class Settings(AskSettings):
     source_languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
+    reliability: str = ""  # an imported list of sources; empty: the one called like the language
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
     expansion: Expansion = "none"  # words that a claim's query gets besides its own
