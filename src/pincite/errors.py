@@ -11,7 +11,9 @@
     │  ├─ FetchingIsOff      nobody switched the web on: `online = true` or --online
     │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
     │  ├─ NoSuchHost         its name does not resolve
-    │  ├─ HostUnreachable    no connection, no trusted certificate, or no HTTP in the reply
+    │  ├─ HostUnreachable    no connection, or no HTTP in the reply
+    │  │  └─ UntrustedHost   its certificate cannot be trusted
+    │  ├─ HostBusy           the host asked to be left alone for longer than we wait
     │  ├─ FetchTimedOut      it took longer than allowed, as a whole or between two pieces
     │  ├─ BodyTooLarge       more bytes than allowed, packed or unpacked
     │  ├─ BodyCut            the connection ended before the page did
@@ -72,13 +74,18 @@ class StaleCorpus(CorpusError):
 
 
 class FetchError(PinciteError):
-    """A page of the web that did not come. `status`: HTTP's, None without a reply."""
+    """A page of the web that did not come.
+
+    `status`: HTTP's, None without a reply. `of_host`: every page of the host would fare alike.
+    """
 
     exit_code = 9
 
-    def __init__(self, message: str, url: str = "", status: int | None = None) -> None:
+    def __init__(
+        self, message: str, url: str = "", status: int | None = None, *, of_host: bool = False
+    ) -> None:
         super().__init__(message)
-        self.url, self.status = url, status
+        self.url, self.status, self.of_host = url, status, of_host
 
 
 class FetchingIsOff(FetchError):
@@ -96,7 +103,15 @@ class NoSuchHost(FetchError):
 
 
 class HostUnreachable(FetchError):
-    """No connection, no certificate that can be trusted, or a reply that is not HTTP."""
+    """No connection, or a reply that is not HTTP."""
+
+
+class UntrustedHost(HostUnreachable):
+    """The host's certificate is not its own, has run out, or was signed by nobody known."""
+
+
+class HostBusy(FetchError):
+    """The host asked to be left alone for longer than we wait."""
 
 
 class FetchTimedOut(FetchError):

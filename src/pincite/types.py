@@ -79,19 +79,45 @@ class Reason(StrEnum):
     """Why a source could not be checked. Never a finding against the article."""
 
     DEAD = "dead"  # 404, 410: the page is gone
+    SOFT_404 = "soft_404"  # an answer of 200 with a page that calls itself not found
+    FRONT_PAGE = "front_page"  # its address leads to the site's front page by now
+    NO_HOST = "no_host"  # the site's name does not resolve
+    UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
+    REDIRECTS = "redirects"  # in a circle, or too many
+    UNSAFE_ADDRESS = "unsafe_address"  # not a public web address: it is never opened
+    ROBOTS = "robots"  # its host asks programs to stay away
     REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there, we were not let in
     PAYWALL = "paywall"  # the stored page ends where a subscription begins
+    LOGIN = "login"  # a form for name and password in its place
+    CONSENT = "consent"  # a question about cookies in its place
     OFFLINE = "offline"  # a book, a paper issue: there is no address to open
     NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was given
     EMPTY = "empty"  # a file without text (a scan, a page drawn by scripts)
     UNDECODABLE = "undecodable"  # the bytes are not what they say they are
     ENCRYPTED = "encrypted"  # a PDF that asks for a password
     TOO_LARGE = "too_large"
+    TRUNCATED = "truncated"  # the connection ended before the page did
     TIMED_OUT = "timed_out"
     UNSUPPORTED_TYPE = "unsupported_type"  # an image, a film, a spreadsheet
     LANGUAGE = "language"  # the model does not read the page's language
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it came from the web, not yet read."""
+
+    url: str  # as it is cited
+    final_url: str  # after redirects
+    status: int
+    content_type: str | None
+    body: bytes
+    fetched: str  # ISO timestamp, UTC, of the request
+    last_modified: str | None = None  # as the server says
+    redirects: tuple[str, ...] = ()  # addresses on the way
+    notes: tuple[str, ...] = ()  # for a person: "a redirect left https for http: …"
+    cached: bool = False  # nothing was asked for it this time
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ class Wiki:
             row["pageprops"] = {"disambiguation": ""}
         if "revisions" in asked.get("prop", ""):
             slot: dict[str, Any] = {"contentmodel": page.model, "contentformat": "text/x-wiki"}
+            slot |= {"content": text} if text is not None else {"texthidden": True}
             stamp = "2026-01-01T00:00:00Z"
             row["revisions"] = [{"revid": number, "timestamp": stamp, "slots": {"main": slot}}]
         return row
@@ -236,7 +237,7 @@ class PlainWeb:
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.seconds)
         try:
             path = f"{parts.path}?{parts.query}"
-            connection.request("GET", path, headers={"Accept": accept, **(headers or {})})
+            connection.request("GET", path, headers={"Accept": accept, "Accept-Encoding": "gzip", **(headers or {})})
             reply = connection.getresponse()
             body, names = reply.read(), {k.lower(): v for k, v in reply.getheaders()}
         except TimeoutError as error:

@@ -149,7 +149,7 @@ def safe_addresses(
             raise UnsafeAddress(f"{what}: {why}, not the public web.", target.url)
         found.append(str(address))
     if not found:
-        raise NoSuchHost(f"{target.host} has no address.", target.url)
+        raise NoSuchHost(f"{target.host} has no address.", target.url, of_host=True)
     return found
 
 
@@ -174,14 +174,20 @@ def _answers(target: Target, resolve: Resolve, seconds: float) -> list[str]:
             RESOLVERS.release()
 
     if not RESOLVERS.acquire(timeout=seconds):
-        raise NoSuchHost(f"{target.host}: too many names are being looked up.", target.url)
+        raise NoSuchHost(
+            f"{target.host}: too many names are being looked up.", target.url, of_host=True
+        )
     thread = threading.Thread(target=ask, name="resolve", daemon=True)
     thread.start()
     thread.join(seconds)
     if not said:
-        raise NoSuchHost(f"{target.host} was not resolved within {seconds:g} s.", target.url)
+        raise NoSuchHost(
+            f"{target.host} was not resolved within {seconds:g} s.", target.url, of_host=True
+        )
     if isinstance(said[0], Exception):
-        raise NoSuchHost(f"{target.host} has no address ({said[0]}).", target.url) from said[0]
+        raise NoSuchHost(
+            f"{target.host} has no address ({said[0]}).", target.url, of_host=True
+        ) from said[0]
     return said[0]
 
 

@@ -126,7 +126,7 @@ class ActionApi:
 
     def _got(self, url: str, accept: str) -> Reply:
         try:
-            return self.web.get(url, accept=accept, headers={"Accept-Encoding": "gzip"})
+            return self.web.get(url, accept=accept)
         except FetchError as error:
             error.args = (f"{self.site.host} was asked for an article: {error}",)
             raise
