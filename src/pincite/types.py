@@ -243,6 +243,7 @@ class Article:
     language: str = "en"
     n_references: int = 0  # uses of references, those without a claim included
     warnings: tuple[str, ...] = ()
+    url: str | None = None  # of this very revision, if it came from a wiki
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────
@@ -359,6 +360,7 @@ class Report:
     created: str  # ISO timestamp, UTC
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
+    url: str | None = None  # of this very revision, if it came from a wiki
 
     @property
     def complete(self) -> bool:

@@ -237,7 +237,11 @@ class PlainWeb:
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.seconds)
         try:
             path = f"{parts.path}?{parts.query}"
-            connection.request("GET", path, headers={"Accept": accept, "Accept-Encoding": "gzip", **(headers or {})})
+            connection.request(
+                "GET",
+                path,
+                headers={"Accept": accept, "Accept-Encoding": "gzip", **(headers or {})},
+            )
             reply = connection.getresponse()
             body, names = reply.read(), {k.lower(): v for k, v in reply.getheaders()}
         except TimeoutError as error:

@@ -153,6 +153,7 @@ def report_of(
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         flag_precision=run.flag_precision,
+        url=article.url,
     )
 
 

@@ -8,7 +8,18 @@ import unicodedata
 from collections.abc import Sequence
 
 from pincite.core.aggregation import REFUTED_FROM
-from pincite.types import Citation, Finding, Label, Part, Reason, Unchecked
+from pincite.core.reliability import LABELS as LISTED
+from pincite.types import (
+    Bar,
+    Citation,
+    Exclusion,
+    Finding,
+    Label,
+    Listing,
+    Part,
+    Reason,
+    Unchecked,
+)
 
 SIGNS = {
     Label.SUPPORTED: "✓",
@@ -77,6 +88,13 @@ STEPS = {
     Reason.TITLE_ONLY: "hand in the full text if you have it",
     Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
 }
+BARS = {
+    Bar.WIKI: "Wikipedia or a mirror",
+    Bar.SITE: "excluded by the settings",
+    Bar.DEPRECATED: "deprecated",
+    Bar.BLACKLISTED: "blacklisted",
+    Bar.COPY: "copies the article",
+}
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 READ_FIRST = "Read the source before you tag."
 # The order in which verdicts are counted: what needs a person first.
@@ -111,6 +129,27 @@ def why_open(finding: Finding) -> str:
     if not finding.citations:
         return "no source is cited"
     return "; ".join(dict.fromkeys(why_unchecked(outcome) for outcome in outcomes))
+
+
+def reliability(listing: Listing | None) -> str:
+    """What a list says of a site, in words; empty if no list was asked.
+
+    >>> from pincite.types import Reliability
+    >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))
+    'no consensus (politics)'
+    """
+    if listing is None:
+        return ""
+    label = LISTED[listing.reliability]
+    scope = f" ({listing.scope})" if listing.scope else ""
+    others = f"; {'; '.join(listing.others)}" if listing.others else ""
+    return one_line(f"{label}{scope}{others}")
+
+
+def why_excluded(left_out: Exclusion) -> str:
+    """The reason in words, with the detail."""
+    detail = f": {left_out.detail}" if left_out.detail else ""
+    return one_line(f"{BARS[left_out.bar]}{detail}")
 
 
 def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:

@@ -7,7 +7,7 @@ Every article ends at a revision id: a title means another text tomorrow. What h
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -99,13 +99,14 @@ def known_form(api: ActionApi) -> Iterator[None]:
 
 def article_of(page: Page) -> Article:
     """Its claims, with the revision on record."""
-    return parse_article(
+    article = parse_article(
         page.wikitext,
         page.title,
         revision_id=page.revision_id,
         timestamp=page.timestamp,
         language=page.language,
     )
+    return replace(article, url=page.url, warnings=(*page.notes, *article.warnings))
 
 
 def _fetched(api: ActionApi, address: ArticleAddress) -> Page | Refused:
