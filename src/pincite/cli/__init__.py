@@ -25,6 +25,7 @@ VERBS = {
     "feedback": "say what you think of a result, and export it",
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
+    "reliability": "a wiki's list of good and bad sources",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

@@ -49,6 +49,23 @@ def _with(command: Command, added: list[Any]) -> Command:
     return command
 
 
+def web_options(command: Command) -> Command:
+    """What may be asked of the web, and in whose name."""
+    return _with(
+        command,
+        [
+            click.option(
+                "--online/--offline",
+                default=None,
+                help="Whether articles may be fetched from the web. [offline]",
+            ),
+            click.option("--contact", help="E-mail or address that hosts are told."),
+            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
+            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
+        ],
+    )
+
+
 def expansion_options(command: Command) -> Command:
     """How a claim's query by words is expanded, for the verbs that search a corpus with claims."""
     for option in reversed(

@@ -138,9 +138,6 @@ def report_of(
     article: Article, findings: Sequence[Finding], settings: Settings, run: Run
 ) -> Report:
     """The findings ranked, with all that is needed to repeat them."""
-    values = recorded(settings)
-    for field in dataclasses.fields(AskSettings):
-        del values[field.name]
     return Report(
         title=article.title,
         language=article.language,
@@ -149,7 +146,7 @@ def report_of(
         n_claims=len(article.claims),
         n_references=article.n_references,
         warnings=(*article.warnings, *run.warnings, *late_warnings(run.pipeline)),
-        settings=values,
+        settings=report_settings(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         flag_precision=run.flag_precision,
@@ -157,11 +154,20 @@ def report_of(
     )
 
 
+def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
+    """What a report of `verify` records: all settings but those that only `ask` has."""
+    values = recorded(settings)
+    for field in dataclasses.fields(AskSettings):
+        del values[field.name]
+    return values
+
+
 def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """The settings as a report keeps them; lists as one text."""
+    """The settings as a report keeps them; lists as one text. Who asked is nobody's business."""
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(settings).items()
+        if key != "contact"
     }
 
 

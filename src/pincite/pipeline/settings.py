@@ -46,6 +46,9 @@ class Settings(AskSettings):
     source_languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
+    online: bool = False  # whether anything may be asked of the web
+    contact: str = ""  # an e-mail or web address, told to every host that is asked
+    wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
     reliability: str = ""  # an imported list of sources; empty: the one called like the language
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
