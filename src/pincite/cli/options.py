@@ -75,7 +75,7 @@ def expansion_options(command: Command) -> Command:
                 type=click.Choice(get_args(Expansion)),
                 help="Words that a claim's query gets besides its own. [none]",
             ),
-            click.option("--titles", help="Model for --expansion titles: pincite train titles."),
+            click.option("--title-model", "titles", help="For --expansion titles: its folder."),
             click.option("--chat-url", help="Server for --expansion server: it gets the claims."),
             click.option("--chat-model", help="Model of that server."),
         ]
