@@ -288,7 +288,9 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
     done: list[Finding] = []
     finding = VerifyPipeline.finding
 
-    def interrupted(self: VerifyPipeline, claim: Claim) -> Finding:
+    def interrupted(
+        self: VerifyPipeline, claim: Claim, written: str | None = None
+    ) -> Finding:
         if done:
             raise KeyboardInterrupt
         done.append(finding(self, claim))
@@ -317,7 +319,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
         ("eval beir nowhere", 3, "expected a BEIR collection"),
         ("eval beir nowhere --system words", 2, "known: lexical, dense, hybrid"),
         ("eval claims nowhere.jsonl", 3, "nowhere.jsonl"),
-        ("verify", 2, "Missing argument"),
+        ("verify", 2, "Expected an ARTICLE"),
         ("frobnicate", 2, "frobnicate"),
     ],
 )
