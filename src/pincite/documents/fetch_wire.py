@@ -226,7 +226,8 @@ def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
         error.url = error.url or url
         raise
     except httpcore2.ConnectTimeout as error:
-        what = f"{target.host} took no connection within {rules.connect_seconds:g} s."
+        seconds = min(rules.connect_seconds, rules.seconds)
+        what = f"{target.host} took no connection within {seconds:g} s."
         raise FetchTimedOut(what, url, of_host=True) from error
     except httpcore2.TimeoutException as error:
         over = watch.left <= 0
