@@ -43,7 +43,7 @@ LIST = [
 ]
 
 
-@pytest.fixture()
+@pytest.fixture
 def attempts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Every address that a socket was told to connect to."""
     seen: list[object] = []

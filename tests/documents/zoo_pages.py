@@ -40,7 +40,8 @@ def status(code: int, name: str = "", body: bytes = b"<p>no</p>", **headers: str
 
 
 TEASER = page(
-    f"<article><h1>A bridge</h1><p>{ARTICLE[:300]}</p></article><p>Subscribe to continue reading</p>"
+    f"<article><h1>A bridge</h1><p>{ARTICLE[:300]}</p></article>"
+    "<p>Subscribe to continue reading</p>"
 )
 NOT_FREE = '<script type="application/ld+json">{"isAccessibleForFree": false}</script>'
 CONSENT = page("<h1>Before you continue</h1><p>We use cookies. Accept all cookies?</p>")
@@ -68,7 +69,11 @@ PAGES = [
     Page("plain", reply(), None),
     Page("keep-alive", reply(**KEEP), None),
     Page("gzip", reply(gzipped(), Content_Encoding="gzip"), None),
-    Page("gzip-members", reply(gzipped(GOOD[:900]) + gzipped(GOOD[900:]), Content_Encoding="gzip"), None),
+    Page(
+        "gzip-members",
+        reply(gzipped(GOOD[:900]) + gzipped(GOOD[900:]), Content_Encoding="gzip"),
+        None,
+    ),
     Page("deflate", reply(zlib.compress(GOOD), Content_Encoding="deflate"), None),
     Page("deflate-bare", reply(zlib.compress(GOOD)[2:-4], Content_Encoding="deflate"), None),
     Page("identity", reply(Content_Encoding="identity"), None),
@@ -82,18 +87,39 @@ PAGES = [
     Page("no-reason", reply().replace(b"200 OK", b"200 "), None),
     Page("no-type", reply(Content_Type=""), None),
     Page("wrong-type", reply(Content_Type="text/plain"), None),
-    Page("odd-type", reply(Content_Type="a/b; charset=\"latin-9"), None),
+    Page("odd-type", reply(Content_Type='a/b; charset="latin-9'), None),
     Page("wrong-charset", reply(LATIN, Content_Type="text/html; charset=utf-8"), None),
     Page("no-such-charset", reply(Content_Type="text/html; charset=klingon-8"), None),
     Page("short-length", reply(GOOD, Content_Length=str(len(GOOD) - 20)), None),
-    Page("bytes-after", reply(GOOD + b"HTTP/1.1 666 smuggled\r\n\r\n", Content_Length=str(len(GOOD)), **KEEP), None),
+    Page(
+        "bytes-after",
+        reply(GOOD + b"HTTP/1.1 666 smuggled\r\n\r\n", Content_Length=str(len(GOOD)), **KEEP),
+        None,
+    ),
     Page("twice-the-length", reply(X=f"1\r\nContent-Length: {len(GOOD)}"), None),
     Page("other-2xx", reply(status="203 Non-Authoritative"), None),
-    Page("plain-text", reply(b"A bridge was opened in 1911. " * 20, Content_Type="text/plain"), None),
+    Page(
+        "plain-text", reply(b"A bridge was opened in 1911. " * 20, Content_Type="text/plain"), None
+    ),
     Page("moved-once", moved("/b"), None, elsewhere=(("/b", reply()),)),
-    Page("moved-for-good", moved("/new/place.html", "308 Permanent"), None, elsewhere=(("/new/place.html", reply()),)),
-    Page("chain-of-5", moved("/1"), None, elsewhere=(*((f"/{n}", moved(f"/{n + 1}")) for n in range(1, 5)), ("/5", reply()))),
-    Page("utf8-location", moved("/gr\xc3\xb6\xc3\x9fe x"), None, elsewhere=(("/gr%C3%B6%C3%9Fe%20x", reply()),)),
+    Page(
+        "moved-for-good",
+        moved("/new/place.html", "308 Permanent"),
+        None,
+        elsewhere=(("/new/place.html", reply()),),
+    ),
+    Page(
+        "chain-of-5",
+        moved("/1"),
+        None,
+        elsewhere=(*((f"/{n}", moved(f"/{n + 1}")) for n in range(1, 5)), ("/5", reply())),
+    ),
+    Page(
+        "utf8-location",
+        moved("/gr\xc3\xb6\xc3\x9fe x"),
+        None,
+        elsewhere=(("/gr%C3%B6%C3%9Fe%20x", reply()),),
+    ),
     Page("busy-once", after_failures(1, status(503, Retry_After="0")), None),
     Page("reset-once", after_failures(1, b""), None),
     Page("robots-allow", reply(), None, robots=ALLOW),
@@ -129,13 +155,23 @@ PAGES = [
     Page("paywall-declared", reply(page(f"<p>{ARTICLE[:500]}</p>", head=NOT_FREE)), R.PAYWALL),
     Page("consent", reply(CONSENT), R.CONSENT),
     Page("consent-vendors", reply(VENDORS), R.CONSENT),
-    Page("consent-moved", moved("/consent?back=1"), R.CONSENT, elsewhere=(("/consent?back=1", reply()),)),
+    Page(
+        "consent-moved",
+        moved("/consent?back=1"),
+        R.CONSENT,
+        elsewhere=(("/consent?back=1", reply()),),
+    ),
     Page("login", reply(LOGIN), R.LOGIN),
     Page("login-moved", moved("/login?next=x"), R.LOGIN, elsewhere=(("/login?next=x", reply()),)),
     Page("robots-deny", reply(), R.ROBOTS, robots=DENY),
     Page("robots-deny-us", reply(), R.ROBOTS, robots=DENY_US),
     Page("robots-503", reply(), R.ROBOTS, robots=status(503)),
-    Page("robots-after-moving", moved("/closed/b"), R.ROBOTS, robots=reply(b"User-agent: *\nDisallow: /closed/")),
+    Page(
+        "robots-after-moving",
+        moved("/closed/b"),
+        R.ROBOTS,
+        robots=reply(b"User-agent: *\nDisallow: /closed/"),
+    ),
     # Nothing to read.
     Page("204", status(204, body=b""), R.EMPTY),
     Page("205", status(205, body=b""), R.EMPTY),
@@ -157,7 +193,11 @@ PAGES = [
     Page("reset-in-body", reset_in_body, R.TRUNCATED),
     Page("gzip-bomb", reply(bomb(40), Content_Encoding="gzip"), R.TOO_LARGE),
     Page("deflate-bomb", reply(bomb(40, "zlib"), Content_Encoding="deflate"), R.TOO_LARGE),
-    Page("gzip-file-bomb", reply(gzip.compress(bomb(40)), Content_Type="application/gzip"), R.UNSUPPORTED_TYPE),
+    Page(
+        "gzip-file-bomb",
+        reply(gzip.compress(bomb(40)), Content_Type="application/gzip"),
+        R.UNSUPPORTED_TYPE,
+    ),
     Page("long", reply(b"", Content_Length="99999999999"), R.TOO_LARGE),
     Page("endless", endless, R.TOO_LARGE),
     Page("endless-chunks", endless_chunks, R.TOO_LARGE),
@@ -172,7 +212,12 @@ PAGES = [
     # Leading nowhere.
     Page("loop", moved("/b"), R.REDIRECTS, elsewhere=(("/b", moved("/2019/05/a-bridge.html")),)),
     Page("self-loop", moved("/2019/05/a-bridge.html"), R.REDIRECTS),
-    Page("chain-of-6", moved("/1"), R.REDIRECTS, elsewhere=tuple((f"/{n}", moved(f"/{n + 1}")) for n in range(1, 9))),
+    Page(
+        "chain-of-6",
+        moved("/1"),
+        R.REDIRECTS,
+        elsewhere=tuple((f"/{n}", moved(f"/{n + 1}")) for n in range(1, 9)),
+    ),
     Page("to-metadata", moved("http://169.254.169.254/latest/meta-data/"), R.UNSAFE_ADDRESS),
     Page("to-octal", moved("http://0177.0.0.1/"), R.UNSAFE_ADDRESS),
     Page("to-inner-name", moved("http://inner.test:{port}/"), R.UNSAFE_ADDRESS),
@@ -193,4 +238,4 @@ PAGES = [
     Page("bad-length", reply(Content_Length="-5"), R.UNREACHABLE),
     Page("two-lengths", reply(X=f"1\r\nContent-Length: {len(GOOD) - 1}"), R.UNREACHABLE),
     Page("tls-on-http", reply(), R.UNREACHABLE, scheme="https"),
-]  # fmt: skip
+]

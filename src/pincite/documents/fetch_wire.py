@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pincite.documents.fetch_addresses import Target
 from pincite.documents.fetch_bodies import Unpacker
@@ -119,10 +120,14 @@ class Wire:
         """The connection of the request before, if it leads there and is still open."""
         if not self._kept:
             return None
+        import httpcore2
+
         place, connection = self._kept
-        same = place == (target.scheme, target.host, target.port)
-        if same and connection.is_available() and not connection.has_expired():
-            return connection
+        if place == (target.scheme, target.host, target.port):
+            if isinstance(connection, httpcore2.ConnectionPool):  # a proxy's, which looks itself
+                return connection
+            if connection.is_available() and not connection.has_expired():
+                return connection
         self.close()
         return None
 
@@ -131,14 +136,17 @@ class Wire:
 
         origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
         trust = (self._trust or _certificates()) if target.scheme == "https" else None
-        network = _network(addresses, self._watch, self._rules)
-        proxy = _proxy_of(target) if self._rules.environment_proxies else None
         connection: Any
-        if proxy:
-            connection = httpcore2.HTTPProxy(proxy, ssl_context=trust, max_connections=1)
-            self._kept = None
-            return connection
-        connection = httpcore2.HTTPConnection(origin, ssl_context=trust, network_backend=network)
+        if proxy := proxy_of(target, self._rules):
+            network = _network([urlsplit(proxy).hostname or ""], self._watch, self._rules)
+            connection = httpcore2.HTTPProxy(
+                proxy, ssl_context=trust, max_connections=1, network_backend=network
+            )
+        else:
+            network = _network(addresses, self._watch, self._rules)
+            connection = httpcore2.HTTPConnection(
+                origin, ssl_context=trust, network_backend=network
+            )
         self._kept = (target.scheme, target.host, target.port), connection
         return connection
 
@@ -280,8 +288,10 @@ def _certificates() -> ssl.SSLContext:
     return httpcore2.default_ssl_context()
 
 
-def _proxy_of(target: Target) -> str | None:
-    """The environment's proxy for this host; only asked for where the rules allow one."""
+def proxy_of(target: Target, rules: WebRules) -> str | None:
+    """The environment's proxy for this host; None unless the rules allow one."""
+    if not rules.environment_proxies:
+        return None
     from urllib.request import getproxies, proxy_bypass
 
     return None if proxy_bypass(target.host) else getproxies().get(target.scheme)
