@@ -34,9 +34,9 @@ def outcomes(zoo: Zoo, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Do
         pause=0.0,
         first_wait=0.01,
         longest_wait=0.1,
-        idle_seconds=0.6,
-        seconds=1.5,
-        at_once=64,
+        idle_seconds=2.5,
+        seconds=5.0,
+        at_once=24,
         body_bytes=2_000_000,
     )
     urls = [zoo.add(page).replace("http:", f"{page.scheme}:", 1) for page in PAGES]

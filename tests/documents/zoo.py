@@ -30,7 +30,7 @@ def page(body: str, title: str = "A bridge", head: str = "") -> bytes:
 GOOD = page(f"<article><h1>A bridge</h1>{ARTICLE}</article>")
 
 
-def reply(body: bytes = GOOD, status: str = "200 OK", **headers: str) -> bytes:
+def reply(body: bytes = GOOD, /, status: str = "200 OK", **headers: str) -> bytes:
     """A whole answer; headers by name with _ for -, an empty one is left out."""
     sent = {"Content-Type": "text/html", "Content-Length": str(len(body)), "Connection": "close"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}
@@ -91,6 +91,12 @@ class Zoo:
             raise OSError("no such name")
         return ["10.0.0.7"] if host.startswith("inner") else ["127.0.0.1"]
 
+    def most_hosts_at_once(self) -> int:
+        return max(
+            len({host for host, begin, end in self.times if begin <= moment < end})
+            for _, moment, _ in self.times
+        )
+
     def most_at_once(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for host, begin, _ in self.times:
@@ -128,13 +134,13 @@ class _Handler(socketserver.StreamRequestHandler):
             self.zoo.headers.append(headers)
         begin = time.monotonic()
         time.sleep(self.zoo.delay)
+        with self.zoo.lock:
+            self.zoo.times.append((host, begin, time.monotonic()))
         answer = self.zoo.pages.get((host, line[1]), reply(b"", "404 Not Found"))
         if callable(answer):
             answer(Asked(host, line[1], headers, self.connection, self.zoo))
         else:
             self.connection.sendall(answer)
-        with self.zoo.lock:
-            self.zoo.times.append((host, begin, time.monotonic()))
         return isinstance(answer, bytes) and b"Connection: keep-alive" in answer[:500]
 
 
@@ -194,11 +200,11 @@ def endless_continue(asked: Asked) -> None:
 
 def silent(asked: Asked) -> None:
     asked.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
-    time.sleep(2)
+    time.sleep(8)
 
 
 def mute(asked: Asked) -> None:
-    time.sleep(2)
+    time.sleep(8)
 
 
 def reset(asked: Asked) -> None:
@@ -217,7 +223,7 @@ def closed_at_once(asked: Asked) -> None:
 
 
 def _every(asked: Asked, piece: bytes, pause: float) -> None:
-    end = time.monotonic() + 4
+    end = time.monotonic() + 10
     while time.monotonic() < end:
         asked.send(piece)
         time.sleep(pause)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import httpcore2
 
 ERROR_BYTES = 100_000  # of an error's page: its status says it all
-OVERHEAD = 1 << 18  # bytes on the wire beside the body: headers, TLS, chunk sizes
+OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
 ADDRESSES = 4  # tried of a host, one after the other
 
 
@@ -56,7 +56,11 @@ class Watch:
     def start(self) -> None:
         """A request begins now."""
         self._end = time.monotonic() + self._rules.seconds
-        self._bytes = self._rules.body_bytes + OVERHEAD
+        self._bytes = OVERHEAD
+
+    def expect_body(self) -> None:
+        """The headers are there."""
+        self._bytes += self._rules.body_bytes
 
     @property
     def left(self) -> float:
@@ -70,7 +74,7 @@ class Watch:
         return self._end - time.monotonic()
 
     def count(self, size: int) -> None:
-        """Note what came. No page has that many bytes, so it is headers or rubbish without end."""
+        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
         self._bytes -= size
         if self._bytes < 0:
             raise BodyTooLarge("The reply does not end.")
@@ -166,6 +170,7 @@ class Wire:
         ]
         request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
         response = connection.handle_request(request)
+        self._watch.expect_body()
         try:
             received = self._headers(target, response.headers)
             body = self._body(target, response, received)
