@@ -329,6 +329,18 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
     assert "Traceback" not in result.stderr
 
 
+def test_doctor_names_what_hosts_are_told(home: Path) -> None:
+    assert "cited pages" not in run("doctor").stdout
+    (home / "pincite.toml").write_text("online = true\n")
+    shown = run("doctor").stdout
+    assert "cited pages" in shown
+    assert "set contact" in shown
+    (home / "pincite.toml").write_text("online = true\ncontact = 'me@example.org'\n")
+    shown = run("doctor").stdout
+    assert "me@example.org" in shown
+    assert "web.sqlite" in shown
+
+
 def test_doctor(home: Path) -> None:
     assert "nothing leaves this machine" in run("doctor").stdout
     (home / "pincite.toml").write_text("encoder = 'nothing'")

@@ -21,6 +21,7 @@ from pincite.pipeline.ask_settings import AskSettings
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
@@ -152,6 +153,7 @@ def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(settings).items()
+        if key not in PRIVATE
     }
 
 

@@ -2,7 +2,8 @@
 
 Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in the working folder >
 `config.toml` in the user's settings folder > the default here (`pipeline.places`). Unknown keys are
-errors. What only `check` needs stands in `pipeline.check_settings`.
+errors. What only `check` needs stands in `pipeline.check_settings`,
+what concerns the web in `pipeline.web_settings`.
 """
 
 from collections.abc import Mapping
@@ -73,6 +74,7 @@ class Settings(AskSettings):
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 
         self._check_expansion()
+        self.check_the_web()
         self.check_the_checks()
         self.check_the_asking()
 
