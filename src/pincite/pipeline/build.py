@@ -132,7 +132,7 @@ def report_of(
     """The findings ranked, with all that is needed to repeat them."""
     values = recorded(settings)
     for field in dataclasses.fields(AskSettings):
-        del values[field.name]
+        values.pop(field.name, None)
     return Report(
         title=article.title,
         language=article.language,
