@@ -238,14 +238,19 @@ class WebClient:
                 raise type(first)(str(first), target.url, first.status)
             if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
                 raise FetchStopped("The run was stopped.", target.url)
-            seconds = self.rules.connect_seconds
-            addresses = safe_addresses(target, self._resolve, self._allow, seconds)
+            addresses = self._addresses(target)
             whole = {"host": target.authority, "user-agent": self.user_agent}
             whole |= {"accept-encoding": ACCEPTED} | headers
             try:
                 return lane.wire.exchange(target, addresses, whole)
             finally:
                 lane.free_at = time.monotonic() + lane.pause
+
+    def _addresses(self, target: Target) -> list[str]:
+        """Where to connect to. Behind a proxy names are the proxy's business, numbers are ours."""
+        if target.is_name and fetch_wire.proxy_of(target, self.rules):
+            return []
+        return safe_addresses(target, self._resolve, self._allow, self.rules.connect_seconds)
 
     def _lane(self, host: str) -> _Lane:
         with self._lock:

@@ -73,6 +73,11 @@ class Target:
     path: str  # with the query
 
     @property
+    def is_name(self) -> bool:
+        """Whether the host is a name, not a number."""
+        return _literal(self.host) is None
+
+    @property
     def authority(self) -> str:
         """The Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host

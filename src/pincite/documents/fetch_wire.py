@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pincite.documents.fetch_addresses import Target
 from pincite.documents.fetch_bodies import Unpacker
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     import httpcore2
 
 ERROR_BYTES = 100_000  # of an error's page: its status says it all
-OVERHEAD = 1 << 18  # bytes on the wire beside the body: headers, TLS, chunk sizes
+OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
 ADDRESSES = 4  # tried of a host, one after the other
 
 
@@ -55,7 +56,11 @@ class Watch:
     def start(self) -> None:
         """A request begins now."""
         self._end = time.monotonic() + self._rules.seconds
-        self._bytes = self._rules.body_bytes + OVERHEAD
+        self._bytes = OVERHEAD
+
+    def expect_body(self) -> None:
+        """The headers are there."""
+        self._bytes += self._rules.body_bytes
 
     @property
     def left(self) -> float:
@@ -69,7 +74,7 @@ class Watch:
         return self._end - time.monotonic()
 
     def count(self, size: int) -> None:
-        """Note what came. No page has that many bytes, so it is headers or rubbish without end."""
+        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
         self._bytes -= size
         if self._bytes < 0:
             raise BodyTooLarge("The reply does not end.")
@@ -119,10 +124,14 @@ class Wire:
         """The connection of the request before, if it leads there and is still open."""
         if not self._kept:
             return None
+        import httpcore2
+
         place, connection = self._kept
-        same = place == (target.scheme, target.host, target.port)
-        if same and connection.is_available() and not connection.has_expired():
-            return connection
+        if place == (target.scheme, target.host, target.port):
+            if isinstance(connection, httpcore2.ConnectionPool):  # a proxy's, which looks itself
+                return connection
+            if connection.is_available() and not connection.has_expired():
+                return connection
         self.close()
         return None
 
@@ -131,14 +140,17 @@ class Wire:
 
         origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
         trust = (self._trust or _certificates()) if target.scheme == "https" else None
-        network = _network(addresses, self._watch, self._rules)
-        proxy = _proxy_of(target) if self._rules.environment_proxies else None
         connection: Any
-        if proxy:
-            connection = httpcore2.HTTPProxy(proxy, ssl_context=trust, max_connections=1)
-            self._kept = None
-            return connection
-        connection = httpcore2.HTTPConnection(origin, ssl_context=trust, network_backend=network)
+        if proxy := proxy_of(target, self._rules):
+            network = _network([urlsplit(proxy).hostname or ""], self._watch, self._rules)
+            connection = httpcore2.HTTPProxy(
+                proxy, ssl_context=trust, max_connections=1, network_backend=network
+            )
+        else:
+            network = _network(addresses, self._watch, self._rules)
+            connection = httpcore2.HTTPConnection(
+                origin, ssl_context=trust, network_backend=network
+            )
         self._kept = (target.scheme, target.host, target.port), connection
         return connection
 
@@ -158,6 +170,7 @@ class Wire:
         ]
         request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
         response = connection.handle_request(request)
+        self._watch.expect_body()
         try:
             received = self._headers(target, response.headers)
             body = self._body(target, response, received)
@@ -226,7 +239,8 @@ def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
         error.url = error.url or url
         raise
     except httpcore2.ConnectTimeout as error:
-        what = f"{target.host} took no connection within {rules.connect_seconds:g} s."
+        seconds = min(rules.connect_seconds, rules.seconds)
+        what = f"{target.host} took no connection within {seconds:g} s."
         raise FetchTimedOut(what, url, of_host=True) from error
     except httpcore2.TimeoutException as error:
         over = watch.left <= 0
@@ -279,8 +293,10 @@ def _certificates() -> ssl.SSLContext:
     return httpcore2.default_ssl_context()
 
 
-def _proxy_of(target: Target) -> str | None:
-    """The environment's proxy for this host; only asked for where the rules allow one."""
+def proxy_of(target: Target, rules: WebRules) -> str | None:
+    """The environment's proxy for this host; None unless the rules allow one."""
+    if not rules.environment_proxies:
+        return None
     from urllib.request import getproxies, proxy_bypass
 
     return None if proxy_bypass(target.host) else getproxies().get(target.scheme)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.documents.fetch import WebClient, WebRules
+from pincite.documents.fetch import WebClient
 from pincite.errors import FetchError, FetchingIsOff, InputError
 from pincite.pipeline.settings import Settings
 from pincite.types import Article
@@ -48,7 +48,7 @@ def home(settings: Settings) -> Site:
 
 def open_web(settings: Settings) -> WebClient:
     """The door to the web, as the settings want it; a context manager."""
-    return WebClient(WebRules(online=settings.online, contact=settings.contact))
+    return WebClient(settings.web_rules)
 
 
 def require_online(settings: Settings, what: str, site: Site) -> None:

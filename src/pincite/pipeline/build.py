@@ -23,6 +23,7 @@ from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
@@ -158,7 +159,7 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
     """What a report of `verify` records: all settings but those that only `ask` has."""
     values = recorded(settings)
     for field in dataclasses.fields(AskSettings):
-        del values[field.name]
+        values.pop(field.name, None)
     return values
 
 
@@ -167,7 +168,7 @@ def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(settings).items()
-        if key != "contact"
+        if key not in PRIVATE
     }
 
 
