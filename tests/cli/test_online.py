@@ -12,7 +12,7 @@ from conftest import write_model
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
 from pincite.documents.fetch import WebClient, WebRules
-from pincite.pipeline import articles
+from pincite.pipeline import web_pages
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
 
@@ -58,7 +58,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
             rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
             return WebClient(rules, allow={"127.0.0.1"})
 
-        monkeypatch.setattr(articles, "open_web", reaches_this_machine)
+        monkeypatch.setattr(web_pages, "open_web", reaches_this_machine)
         yield wiki
 
 
@@ -177,3 +177,23 @@ def test_lists_and_articles_do_not_mix(home: Wiki) -> None:
         "no articles in the category"
         in run("verify", "--category", "Nothing", "--online", "--out", "o", code=3).stderr
     )
+
+
+def test_cited_pages_are_fetched_once(home: Wiki) -> None:
+    home.sites["/bridge"] = PAGE.replace("https://varde.example/bridge", "").encode()
+    cited = TEXT.replace("https://varde.example", home.url).replace(
+        "https://gone.example", home.url
+    )
+    home.pages[0].revisions.append((12, cited))
+
+    def outcomes() -> tuple[list[str | None], list[str]]:
+        home.asked.clear()
+        report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
+        found = [c["unchecked"] for f in report["findings"] for c in f["citations"]]
+        pages = [a["path"] for a in home.asked if a["path"] != "/w/api.php"]
+        return sorted(u["reason"] if u else "" for u in found), pages
+
+    first, asked = outcomes()
+    assert first == ["", "dead"]
+    assert sorted(asked) == ["/", "/bridge", "/robots.txt"]
+    assert outcomes() == (first, [])

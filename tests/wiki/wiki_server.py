@@ -56,6 +56,7 @@ class Wiki:
     first: list[Canned] = field(default_factory=list)  # used up before the wiki itself answers
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
     url: str = ""
     language: str = "en"
     busy: int = 0
@@ -177,6 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _own(self, path: str, asked: dict[str, str]) -> Canned:
         if path.startswith("/w/rest.php/v1/revision/"):
             return Canned(200, b"<html><body><p>Text.</p></body></html>")
+        if path in self.wiki.sites:
+            return Canned(200, self.wiki.sites[path], {"Content-Type": "text/html"})
         if path != "/w/api.php":
             return Canned(404, b"<html>no</html>", {"Content-Type": "text/html"})
         return Canned(200, json.dumps(self.wiki.answer(asked)).encode())

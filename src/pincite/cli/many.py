@@ -29,11 +29,11 @@ def check_many(
     quiet: bool,
 ) -> None:
     """Check every article of the list; the work-list is written even if the run is cut short."""
-    from pincite.pipeline import articles, build
+    from pincite.pipeline import articles, build, web_pages
     from pincite.wiki.pages import Refused, article_of
 
     lines = options.lines_of(titles) if titles else []
-    with articles.open_web(settings) as web:
+    with web_pages.open_web(settings) as web:
         wikis = articles.Wikis(web, lambda line: options.say(line, quiet))
         addresses = articles.listed(wikis, settings, lines, category)
         with build.verifying(settings, corpus, sources) as run:
@@ -51,6 +51,7 @@ def check_many(
                         continue
                     options.say(f"{head} {articles.about(page)}", quiet)
                     article = article_of(page)
+                    run.prepare(article)
                     findings = list(run.pipeline.findings(article))
                     report = build.report_of(article, findings, settings, run)
                     folder.keep(page.site, page.revision_id, report)

@@ -1,6 +1,7 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or those of many."""
 
 import dataclasses
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,12 @@ def command(
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
     page = opened(article, title, settings, quiet)
     settings = dataclasses.replace(settings, language=page.language)
-    with build.verifying(settings, corpus, sources) as run:
-        findings, interrupted = judged(run, page, quiet)
+    with (
+        options.progress(quiet) as shown,
+        build.verifying(settings, corpus, sources, fetching=fetched(shown)) as run,
+    ):
+        run.prepare(page)
+        findings, interrupted = judged(run, page, shown)
         report = build.report_of(page, findings, settings, run)
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if interrupted:
@@ -99,17 +104,30 @@ def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Artic
     return articles.article_at(article, settings, lambda line: options.say(line, quiet))
 
 
-def judged(run: Any, page: Article, quiet: bool) -> tuple[list[Finding], bool]:
+def fetched(shown: Any) -> Callable[[Any], None]:
+    """Progress of fetching: which address, and how many are left."""
+    from pincite.report.wording import one_line
+
+    tell = options.teller(shown)
+
+    def step(now: Any) -> None:
+        if now.n_urls > 1:  # one alone is a page that was asked for again
+            host = now.url.partition("://")[2].partition("/")[0]
+            tell("fetching", now.n_done, now.n_urls, f"fetching {one_line(host)}")
+
+    return step
+
+
+def judged(run: Any, page: Article, shown: Any) -> tuple[list[Finding], bool]:
     """The findings, and whether Ctrl-C cut them short."""
     findings: list[Finding] = []
-    with options.progress(quiet) as shown:
-        task = shown.add_task("checking claims", total=len(page.claims))
-        try:
-            for finding in run.pipeline.findings(page):
-                findings.append(finding)
-                shown.advance(task)
-        except KeyboardInterrupt:
-            return findings, True
+    task = shown.add_task("checking claims", total=len(page.claims))
+    try:
+        for finding in run.pipeline.findings(page):
+            findings.append(finding)
+            shown.advance(task)
+    except KeyboardInterrupt:
+        return findings, True
     return findings, False
 
 

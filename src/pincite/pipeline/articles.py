@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.documents.fetch import WebClient
 from pincite.errors import FetchError, FetchingIsOff, InputError
+from pincite.pipeline import web_pages
 from pincite.pipeline.settings import Settings
 from pincite.types import Article
 from pincite.wiki.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
@@ -44,11 +44,6 @@ def _exists(given: str) -> bool:
 def home(settings: Settings) -> Site:
     """The wiki that titles without an address belong to."""
     return site_at(settings.wiki) if settings.wiki else wikipedia(settings.language)
-
-
-def open_web(settings: Settings) -> WebClient:
-    """The door to the web, as the settings want it; a context manager."""
-    return WebClient(settings.web_rules)
 
 
 def require_online(settings: Settings, what: str, site: Site) -> None:
@@ -120,7 +115,7 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
     """
     address = parse_address(text, home(settings))
     require_online(settings, repr(text), address.site)
-    with open_web(settings) as web:
+    with web_pages.open_web(settings) as web:
         found = Wikis(web, tell).page(address)
     if isinstance(found, Refused):
         raise NoArticle(str(found))

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite.core import aggregation, flags
 from pincite.documents.sources import open_sources
+from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.calibration import Calibration
@@ -23,6 +25,7 @@ from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
 from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
@@ -38,6 +41,7 @@ class Run:
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
+    prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
 
 
 def encoder(settings: Settings) -> OnnxEncoder:
@@ -52,7 +56,12 @@ def judgements_file() -> Path:
 
 @contextmanager
 def verifying(
-    settings: Settings, corpus: Path | None, sources: Path | None, *, keep: bool = True
+    settings: Settings,
+    corpus: Path | None,
+    sources: Path | None,
+    *,
+    keep: bool = True,
+    fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[Run]:
     """A ready `verify` pipeline; closes what it opened.
 
@@ -61,6 +70,7 @@ def verifying(
         corpus: folder of the corpus that suggestions come from; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `judgements_file()`.
+        fetching: is told what is fetched, if the settings allow it at all.
     """
     with ExitStack() as stack:
         folder = weights.locate(settings.verifier)
@@ -70,12 +80,14 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
+        local = _source_of(copies.get if copies else None, stored)
+        web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
         listed = reliability.of_settings(settings)
         exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            source_of=_source_of(copies.get if copies else None, stored),
+            source_of=_online(local, web) if web else local,
             lexical=stored.lexical(hosts, settings.filters) if stored else None,
             dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
@@ -104,7 +116,11 @@ def verifying(
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
-        yield Run(pipeline, versions, warnings, precision)
+        if web is None:
+            yield Run(pipeline, versions, warnings, precision)
+        else:
+            prepare = partial(web.prepare, stored=local)
+            yield Run(pipeline, versions, warnings, precision, prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -176,6 +192,16 @@ def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
 def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
     with EmbeddedCorpus.open(folder, encoder(settings)) as corpus:
         yield corpus
+
+
+def _online(local: SourceOf, web: WebPages) -> SourceOf:
+    """What is here, else what the web has."""
+
+    def source_of(url: str) -> Document | Unchecked:
+        found = local(url)
+        return web.get(url) if is_wanted(found) else found
+
+    return source_of
 
 
 def _source_of(

@@ -172,11 +172,14 @@ class VerifyPipeline:
         addresses = _addresses(citation)
         if not addresses:
             return Unchecked("", Reason.OFFLINE, _offline_detail(citation))
-        found = [self.source_of(address) for address in addresses]
-        documents = [source for source in found if isinstance(source, Document)]
-        if not documents:
-            return found[0]
-        source = documents[0]
+        reasons = []
+        for address in addresses:  # the next one only if this one fails: it may be asked of the web
+            source = self.source_of(address)
+            if isinstance(source, Document):
+                break
+            reasons.append(source)
+        else:
+            return reasons[0]
         if source.language and source.language not in self.languages:
             detail = f"the page is in {source.language!r}, the model reads "
             return Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
