@@ -1,4 +1,4 @@
-"""How long 100 sources on 40 slow hosts take, beside one after the other; nothing leaves the machine.
+"""How long 100 sources on 40 slow hosts take, beside one after the other, on this machine alone.
 
     python tools/bench_fetch.py [--pause SECONDS]
 

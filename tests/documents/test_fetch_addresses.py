@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable, Iterator
 
 import pytest
+from documents.zoo import reply, zoo_server
 
 from pincite.documents.fetch import WebClient, WebRules
 from pincite.documents.fetch_addresses import system_resolver, target_of
@@ -113,6 +114,31 @@ def test_a_name_that_changes_its_mind_gains_nothing(attempts: list[object]) -> N
     with pytest.raises(UnsafeAddress):  # the second attempt asks again, and is refused
         client(rebinding()).get("http://rebind.example/")
     assert attempts == [("93.184.216.34", 80)]
+
+
+def test_no_redirect_leads_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through two public hosts to each spelling of an inner address, at the socket."""
+    seen: list[object] = []
+    connect = socket.socket.connect
+
+    def public_is_the_zoo(self: socket.socket, address: object) -> None:
+        seen.append(address)
+        connect(self, ("127.0.0.1", zoo.port))
+
+    monkeypatch.setattr(socket.socket, "connect", public_is_the_zoo)
+    with zoo_server() as zoo:
+        rules = WebRules(online=True, pause=0, ports=(zoo.port,), attempts=1)
+        with WebClient(rules, resolve=lambda *_: ["93.184.216.34"]) as web:
+            for number, host in enumerate(HOSTS):
+                inside = f"http://{host}:{zoo.port}/".encode().decode("latin-1")
+                zoo.pages["b.test", f"/{number}"] = reply(b"", "302 F", Location=inside)
+                there = zoo.url("b.test", f"/{number}")
+                zoo.pages["a.test", f"/{number}"] = reply(b"", "301 M", Location=there)
+                with pytest.raises(UnsafeAddress):
+                    web.get(zoo.url("a.test", f"/{number}"))
+        port = zoo.port
+    assert set(seen) == {("93.184.216.34", port)}
+    assert len(seen) == 2 * len(HOSTS)
 
 
 def test_the_connection_goes_to_the_address_and_never_to_the_name(attempts: list[object]) -> None:

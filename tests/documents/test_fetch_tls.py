@@ -42,7 +42,7 @@ PLAIN: list[int] = []  # port of the server without TLS
 
 def _serve(server: http.server.ThreadingHTTPServer) -> None:
     server.daemon_threads = True
-    server.handle_error = lambda *_: None  # type: ignore[method-assign, assignment]
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
 
 

@@ -42,9 +42,9 @@ class Unpacker:
             except zlib.error as error:
                 what = f"{self._url} does not unpack as {self._names[0]}: {error}."
                 raise BadEncoding(what, self._url) from error
-            self._count(len(part))
-            parts.append(part)
             data = unpacker.unconsumed_tail
+            self._count(len(part), waiting=len(data))
+            parts.append(part)
             if unpacker.eof and unpacker.unused_data.startswith(_GZIP):  # one more member
                 data, self._zlib = unpacker.unused_data, zlib.decompressobj(wbits=31)
             elif unpacker.eof or not (data or len(part) == _PIECE):
@@ -60,13 +60,13 @@ class Unpacker:
             self._zlib = zlib.decompressobj(wbits=15 if data[0] & 0x0F == 8 else -15)
         return self._zlib
 
-    def _count(self, size: int) -> None:
+    def _count(self, size: int, waiting: int = 0) -> None:
         self._n_unpacked += size
         rules = self._rules
         if self._n_unpacked > rules.body_bytes:
             limit = f"{rules.body_bytes / 1e6:g} MB"
             raise BodyTooLarge(f"{self._url} has more than {limit}, the limit.", self._url)
-        bomb = self._n_unpacked > rules.ratio * self._n_packed
+        bomb = self._n_unpacked > rules.ratio * (self._n_packed - waiting)
         if bomb and self._n_unpacked > RATIO_FROM:
             what = f"{self._url} unpacks to more than {rules.ratio} times what was sent"
             raise BodyTooLarge(f"{what}: a bomb, no page.", self._url)

@@ -54,7 +54,8 @@ def of_error(url: str, error: FetchError) -> Unchecked:
     <Reason.NO_HOST: 'no_host'>
     """
     reason = next((REASONS[kind] for kind in type(error).__mro__ if kind in REASONS), None)
-    return Unchecked(url, reason or Reason.UNREACHABLE, str(error).rstrip("."))
+    said = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(error))
+    return Unchecked(url, reason or Reason.UNREACHABLE, said.rstrip("."))
 
 
 def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Unchecked | None:
