@@ -217,6 +217,10 @@ def test_newest_revisions_in_one_request(api: ActionApi, wiki: Wiki) -> None:
     assert len(wiki.asked) == 1
     assert len(latest(api, [f"T{i}" for i in range(120)])) == 120
     assert len(wiki.asked) == 4
+    long = [f"Мост через реку в городе {'длинный ' * 8}{i}" for i in range(50)]
+    assert list(latest(api, long)) == long
+    assert max(len(asked["titles"].encode()) * 3 for asked in wiki.asked[4:]) < 5000
+    assert len(wiki.asked) > 9
 
 
 def test_categories_and_lists_as_people_write_them() -> None:

@@ -1,7 +1,8 @@
 """Many articles at once: a category's members, a file of titles, and which of them changed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote_plus
 
 from pincite.errors import InputError
 from pincite.wiki.addresses import ArticleAddress, Site, normal, parse_address
@@ -10,6 +11,7 @@ from pincite.wiki.pages import known_form
 from pincite.wiki.prefixes import CATEGORY
 
 TITLES_AT_ONCE = 50  # the limit for those who are not logged in as a bot
+MAX_ENCODED = 3000  # characters of titles in an address, which the fetcher lets have 4000
 
 
 def members(api: ActionApi, category: str) -> list[str]:
@@ -37,11 +39,25 @@ def members(api: ActionApi, category: str) -> list[str]:
 def latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
     """The newest revision id of each title, redirects followed; None where there is no page."""
     found: dict[str, str | None] = {}
-    for start in range(0, len(titles), TITLES_AT_ONCE):
-        asked = titles[start : start + TITLES_AT_ONCE]
+    for asked in _portions(titles):
         with known_form(api):
             found |= _latest(api, asked)
     return found
+
+
+def _portions(titles: Sequence[str]) -> Iterator[list[str]]:
+    """As many titles at a time as the wiki takes and as an address has room for."""
+    portion: list[str] = []
+    length = 0
+    for title in titles:
+        size = len(quote_plus(title)) + len("%7C")
+        if portion and (len(portion) == TITLES_AT_ONCE or length + size > MAX_ENCODED):
+            yield portion
+            portion, length = [], 0
+        portion.append(title)
+        length += size
+    if portion:
+        yield portion
 
 
 def _latest(api: ActionApi, titles: Sequence[str]) -> dict[str, str | None]:
