@@ -40,6 +40,14 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(autouse=True)
+def _no_lists_of_the_user(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What whoever runs the tests has imported must not change them."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "no-data"))
+
+
 def tiny_weights(seed: int = 0, labels: int = 0) -> dict[str, np.ndarray]:
     """A BERT body with random weights under Hugging Face's names."""
     rng = np.random.default_rng(seed)

@@ -88,7 +88,13 @@ def test_the_planted_better_sources_come_first(rows: list[tuple[dict, dict]]) ->
 
 
 def test_wikipedia_and_mirrors_are_never_suggested(report: dict[str, object]) -> None:
-    assert not re.search(r'"url": "[^"]*(wikipedia|wikiwand)', json.dumps(report["findings"]))
+    findings = report["findings"]
+    assert isinstance(findings, list)
+    suggested = json.dumps([finding["suggestions"] for finding in findings])
+    assert not re.search(r'"url": "[^"]*(wikipedia|wikiwand)', suggested)
+    left_out = [page for finding in findings for page in finding["excluded"]]
+    assert {page["reason"] for page in left_out} == {"wiki"}
+    assert all(re.search("wikipedia|wikiwand", page["url"]) for page in left_out)
 
 
 def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None:

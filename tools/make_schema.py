@@ -8,7 +8,7 @@ import json
 from typing import Any, get_args
 
 from pincite.report import data
-from pincite.types import Label, PartKind, Reason
+from pincite.types import Bar, Label, PartKind, Reason, Reliability
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
@@ -67,6 +67,18 @@ PART = obj(
     url=maybe(TEXT),
     quote=maybe(TEXT),
 )
+LISTING = maybe(
+    obj(
+        label={"enum": [str(label) for label in Reliability]},
+        name=TEXT | {"description": "of the source, as the list calls it"},
+        place=TEXT | {"description": "domain, or domain and path, that matched"},
+        scope=TEXT | {"description": "what the judgement is limited to"},
+        link=maybe(TEXT | {"description": "to the discussion"}),
+        others=TEXTS | {"description": "what else the list says of this place"},
+    )
+    | {"description": "what a community's list says of the site; null if none was asked"}
+)
+EXCLUSION = obj(url=TEXT, title=TEXT, reason={"enum": [str(bar) for bar in Bar]}, detail=TEXT)
 PARTS = listed({"$ref": "#/$defs/part"})
 CITATION = obj(
     citation_id=TEXT,
@@ -75,6 +87,7 @@ CITATION = obj(
     title=maybe(TEXT),
     url=maybe(TEXT),
     tags=TEXTS,
+    reliability=LISTING,
     label=LABEL,
     clauses=PARTS | {"description": "all that were judged; none if the claim is one clause"},
     missing=PARTS | {"description": "of a claim supported wholly or in part"},
@@ -86,6 +99,7 @@ SUGGESTION = obj(
     title=TEXT,
     published=maybe(TEXT),
     gain=NUMBER,
+    reliability=LISTING,
     evidence={"$ref": "#/$defs/evidence"},
 )
 FINDING = obj(
@@ -104,6 +118,8 @@ FINDING = obj(
     together=maybe({"$ref": "#/$defs/evidence"}),
     suggestions=listed(SUGGESTION),
     n_candidates=WHOLE,
+    excluded=listed(EXCLUSION)
+    | {"description": "pages that were found and must not be suggested; at most ten"},
 )
 COUNTS = obj(
     references=WHOLE,
@@ -120,7 +136,7 @@ COUNTS = obj(
 )
 REPORT = obj(
     schema_version={"const": data.SCHEMA_VERSION},
-    article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT)),
+    article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT), url=maybe(TEXT)),
     complete={"type": "boolean"},
     counts=COUNTS,
     flag_precision=listed(obj(base_rate=PROBABILITY, precision=PROBABILITY))

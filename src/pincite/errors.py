@@ -7,6 +7,20 @@
     ├─ MissingExtra    a library of an extra that is not installed (also an ImportError)
     ├─ CorpusError     a folder that is not a corpus, is damaged, or is being written by another
     ├─ StaleCorpus     a corpus built with another encoder or passage rule than it is used with
+    ├─ FetchError      a page of the web that did not come: its `url`, and `status` if it has one
+    │  ├─ FetchingIsOff      nobody switched the web on: `online = true` or --online
+    │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
+    │  ├─ NoSuchHost         its name does not resolve
+    │  ├─ HostUnreachable    no connection, or no HTTP in the reply
+    │  │  └─ UntrustedHost   its certificate cannot be trusted
+    │  ├─ HostBusy           the host asked to be left alone for longer than we wait
+    │  ├─ FetchTimedOut      it took longer than allowed, as a whole or between two pieces
+    │  ├─ BodyTooLarge       more bytes than allowed, packed or unpacked
+    │  ├─ BodyCut            the connection ended before the page did
+    │  ├─ BadEncoding        a body that cannot be unpacked
+    │  ├─ RedirectedTooOften in a circle, or further than allowed
+    │  ├─ RobotsForbid       the host's robots.txt asks programs to stay away from the page
+    │  └─ FetchStopped       the run was stopped
     └─ ServerError     a language model's server did not answer as asked
        ├─ ServerRefused      it will not, however often it is asked: key, money, address, request
        ├─ ServerBusy         it could not now: too many requests, a failure of its own
@@ -57,6 +71,75 @@ class CorpusError(PinciteError):
 
 class StaleCorpus(CorpusError):
     """The corpus was built with other weights or rules than the ones it is opened with."""
+
+
+class FetchError(PinciteError):
+    """A page of the web that did not come.
+
+    `status`: HTTP's, None without a reply. `of_host`: every page of the host would fare alike.
+    """
+
+    exit_code = 9
+
+    def __init__(
+        self, message: str, url: str = "", status: int | None = None, *, of_host: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.url, self.status, self.of_host = url, status, of_host
+
+
+class FetchingIsOff(FetchError):
+    """Nothing is fetched from the web unless the user switched it on."""
+
+    exit_code = 2
+
+
+class UnsafeAddress(FetchError):
+    """Not an address of the public web: it is never connected to."""
+
+
+class NoSuchHost(FetchError):
+    """The host's name does not resolve, or not in time."""
+
+
+class HostUnreachable(FetchError):
+    """No connection, or a reply that is not HTTP."""
+
+
+class UntrustedHost(HostUnreachable):
+    """The host's certificate is not its own, has run out, or was signed by nobody known."""
+
+
+class HostBusy(FetchError):
+    """The host asked to be left alone for longer than we wait."""
+
+
+class FetchTimedOut(FetchError):
+    """The page took longer than allowed, as a whole or between two pieces."""
+
+
+class BodyTooLarge(FetchError):
+    """The page has more bytes than allowed, or unpacks to far more than was sent."""
+
+
+class BodyCut(FetchError):
+    """The connection ended before the page did."""
+
+
+class BadEncoding(FetchError):
+    """The body cannot be unpacked as its headers say."""
+
+
+class RedirectedTooOften(FetchError):
+    """Redirects lead in a circle, or further than allowed."""
+
+
+class RobotsForbid(FetchError):
+    """The host's robots.txt asks programs to stay away from this page."""
+
+
+class FetchStopped(FetchError):
+    """The run was stopped before the page was there."""
 
 
 class ServerError(PinciteError):

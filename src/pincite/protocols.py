@@ -13,7 +13,17 @@ import numpy.typing as npt
 
 from pincite.checks import Failed, Interpretation, Judged, Reading
 from pincite.errors import ServerError
-from pincite.types import Claim, Completion, Document, Evidence, Hit, Passage, Prompt
+from pincite.types import (
+    Claim,
+    Completion,
+    Document,
+    Evidence,
+    Fetched,
+    Hit,
+    Passage,
+    Prompt,
+    Unchecked,
+)
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
@@ -76,6 +86,15 @@ class Corpus(Protocol):
     def lexical(self) -> WordRetriever: ...
 
     def dense(self) -> Retriever: ...
+
+
+class Fetcher(Protocol):
+    """Pages of the web: for each address what came, or why it could not be checked.
+
+    One failure is one result, never an exception. Ctrl-C is one, and loses no page that has come.
+    """
+
+    def fetch(self, urls: Sequence[str]) -> list[Fetched | Unchecked]: ...
 
 
 class Generator(Protocol):

@@ -79,19 +79,45 @@ class Reason(StrEnum):
     """Why a source could not be checked. Never a finding against the article."""
 
     DEAD = "dead"  # 404, 410: the page is gone
+    SOFT_404 = "soft_404"  # an answer of 200 with a page that calls itself not found
+    FRONT_PAGE = "front_page"  # its address leads to the site's front page by now
+    NO_HOST = "no_host"  # the site's name does not resolve
+    UNREACHABLE = "unreachable"  # no connection, no trusted certificate, or no HTTP
+    REDIRECTS = "redirects"  # in a circle, or too many
+    UNSAFE_ADDRESS = "unsafe_address"  # not a public web address: it is never opened
+    ROBOTS = "robots"  # its host asks programs to stay away
     REFUSED = "refused"  # 401, 403, 429, 451, 5xx: it may be there, we were not let in
     PAYWALL = "paywall"  # the stored page ends where a subscription begins
+    LOGIN = "login"  # a form for name and password in its place
+    CONSENT = "consent"  # a question about cookies in its place
     OFFLINE = "offline"  # a book, a paper issue: there is no address to open
     NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was given
     EMPTY = "empty"  # a file without text (a scan, a page drawn by scripts)
     UNDECODABLE = "undecodable"  # the bytes are not what they say they are
     ENCRYPTED = "encrypted"  # a PDF that asks for a password
     TOO_LARGE = "too_large"
+    TRUNCATED = "truncated"  # the connection ended before the page did
     TIMED_OUT = "timed_out"
     UNSUPPORTED_TYPE = "unsupported_type"  # an image, a film, a spreadsheet
     LANGUAGE = "language"  # the model does not read the page's language
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A page as it came from the web, not yet read."""
+
+    url: str  # as it is cited
+    final_url: str  # after redirects
+    status: int
+    content_type: str | None
+    body: bytes
+    fetched: str  # ISO timestamp, UTC, of the request
+    last_modified: str | None = None  # as the server says
+    redirects: tuple[str, ...] = ()  # addresses on the way
+    notes: tuple[str, ...] = ()  # for a person: "a redirect left https for http: …"
+    cached: bool = False  # nothing was asked for it this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +127,50 @@ class Unchecked:
     url: str
     reason: Reason
     detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
+
+
+class Reliability(StrEnum):
+    """What a community's list says of a source. Never a verdict on what the source says."""
+
+    RELIABLE = "generally_reliable"
+    NO_CONSENSUS = "no_consensus"
+    UNRELIABLE = "generally_unreliable"
+    DEPRECATED = "deprecated"
+    BLACKLISTED = "blacklisted"  # the wiki refuses links to it
+    MIXED = "mixed"  # judged differently by topic or time
+    UNLISTED = "unlisted"  # the list says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a list says of an address: the most specific entries, and where they were discussed."""
+
+    reliability: Reliability
+    name: str = ""  # of the source, as the list calls it
+    place: str = ""  # the domain, or domain and path, that matched
+    scope: str = ""  # what the judgement is limited to: "politics", "2013–present"
+    link: str | None = None  # to the discussion
+    others: tuple[str, ...] = ()  # entries for the same place: "politics: no consensus"
+
+
+class Bar(StrEnum):
+    """Why a page must not be suggested, though it was found."""
+
+    WIKI = "wiki"  # Wikipedia, a sister of it or a mirror: it would prove itself
+    SITE = "site"  # the user excluded it
+    DEPRECATED = "deprecated"
+    BLACKLISTED = "blacklisted"
+    COPY = "copy"  # it copies the article: near-duplicate of the claim's paragraph, and not older
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A page that was found for a claim and left out, and why."""
+
+    url: str
+    title: str
+    bar: Bar
+    detail: str = ""  # for a person: "Daily Example: deprecated"
 
 
 # ── Articles ─────────────────────────────────────────────────────────────────────────────────────
@@ -173,6 +243,7 @@ class Article:
     language: str = "en"
     n_references: int = 0  # uses of references, those without a claim included
     warnings: tuple[str, ...] = ()
+    url: str | None = None  # of this very revision, if it came from a wiki
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────
@@ -241,6 +312,7 @@ class CitationResult:
     label: Label
     clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
     missing: tuple[Part, ...] = ()  # in the order of the claim
+    listing: Listing | None = None  # None: no list was given, or there is no address
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +322,7 @@ class Suggestion:
     evidence: Evidence
     published: str | None
     gain: float  # log-odds above the existing citation; above the threshold if none was checked
+    listing: Listing | None = None  # None: no list was given
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +341,7 @@ class Finding:
     suggestions: tuple[Suggestion, ...]  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
     missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
+    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +360,7 @@ class Report:
     created: str  # ISO timestamp, UTC
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
+    url: str | None = None  # of this very revision, if it came from a wiki
 
     @property
     def complete(self) -> bool:

@@ -288,7 +288,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
     done: list[Finding] = []
     finding = VerifyPipeline.finding
 
-    def interrupted(self: VerifyPipeline, claim: Claim) -> Finding:
+    def interrupted(self: VerifyPipeline, claim: Claim, written: str | None = None) -> Finding:
         if done:
             raise KeyboardInterrupt
         done.append(finding(self, claim))
@@ -317,7 +317,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.M
         ("eval beir nowhere", 3, "expected a BEIR collection"),
         ("eval beir nowhere --system words", 2, "known: lexical, dense, hybrid"),
         ("eval claims nowhere.jsonl", 3, "nowhere.jsonl"),
-        ("verify", 2, "Missing argument"),
+        ("verify", 2, "Expected an ARTICLE"),
         ("frobnicate", 2, "frobnicate"),
     ],
 )
@@ -327,6 +327,18 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
     result = run(*arguments.split(), code=code)
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_doctor_names_what_hosts_are_told(home: Path) -> None:
+    assert "cited pages" not in run("doctor").stdout
+    (home / "pincite.toml").write_text("online = true\n")
+    shown = run("doctor").stdout
+    assert "cited pages" in shown
+    assert "set contact" in shown
+    (home / "pincite.toml").write_text("online = true\ncontact = 'me@example.org'\n")
+    shown = run("doctor").stdout
+    assert "me@example.org" in shown
+    assert "web.sqlite" in shown
 
 
 def test_doctor(home: Path) -> None:

@@ -135,7 +135,7 @@ def test_settings_that_lack_something(run: Callable[..., Result]) -> None:
     with pytest.raises(ConfigError, match="titles is empty"):
         run(*VERIFY, "--expansion", "titles")
     with pytest.raises(MissingModel, match="holds no model that writes titles"):
-        run(*VERIFY, "--expansion", "titles", "--titles", "web")
+        run(*VERIFY, "--expansion", "titles", "--title-model", "web")
 
 
 def test_doctor_names_the_server(run: Callable[..., Result]) -> None:

@@ -14,7 +14,7 @@ EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob
 HEAVY = {
     *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
-    *("httpx2", "yaml"),
+    *("httpx2", "httpcore2", "protego", "yaml"),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only the one
@@ -29,8 +29,12 @@ HOMES = {
     "tokenizers": {"models/session.py", "training/network.py"},
     "huggingface_hub": {"models/weights.py"},
     "httpx2": {"models/chat_wire.py"},
+    "httpcore2": {"documents/fetch_wire.py"},
+    "idna": {"documents/fetch_addresses.py"},
+    "protego": {"documents/robots.py"},
     "tantivy": {"index/lexical.py"},
     "faiss": {"index/dense.py"},
+    "publicsuffixlist": {"core/reliability.py"},
     "rensa": {"core/copies.py"},
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},

@@ -1,15 +1,19 @@
 """A small report built by hand, and one whose every text is hostile."""
 
 from pincite.types import (
+    Bar,
     Citation,
     CitationResult,
     Claim,
     Evidence,
+    Exclusion,
     Finding,
     Label,
+    Listing,
     Part,
     Passage,
     Reason,
+    Reliability,
     Report,
     Span,
     Suggestion,
@@ -66,15 +70,17 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
     weak = evidence(passage, text, url, text, -1.5)
     strong = evidence(passage, text, "https://better.example/a?b=1&c=2", text, 2.5)
     gone = Unchecked(url, Reason.DEAD, text)
+    listing = Listing(Reliability.DEPRECATED, text, text, text, url, (text,))
     findings = (
         Finding(
             claim,
-            (CitationResult(citation, weak, Label.NOT_SUPPORTED),),
+            (CitationResult(citation, weak, Label.NOT_SUPPORTED, listing=listing),),
             None,
             Label.NOT_SUPPORTED,
             -1.5,
-            (Suggestion(strong, "2024-03-01", 4.0),),
+            (Suggestion(strong, "2024-03-01", 4.0, Listing(Reliability.UNLISTED)),),
             12,
+            excluded=(Exclusion(url, text, Bar.COPY, text),),
         ),
         partly(claim, citation, weak, strong),
         Finding(

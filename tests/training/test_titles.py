@@ -338,7 +338,7 @@ def test_the_command_and_what_it_says(
 
     message = call("--run", "mine", "--threads", 1)
     assert "24 of 24 pairs are learnt from" in message
-    assert "--expansion titles --titles mine/model" in message
+    assert "--expansion titles --title-model mine/model" in message
     assert call("--run", "mine", "-q") == ""
     (tmp_path / "r.toml").write_text("steps = 4\nmax_context_tokens = 40\nmax_title_tokens = 12")
     assert "recipe.steps was 3, is 4" in call("--run", "mine", code=2)

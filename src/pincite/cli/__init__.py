@@ -3,7 +3,7 @@
 Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on,
 `corpus verify` found a fault, or `replay` a difference · 2 usage or settings · 3 input not found or
 unreadable · 5 a check in which something failed · 6 model or extra missing · 7 corpus missing,
-damaged or locked · 70 a bug · 130 interrupted.
+damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
 """
 
 import importlib
@@ -25,6 +25,7 @@ VERBS = {
     "feedback": "say what you think of a result, and export it",
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
+    "reliability": "a wiki's list of good and bad sources",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

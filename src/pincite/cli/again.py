@@ -1,7 +1,7 @@
 """`pincite ask --again`: an earlier result made anew, and whether its answers are the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,13 @@ from pincite.answers import Answer, AnswerReport
 from pincite.cli import options
 from pincite.pipeline import places
 from pincite.pipeline.settings import Settings
+from pincite.pipeline.web_settings import WebSettings
 
 # What belongs to a machine and not to the question.
-_NOT_THE_QUESTION = ("threads", "feedback_file")
+_NOT_THE_QUESTION = {
+    *("threads", "feedback_file"),
+    *(field.name for field in fields(WebSettings)),
+}
 
 
 @dataclass(frozen=True, slots=True)

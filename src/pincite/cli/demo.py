@@ -43,7 +43,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     from pincite.pipeline import build
     from pincite.wiki.article import read_articles
 
-    settings = options.settings_of({"depth": DEPTH})
+    settings = options.settings_of({"depth": DEPTH, "online": False})
     title = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["title"]
     page = next(iter(read_articles(DEMO / "article.wiki", title=title)))
     out.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,8 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
         index(folder, settings, quiet)
         options.say("2/2 checking the article's citations …", quiet)
         with build.verifying(settings, folder, DEMO / "sources", keep=False) as run:
-            findings, interrupted = verify.judged(run, page, quiet)
+            with options.progress(quiet) as shown:
+                findings, interrupted = verify.judged(run, page, shown)
             report = build.report_of(page, findings, settings, run)
     outputs: dict[str, Path | None] = {"json": out / "report.json", "html": out / "report.html"}
     verify.deliver(report, outputs, limit=None, quiet=quiet)

@@ -16,6 +16,7 @@ NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, jud
 @click.command("doctor", short_help="is everything there, and what may leave this machine")
 def command() -> None:
     """Check Python, models, disk and settings. Exits with 6 if something is missing."""
+    from pincite.documents.fetch import user_agent
     from pincite.models import weights
     from pincite.pipeline.opinions import file_of
 
@@ -34,6 +35,13 @@ def command() -> None:
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
     click.echo(f"feedback  {file_of(settings.feedback_file)} (stays here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
+    if settings.online:
+        click.echo("          and requests for articles, which go to their wikis: the title,")
+        click.echo("          and requests for cited pages, which go to their hosts: the address,")
+        click.echo(f"          {user_agent(settings.contact)!r} and your IP address")
+        if not settings.contact:
+            click.echo("          (set contact, so that a host can write to you)")
+        click.echo(f"          fetched pages are kept in {settings.web_cache_file}")
     if settings.expansion == "server":
         click.echo(f"          and claims with their context, which go to {settings.chat_url}")
     if settings.asks_a_model:

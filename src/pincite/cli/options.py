@@ -49,6 +49,23 @@ def _with(command: Command, added: list[Any]) -> Command:
     return command
 
 
+def web_options(command: Command) -> Command:
+    """What may be asked of the web, and in whose name."""
+    return _with(
+        command,
+        [
+            click.option(
+                "--online/--offline",
+                default=None,
+                help="Whether articles may be fetched from the web. [offline]",
+            ),
+            click.option("--contact", help="E-mail or address that hosts are told."),
+            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
+            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
+        ],
+    )
+
+
 def expansion_options(command: Command) -> Command:
     """How a claim's query by words is expanded, for the verbs that search a corpus with claims."""
     for option in reversed(
@@ -58,7 +75,7 @@ def expansion_options(command: Command) -> Command:
                 type=click.Choice(get_args(Expansion)),
                 help="Words that a claim's query gets besides its own. [none]",
             ),
-            click.option("--titles", help="Model for --expansion titles: pincite train titles."),
+            click.option("--title-model", "titles", help="For --expansion titles: its folder."),
             click.option("--chat-url", help="Server for --expansion server: it gets the claims."),
             click.option("--chat-model", help="Model of that server."),
         ]

@@ -130,7 +130,7 @@ def titles(recipe: Path, quiet: bool, **given: Any) -> None:
     from pincite.training.titles import train_titles
 
     run = Run(recipe=wanted, **given)
-    use = "pincite verify ARTICLE --corpus CORPUS --expansion titles --titles {model}"
+    use = "pincite verify ARTICLE --corpus CORPUS --expansion titles --title-model {model}"
     _train(lambda *told: train_titles(run, *told), run.folder, quiet, use)
 
 

@@ -1,5 +1,7 @@
-"""`pincite verify`: an article's citations, worst first, with better sources."""
+"""`pincite verify`: an article's citations, worst first, with better sources; or those of many."""
 
+import dataclasses
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,15 @@ from pincite.types import Article, Finding, Report
 
 
 @click.command("verify", short_help="check an article's citations, worst first")
-@click.argument("article")
+@click.argument("article", required=False)
 @click.option("--corpus", type=options.FilePath, help="Corpus that better sources come from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
 @click.option("--title", help="Which page of a dump; the title of a wikitext file.")
+@click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
+@click.option("--category", help="The articles of this category of the wiki.")
+@click.option("--out", type=options.FilePath, help="Folder for the reports of many articles.")
 @click.option("--limit", type=int, help="Rows of the table on the terminal.")
+@click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
 @click.option("--json", "json_path", type=options.FilePath, help="Write JSON here (- stdout).")
 @click.option("--csv", "csv_path", type=options.FilePath, help="Write CSV here (- stdout).")
 @click.option("--html", "html_path", type=options.FilePath, help="Write one HTML page here.")
@@ -27,29 +33,57 @@ from pincite.types import Article, Finding, Report
     help="Exit with 1 if a claim has this verdict; may be given several times.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
+@options.web_options
 @options.expansion_options
 @options.settings_options
 @options.filter_options
 def command(
-    article: str, corpus: Path | None, sources: Path | None, title: str | None, **given: Any
+    article: str | None,
+    corpus: Path | None,
+    sources: Path | None,
+    title: str | None,
+    **given: Any,
 ) -> None:
-    """Check the citations of ARTICLE: a wikitext file, an HTML page, a dump, or - for stdin.
+    """Check the citations of ARTICLE: a file, or with --online a title or address.
+
+    A file is wikitext, an HTML page, a dump, or - for stdin; a title is an article of Wikipedia or
+    of the wiki that is set, an address any form of link to it.
 
     \b
     pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
     pincite verify dump.xml.bz2 --title "Joe Hipp" --corpus corpus/ --json -
+    pincite verify "Joe Hipp" --online --html report.html
+    pincite verify --titles list.txt --online --out reports/
+
+    Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
+    first; the same command goes on where it stopped.
     """
     from pincite.pipeline import build
-    from pincite.wiki.article import read_articles
 
     outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
+    titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
+    excluded = given.pop("show_excluded")
     settings = options.settings_of(given)
-    page = next(iter(read_articles(article, title=title, language=settings.language)))
-    with build.verifying(settings, corpus, sources) as run:
-        findings, interrupted = judged(run, page, quiet)
+    if titles or category:
+        from pincite.cli.many import check_many
+
+        if article or not out:
+            raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
+        check_many(settings, titles, category, out, corpus=corpus, sources=sources, quiet=quiet)
+        return
+    if not article:
+        raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
+    page = opened(article, title, settings, quiet)
+    settings = dataclasses.replace(settings, language=page.language)
+    with (
+        options.progress(quiet) as shown,
+        build.verifying(settings, corpus, sources, fetching=fetched(shown)) as run,
+    ):
+        run.prepare(page)
+        findings, interrupted = judged(run, page, shown)
         report = build.report_of(page, findings, settings, run)
-    deliver(report, outputs, limit=limit, quiet=quiet)
+    deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if interrupted:
         options.say(
             f"Stopped after {len(findings)} of {len(page.claims)} claims. What was judged is "
@@ -60,22 +94,50 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def judged(run: Any, page: Article, quiet: bool) -> tuple[list[Finding], bool]:
+def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Article:
+    """The article of a file, else of a wiki; its revision is told."""
+    from pincite.pipeline import articles
+    from pincite.wiki.article import read_articles
+
+    if articles.is_file(article):
+        return next(iter(read_articles(article, title=title, language=settings.language)))
+    return articles.article_at(article, settings, lambda line: options.say(line, quiet))
+
+
+def fetched(shown: Any) -> Callable[[Any], None]:
+    """Progress of fetching: which address, and how many are left."""
+    from pincite.report.wording import one_line
+
+    tell = options.teller(shown)
+
+    def step(now: Any) -> None:
+        if now.n_urls > 1:  # one alone is a page that was asked for again
+            host = now.url.partition("://")[2].partition("/")[0]
+            tell("fetching", now.n_done, now.n_urls, f"fetching {one_line(host)}")
+
+    return step
+
+
+def judged(run: Any, page: Article, shown: Any) -> tuple[list[Finding], bool]:
     """The findings, and whether Ctrl-C cut them short."""
     findings: list[Finding] = []
-    with options.progress(quiet) as shown:
-        task = shown.add_task("checking claims", total=len(page.claims))
-        try:
-            for finding in run.pipeline.findings(page):
-                findings.append(finding)
-                shown.advance(task)
-        except KeyboardInterrupt:
-            return findings, True
+    task = shown.add_task("checking claims", total=len(page.claims))
+    try:
+        for finding in run.pipeline.findings(page):
+            findings.append(finding)
+            shown.advance(task)
+    except KeyboardInterrupt:
+        return findings, True
     return findings, False
 
 
 def deliver(
-    report: Report, outputs: dict[str, Path | None], *, limit: int | None, quiet: bool
+    report: Report,
+    outputs: dict[str, Path | None],
+    *,
+    limit: int | None,
+    quiet: bool,
+    excluded: bool = False,
 ) -> None:
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
@@ -94,7 +156,7 @@ def deliver(
             options.write(writers[name](), path)
     to_stdout = any(str(path) == "-" for path in outputs.values())
     if not quiet and not to_stdout:
-        terminal.print_report(report, Console(), limit)
+        terminal.print_report(report, Console(), limit, excluded=excluded)
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)

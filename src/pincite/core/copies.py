@@ -52,7 +52,7 @@ def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
     """The hits that say something of their own, in order, each followed by its copies."""
     read: list[tuple[_Text, list[Hit]]] = []
     for hit in hits:
-        text = _read(hit)
+        text = _read(hit.passage.text, hit.passage.url)
         alike: defaultdict[str, list[tuple[_Text, list[Hit]]]] = defaultdict(list)
         for known in read:
             if known[0].signature.jaccard(text.signature) >= WORTH_COMPARING:
@@ -67,17 +67,33 @@ def grouped(hits: Sequence[Hit]) -> list[list[Hit]]:
     return [group for _, group in read]
 
 
-def _read(hit: Hit) -> _Text:
+def stands_in(paragraph: str, texts: Sequence[str]) -> bool:
+    """Whether the texts of one page together say the paragraph in its words, but for a tenth.
+
+    >>> stands_in("The king opened the bridge.", ["In 1911 the king opened the bridge."])
+    True
+    """
+    read = _read(paragraph)
+    runs = {run for text in texts for run in _read(text).runs}
+    other = len(read.words) - len(_known(read, runs))
+    return bool(read.words) and other <= OTHER_WORDS * len(read.words)
+
+
+def n_words(text: str) -> int:
+    """As this module counts them."""
+    return len(_WORD.findall(text))
+
+
+def _read(text: str, url: str = "") -> _Text:
     from rensa import RMinHash
 
-    text = hit.passage.text
     words = tuple(_WORD.finditer(text))
     plain = [word[0].lower() for word in words]
     starts = range(max(len(plain) - RUN + 1, 1))
     runs = tuple(" ".join(plain[i : i + RUN]) for i in starts)
     signature = RMinHash(num_perm=_HASHES, seed=_SEED)
     signature.update(runs)
-    return _Text(hit.passage.url, text, words, runs, signature)
+    return _Text(url, text, words, runs, signature)
 
 
 def _is_copy(text: _Text, originals: Sequence[_Text]) -> bool:

@@ -7,13 +7,9 @@ for those that rarely do (`www.`, an archive's prefix). A store is asked for the
 import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from pincite.core.hosts import original_of
+
 _TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|dclid|msclkid|mc_cid|mc_eid|igshid)(=|$)", re.I)
-_ARCHIVES = re.compile(
-    r"https?://(?:web\.|www\.)?archive\.org/(?:web|wayback)/\d{1,14}(?:[a-z]{2}_)?/(?P<wayback>.+)"
-    r"|https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:\d{8,14}|\d{4}(?:\.\d\d){2}-\d{6})/"
-    r"(?P<today>https?:.+)",
-    re.IGNORECASE,
-)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _ESCAPED_LETTER = re.compile("%(2[de]|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f|7e)", re.IGNORECASE)
 
@@ -45,19 +41,7 @@ def loose_key(url: str) -> str:
     >>> loose_key("https://web.archive.org/web/20130105/http://www.example.org/a")
     'example.org/a'
     """
-    for _ in range(3):  # archives hold copies of archives
-        match = _ARCHIVES.match(url.strip())
-        if not match:
-            break
-        url = _with_scheme(match["wayback"] or match["today"])
-    return exact_key(url).removeprefix("www.")
-
-
-def _with_scheme(url: str) -> str:
-    """Prefixed addresses lose a slash (`http:/example.org`) or their scheme on the way."""
-    if match := re.match(r"(https?):/+", url, re.IGNORECASE):
-        return f"{match[1]}://{url[match.end() :]}"
-    return f"http://{url}"
+    return exact_key(original_of(url)).removeprefix("www.")
 
 
 def _escaped(text: str) -> str:

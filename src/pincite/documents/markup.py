@@ -111,7 +111,8 @@ def markup_of(page: Page, title: str, visible: str) -> Markup:
     )
     names = page.tree.xpath("//body//*[not(self::script)]/@class | //body//*/@id")
     walls = (match[0] for name in names if (match := _PAYWALL_NAME.search(name)))
-    return Markup(title, visible[:SEEN_CHARS], len(scripts), not_free, next(walls, ""))
+    password = bool(page.tree.xpath("//input[@type='password']"))
+    return Markup(title, visible[:SEEN_CHARS], len(scripts), not_free, next(walls, ""), password)
 
 
 def title_of(page: Page) -> str:

@@ -16,6 +16,7 @@ from pincite.types import Reason, Unchecked
 TEASER_WORDS = 250
 TEASER_WORDS_BY_CLASS = 100  # class names alone are weak: templates of free pages carry them too
 NOTICE_WORDS = 100
+CONSENT_SIGNS = 3  # different phrases; articles about cookies are longer
 SCRIPTED_WORDS = 25
 NOTICE_CHARS = 5_000  # a "word" may have megabytes, and searching them takes seconds
 
@@ -78,6 +79,7 @@ class Markup:
     n_scripts: int = 0
     not_free: bool = False  # JSON-LD or microdata: isAccessibleForFree is false
     paywall_class: str = ""  # a class or id that names a paywall
+    asks_password: bool = False  # holds a field for one
 
 
 def of_status(url: str, status: int | None) -> Unchecked | None:
@@ -105,6 +107,8 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     found = (
         _notice(words, text[:NOTICE_CHARS], markup.title)
         or _paywall(n_words(article) or words, markup)
+        or _consent_wall(words, text[:NOTICE_CHARS])
+        or _login(words, markup)
         or _scripted(words, markup)
     )
     return Unchecked(url, *found) if found else None
@@ -114,13 +118,30 @@ def _notice(words: int, text: str, title: str) -> tuple[Reason, str] | None:
     """A page that is nothing but one notice: not found, are you a robot, may we store cookies."""
     if words > NOTICE_WORDS:
         return None
-    if match := _GONE.match(title):
-        return Reason.DEAD, f"the page calls itself not found: “{match[0].strip()}”"
+    if match := _GONE.match(title) or _GONE.match(text.lstrip()):
+        return Reason.SOFT_404, f"the page calls itself not found: “{match[0].strip()}”"
     if match := _ROBOT_CHECK.search(f"{title}\n{text}"):
         return Reason.REFUSED, f"the copy holds a robot check: “{match[0]}”"
     if words < NOTICE_WORDS // 2 and (match := _CONSENT.search(text)):
-        return Reason.EMPTY, f"the copy holds a consent notice only: “{match[0]}”"
+        return Reason.CONSENT, f"the copy holds a consent notice only: “{match[0]}”"
     return None
+
+
+def _consent_wall(words: int, text: str) -> tuple[Reason, str] | None:
+    """A longer notice, with vendors and purposes: it speaks of nothing but consent."""
+    if words > TEASER_WORDS:
+        return None
+    said = list(dict.fromkeys(match[0].lower() for match in _CONSENT.finditer(text)))
+    if len(said) < CONSENT_SIGNS:
+        return None
+    return Reason.CONSENT, f"the page asks for consent: “{said[0]}”, “{said[1]}”"
+
+
+def _login(words: int, markup: Markup) -> tuple[Reason, str] | None:
+    """A form for name and password with hardly a word beside it."""
+    if words > NOTICE_WORDS or not markup.asks_password:
+        return None
+    return Reason.LOGIN, f"the page asks for a password; {words} words are readable"
 
 
 def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:

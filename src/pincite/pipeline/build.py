@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite.core import aggregation, flags
 from pincite.documents.sources import open_sources
+from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.calibration import Calibration
@@ -17,10 +19,14 @@ from pincite.models.chat import ChatClient
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
+from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
+from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
 from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
 
@@ -35,6 +41,7 @@ class Run:
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
+    prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
 
 
 def encoder(settings: Settings) -> OnnxEncoder:
@@ -49,7 +56,12 @@ def judgements_file() -> Path:
 
 @contextmanager
 def verifying(
-    settings: Settings, corpus: Path | None, sources: Path | None, *, keep: bool = True
+    settings: Settings,
+    corpus: Path | None,
+    sources: Path | None,
+    *,
+    keep: bool = True,
+    fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[Run]:
     """A ready `verify` pipeline; closes what it opened.
 
@@ -58,6 +70,7 @@ def verifying(
         corpus: folder of the corpus that suggestions come from; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `judgements_file()`.
+        fetching: is told what is fetched, if the settings allow it at all.
     """
     with ExitStack() as stack:
         folder = weights.locate(settings.verifier)
@@ -67,11 +80,16 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
+        local = _source_of(copies.get if copies else None, stored)
+        web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
+        listed = reliability.of_settings(settings)
+        exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
+        hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            source_of=_source_of(copies.get if copies else None, stored),
-            lexical=stored.lexical(settings.excluded, settings.filters) if stored else None,
-            dense=stored.dense(settings.excluded, settings.filters) if stored else None,
+            source_of=_online(local, web) if web else local,
+            lexical=stored.lexical(hosts, settings.filters) if stored else None,
+            dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
             languages=frozenset(weights.read_card(folder).get("languages", ["en"])),
             depth=settings.depth,
@@ -83,18 +101,26 @@ def verifying(
             threshold=settings.threshold,
             readout=settings.readout,
             expander=expander(settings, stored) if stored else None,
+            exclusions=exclusions,
+            unfiltered=stored.lexical((), settings.filters) if stored else None,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if listed:
+            versions["reliability"] = listed.fingerprint
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(str, copies.warnings)) if copies else ()
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
-        yield Run(pipeline, versions, warnings, precision)
+        if web is None:
+            yield Run(pipeline, versions, warnings, precision)
+        else:
+            prepare = partial(web.prepare, stored=local)
+            yield Run(pipeline, versions, warnings, precision, prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -129,9 +155,6 @@ def report_of(
     article: Article, findings: Sequence[Finding], settings: Settings, run: Run
 ) -> Report:
     """The findings ranked, with all that is needed to repeat them."""
-    values = recorded(settings)
-    for field in dataclasses.fields(AskSettings):
-        del values[field.name]
     return Report(
         title=article.title,
         language=article.language,
@@ -140,18 +163,28 @@ def report_of(
         n_claims=len(article.claims),
         n_references=article.n_references,
         warnings=(*article.warnings, *run.warnings, *late_warnings(run.pipeline)),
-        settings=values,
+        settings=report_settings(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         flag_precision=run.flag_precision,
+        url=article.url,
     )
 
 
+def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
+    """What a report of `verify` records: all settings but those that only `ask` has."""
+    values = recorded(settings)
+    for field in dataclasses.fields(AskSettings):
+        values.pop(field.name, None)
+    return values
+
+
 def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """The settings as a report keeps them; lists as one text."""
+    """The settings as a report keeps them; lists as one text. Who asked is nobody's business."""
     return {
         key: ", ".join(value) if isinstance(value, tuple) else value
         for key, value in dataclasses.asdict(settings).items()
+        if key not in PRIVATE
     }
 
 
@@ -159,6 +192,16 @@ def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
 def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
     with EmbeddedCorpus.open(folder, encoder(settings)) as corpus:
         yield corpus
+
+
+def _online(local: SourceOf, web: WebPages) -> SourceOf:
+    """What is here, else what the web has."""
+
+    def source_of(url: str) -> Document | Unchecked:
+        found = local(url)
+        return web.get(url) if is_wanted(found) else found
+
+    return source_of
 
 
 def _source_of(

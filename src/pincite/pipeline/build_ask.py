@@ -23,6 +23,7 @@ from pincite.pipeline.literature import LiteratureFinder
 from pincite.pipeline.repair import Repairer
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.templates import Templates
+from pincite.pipeline.web_settings import PRIVATE
 from pincite.pipeline.writers import Extractor, ModelWriter, Writer
 from pincite.protocols import Verifier
 
@@ -112,7 +113,9 @@ def report_of(
         n_questions=n_questions,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
         warnings=(*run.warnings, *_of_questions(answers)),
-        settings=dataclasses.asdict(settings),
+        settings={
+            key: value for key, value in dataclasses.asdict(settings).items() if key not in PRIVATE
+        },
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

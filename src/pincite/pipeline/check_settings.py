@@ -16,6 +16,7 @@ from pincite.errors import ConfigError
 from pincite.models.chat_fields import Dialect, checked_guidance
 from pincite.pipeline.confirm import GuidanceKind, Probabilities, are_labels
 from pincite.pipeline.templates import VARIABLES
+from pincite.pipeline.web_settings import WebSettings
 
 By = Literal["rules", "model"]
 JudgedBy = Literal["verifier", "model"]
@@ -34,7 +35,7 @@ CHOICES: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CheckSettings:
+class CheckSettings(WebSettings):
     """Settings of `check` with their defaults; the part of `Settings` that other verbs leave."""
 
     interpretation: By = "rules"  # who finds the readings of a statement

@@ -2,7 +2,8 @@
 
 Precedence: option of the command > `PINCITE_…` variable > `pincite.toml` in the working folder >
 `config.toml` in the user's settings folder > the default here (`pipeline.places`). Unknown keys are
-errors. What only `check` needs stands in `pipeline.check_settings`.
+errors. What only `check` needs stands in `pipeline.check_settings`,
+what concerns the web in `pipeline.web_settings`.
 """
 
 from collections.abc import Mapping
@@ -46,6 +47,8 @@ class Settings(AskSettings):
     source_languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
+    wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
+    reliability: str = ""  # an imported list of sources; empty: the one called like the language
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
     expansion: Expansion = "none"  # words that a claim's query gets besides its own
@@ -73,6 +76,7 @@ class Settings(AskSettings):
             raise ConfigError(f"threads is {self.threads}; expected 0 (all cores) to 1024.")
 
         self._check_expansion()
+        self.check_the_web()
         self.check_the_checks()
         self.check_the_asking()
 

@@ -14,6 +14,7 @@ from pincite.core.clauses import clauses
 from pincite.core.copies import without_copies
 from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
+from pincite.pipeline.exclusions import WITHOUT_LIST, Exclusions
 from pincite.protocols import Expander, Retriever, Verifier, WordRetriever
 from pincite.types import (
     Article,
@@ -22,6 +23,7 @@ from pincite.types import (
     Claim,
     Document,
     Evidence,
+    Exclusion,
     Finding,
     Hit,
     Label,
@@ -58,18 +60,23 @@ class VerifyPipeline:
     threshold: float = aggregation.THRESHOLD
     readout: aggregation.Readout = "parts"
     expander: Expander | None = None  # of the queries by words
+    exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
+    unfiltered: WordRetriever | None = None  # `lexical` with barred sites: names what they hide
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
         for claim in article.claims:
-            yield self.finding(claim)
+            yield self.finding(claim, article.timestamp)
 
-    def finding(self, claim: Claim) -> Finding:
-        """Everything about one claim: its sources and the candidates in one batch."""
+    def finding(self, claim: Claim, written: str | None = None) -> Finding:
+        """Everything about one claim: its sources and the candidates in one batch.
+
+        `written`: when the article's text was there, an ISO date; see `pipeline.exclusions`.
+        """
         sources = [self._source(citation) for citation in claim.citations]
         cited = [_passages(source) for source in sources]
         read = [cascade.worth_reading(claim.text, passages, self.read) for passages in cited]
-        candidates = self._candidates(claim)
+        candidates, excluded = self._candidates(claim, written)
         hits = candidates[: self.judged]
         pairs = [
             (claim, passage)
@@ -93,6 +100,7 @@ class VerifyPipeline:
             score=aggregation.group_score(results, together, self.readout),
             suggestions=(),
             missing=aggregation.missing(label, of_group, atoms),
+            excluded=excluded,
         )
         of_hits = list(zip(candidates, shares(candidates), strict=True))
         best = {hit.passage.url: share for hit, share in reversed(of_hits)}  # each page's best
@@ -113,7 +121,9 @@ class VerifyPipeline:
             outcome = aggregation.speaking(found, self.threshold) or _why_not(source)
             label = aggregation.label_of(outcome, self.threshold, judged, atoms)
             missing = aggregation.missing(label, judged, atoms)
-            results.append(CitationResult(citation, outcome, label, tuple(judged), missing))
+            listing = self.exclusions.listing_of(citation.url or citation.archive_url)
+            result = CitationResult(citation, outcome, label, tuple(judged), missing, listing)
+            results.append(result)
         return tuple(results)
 
     def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
@@ -149,40 +159,54 @@ class VerifyPipeline:
         suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, shares_of)
         return replace(
             finding,
-            suggestions=tuple(self._from_stored_text(suggested)),
+            suggestions=tuple(map(self._listed, self._from_stored_text(suggested))),
             n_candidates=len(candidates),
         )
+
+    def _listed(self, suggestion: Suggestion) -> Suggestion:
+        url = suggestion.evidence.passage.url
+        return replace(suggestion, listing=self.exclusions.listing_of(url))
 
     def _source(self, citation: Citation) -> Document | Unchecked:
         """The cited page, else its archived copy, else the reason why there is neither."""
         addresses = _addresses(citation)
         if not addresses:
             return Unchecked("", Reason.OFFLINE, _offline_detail(citation))
-        found = [self.source_of(address) for address in addresses]
-        documents = [source for source in found if isinstance(source, Document)]
-        if not documents:
-            return found[0]
-        source = documents[0]
+        reasons = []
+        for address in addresses:  # the next one only if this one fails: it may be asked of the web
+            source = self.source_of(address)
+            if isinstance(source, Document):
+                break
+            reasons.append(source)
+        else:
+            return reasons[0]
         if source.language and source.language not in self.languages:
             detail = f"the page is in {source.language!r}, the model reads "
             return Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
         return source
 
-    def _candidates(self, claim: Claim) -> list[Hit]:
-        """Both retrievers' hits as one list, without copies and without the cited pages."""
+    def _candidates(
+        self, claim: Claim, written: str | None
+    ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
+        """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
         lexical: list[Hit] = []
         dense: list[Hit] = []
+        seen: list[Hit] = []
         if self.lexical:
             asked = (
                 self.expander.expand([claim]) if self.expander else [queries.lexical_query(claim)]
             )
             (lexical,) = self.lexical.retrieve(asked, self.depth)
+            if self.unfiltered:
+                (seen,) = self.unfiltered.retrieve(asked, self.depth)
         if self.dense:
             (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
         cited = {address for citation in claim.citations for address in _addresses(citation)}
         merged = fused(lexical, dense, 2 * self.depth, self.fusion)
-        candidates = without_copies(kept(merged, lambda hit: hit.passage.url not in cited))
-        return at_most(self.per_page, candidates) if self.per_page else candidates
+        others = kept(merged, lambda hit: hit.passage.url not in cited)
+        allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
+        candidates = without_copies(allowed)
+        return at_most(self.per_page, candidates) if self.per_page else candidates, excluded
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """A group's passages read as one text, one from each source: each may bear out a part."""

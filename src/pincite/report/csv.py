@@ -11,7 +11,7 @@ COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
-    "missing citation_missing advice"
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -27,6 +27,7 @@ def to_csv(report: Report) -> str:
                 *_row(rank, finding, result),
                 *_missing(finding, result),
                 _advice(report, finding),
+                *_reliability(finding, result),
             ]
             writer.writerow([cell(value) for value in row])
     return out.getvalue()
@@ -71,6 +72,14 @@ def _advice(report: Report, finding: Finding) -> str | None:
     """On the rows that it is about: those of flagged claims."""
     flagged = finding.label in (Label.REFUTED, Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED)
     return wording.flag_advice(report.flag_precision) or None if flagged else None
+
+
+def _reliability(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """The lists' words on the citation and on the first suggestion; what was left out, and why."""
+    suggested = finding.suggestions[0].listing if finding.suggestions else None
+    listings = (result.listing if result else None, suggested)
+    labels = [str(found.reliability) if found else None for found in listings]
+    return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
 
 
 def cell(value: object) -> object:

@@ -15,8 +15,10 @@ from pincite.report.json_text import dumped
 from pincite.types import (
     CitationResult,
     Evidence,
+    Exclusion,
     Finding,
     Label,
+    Listing,
     Part,
     Report,
     Span,
@@ -24,7 +26,7 @@ from pincite.types import (
     Unchecked,
 )
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
@@ -41,6 +43,7 @@ def as_dict(report: Report) -> dict[str, Any]:
             "title": report.title,
             "language": report.language,
             "revision_id": report.revision_id,
+            "url": report.url,
         },
         "complete": report.complete,
         "counts": counts(report),
@@ -91,6 +94,7 @@ def _finding(finding: Finding, rank: int) -> dict[str, Any]:
         "together": _evidence(finding.together) if finding.together else None,
         "suggestions": [_suggestion(s) for s in finding.suggestions],
         "n_candidates": finding.n_candidates,
+        "excluded": [_exclusion(left_out) for left_out in finding.excluded],
     }
 
 
@@ -104,6 +108,7 @@ def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
         "title": citation.title,
         "url": citation.url,
         "tags": list(citation.tags),
+        "reliability": listing(result.listing),
         "label": str(result.label),
         "clauses": [_part(part, claim) for part in result.clauses],
         "missing": [_part(part, claim) for part in result.missing],
@@ -137,7 +142,31 @@ def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
         "title": suggestion.evidence.passage.title,
         "published": suggestion.published,
         "gain": _rounded(suggestion.gain),
+        "reliability": listing(suggestion.listing),
         "evidence": _evidence(suggestion.evidence),
+    }
+
+
+def listing(found: Listing | None) -> dict[str, Any] | None:
+    """What a list says of a site; None if no list was asked."""
+    if found is None:
+        return None
+    return {
+        "label": str(found.reliability),
+        "name": found.name,
+        "place": found.place,
+        "scope": found.scope,
+        "link": found.link,
+        "others": list(found.others),
+    }
+
+
+def _exclusion(left_out: Exclusion) -> dict[str, Any]:
+    return {
+        "url": left_out.url,
+        "title": left_out.title,
+        "reason": str(left_out.bar),
+        "detail": left_out.detail,
     }
 
 

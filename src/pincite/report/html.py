@@ -14,6 +14,7 @@ from pincite.types import (
     Evidence,
     Finding,
     Label,
+    Listing,
     Part,
     Report,
     Suggestion,
@@ -40,6 +41,7 @@ def to_html(report: Report, today: date) -> str:
     findings = [_finding(f, rank, today) for rank, f in enumerate(report.findings, 1)]
     return templates.page("report.html.j2").render(
         report=report,
+        article_url=safe_link(report.url),
         counts=data.counts(report),
         findings=findings,
         open=[finding for finding in findings if finding["label"] is Label.UNCHECKED],
@@ -72,6 +74,10 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "citations": [_citation(result, finding) for result in finding.citations],
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
         "wikitext": [text for text in texts if text],
+        "excluded": [
+            {"url": left_out.url, "why": wording.why_excluded(left_out)}
+            for left_out in finding.excluded
+        ],
     }
 
 
@@ -93,6 +99,7 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
         "label": result.label,
         "name": wording.name_of(result.citation),
         "href": safe_link(result.citation.url),
+        "listed": _listed(result.listing),
         "why": wording.why_unchecked(outcome) if isinstance(outcome, Unchecked) else "",
         "missing": (
             wording.what_is_missing(finding.claim.text, result.label, result.missing)
@@ -109,8 +116,17 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "name": wording.one_line(passage.title) or passage.url,
         "href": safe_link(passage.url),
         "published": suggestion.published,
+        "listed": _listed(suggestion.listing),
         "evidence": _quoted(suggestion.evidence),
     }
+
+
+def _listed(listing: Listing | None) -> dict[str, object] | None:
+    """What the list says of the site, with the link to its discussion."""
+    if listing is None:
+        return None
+    words = wording.reliability(listing)
+    return {"label": listing.reliability, "words": words, "href": safe_link(listing.link)}
 
 
 def _quoted(evidence: Evidence | Unchecked) -> _Quoted:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.report import data, wording
-from pincite.types import Evidence, Finding, Label, Report
+from pincite.types import Evidence, Finding, Label, Listing, Report
 
 STYLES = {
     Label.SUPPORTED: "green",
@@ -21,8 +21,13 @@ STYLES = {
 CLAIM_WIDTH, SOURCE_WIDTH = 150, 90  # characters before an ellipsis
 
 
-def print_report(report: Report, console: Console, limit: int | None = None) -> None:
-    """Print the report; of the findings at most `limit`, worst first."""
+def print_report(
+    report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
+) -> None:
+    """Print the report; of the findings at most `limit`, worst first.
+
+    `excluded`: also the pages that were found and left out of the suggestions.
+    """
     shown = report.findings[:limit]
     checked = [f for f in shown if f.label is not Label.UNCHECKED]
     open_ = [f for f in report.findings if f.label is Label.UNCHECKED]
@@ -34,6 +39,8 @@ def print_report(report: Report, console: Console, limit: int | None = None) -> 
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
     if open_:
         parts += [Text(), _open_table(open_, ranks)]
+    if excluded:
+        parts += [Text(), _excluded(report, ranks)]
     parts.append(Text(wording.ADVICE, style="italic"))
     if report.flag_precision:
         parts.append(Text(wording.flag_advice(report.flag_precision), style="italic"))
@@ -83,6 +90,7 @@ def _details(finding: Finding) -> Text:
     for result in finding.citations:
         name = wording.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
+        text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
             text.append(_evidence_lines(result.outcome), style="dim")
         else:
@@ -91,8 +99,26 @@ def _details(finding: Finding) -> Text:
         passage = suggestion.evidence.passage
         title = wording.shortened(passage.title or passage.url, SOURCE_WIDTH)
         text.append(f"\n  ⇄ better: {title}", style="cyan")
+        text.append(_listed(suggestion.listing), style="dim")
         text.append(f"\n      {wording.one_line(passage.url)}", style="dim cyan")
         text.append(_evidence_lines(suggestion.evidence), style="dim")
+    return text
+
+
+def _listed(listing: Listing | None) -> str:
+    words = wording.reliability(listing)
+    return f"\n      source: {words}" if words else ""
+
+
+def _excluded(report: Report, ranks: dict[int, int]) -> Text:
+    """Every page that was found and left out, with its finding's number and the reason."""
+    text = Text("Left out of the suggestions", style="yellow")
+    for finding in report.findings:
+        for left_out in finding.excluded:
+            text.append(f"\n{ranks[id(finding)]:3} {wording.one_line(left_out.url)}", style="")
+            text.append(f"\n      {wording.why_excluded(left_out)}", style="dim")
+    if not any(finding.excluded for finding in report.findings):
+        text.append("\n    nothing was", style="dim")
     return text
 
 

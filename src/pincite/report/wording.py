@@ -8,7 +8,18 @@ import unicodedata
 from collections.abc import Sequence
 
 from pincite.core.aggregation import REFUTED_FROM
-from pincite.types import Citation, Finding, Label, Part, Reason, Unchecked
+from pincite.core.reliability import LABELS as LISTED
+from pincite.types import (
+    Bar,
+    Citation,
+    Exclusion,
+    Finding,
+    Label,
+    Listing,
+    Part,
+    Reason,
+    Unchecked,
+)
 
 SIGNS = {
     Label.SUPPORTED: "✓",
@@ -26,19 +37,63 @@ LABELS = {
 }
 REASONS = {
     Reason.DEAD: "dead link",
+    Reason.SOFT_404: "a page that says it was not found",
+    Reason.FRONT_PAGE: "leads to the site's front page now",
+    Reason.NO_HOST: "the site does not exist",
+    Reason.UNREACHABLE: "the site cannot be reached",
+    Reason.REDIRECTS: "redirects that lead nowhere",
+    Reason.UNSAFE_ADDRESS: "not a public web address",
+    Reason.ROBOTS: "the site asks programs to stay away",
     Reason.REFUSED: "access refused, try again later",
     Reason.PAYWALL: "behind a paywall",
+    Reason.LOGIN: "behind a login",
+    Reason.CONSENT: "behind a question about cookies",
     Reason.OFFLINE: "offline source",
     Reason.NOT_SUPPLIED: "no stored copy was given",
     Reason.EMPTY: "no text in the copy",
     Reason.UNDECODABLE: "the copy cannot be decoded",
     Reason.ENCRYPTED: "the PDF asks for a password",
     Reason.TOO_LARGE: "too large",
+    Reason.TRUNCATED: "broke off before its end",
     Reason.TIMED_OUT: "took too long to read",
     Reason.UNSUPPORTED_TYPE: "not a kind of file that can be read",
     Reason.LANGUAGE: "in a language the model does not read",
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
+}
+# What a person can do about each.
+STEPS = {
+    Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
+    Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
+    Reason.FRONT_PAGE: "look for the page's new address or an archived copy",
+    Reason.NO_HOST: "look for an archived copy; the site may have moved",
+    Reason.UNREACHABLE: "try again later; if it stays so, look for an archived copy",
+    Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
+    Reason.UNSAFE_ADDRESS: "correct the address in the citation",
+    Reason.ROBOTS: "open it in a browser, and hand in a saved copy",
+    Reason.REFUSED: "try again later, or open it in a browser and hand in a saved copy",
+    Reason.PAYWALL: "read it through a library, and hand in your copy",
+    Reason.LOGIN: "read it with an account, and hand in your copy",
+    Reason.CONSENT: "open it in a browser, and hand in a saved copy",
+    Reason.OFFLINE: "hand in the pages as a file if you have them",
+    Reason.NOT_SUPPLIED: "hand in a saved copy, or allow fetching with --online",
+    Reason.EMPTY: "open it in a browser, and hand in a saved copy as text",
+    Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
+    Reason.ENCRYPTED: "hand in a copy without a password",
+    Reason.TOO_LARGE: "hand in the part that is cited",
+    Reason.TRUNCATED: "try again later",
+    Reason.TIMED_OUT: "try again later",
+    Reason.UNSUPPORTED_TYPE: "open it yourself: the program reads text, not pictures or sound",
+    Reason.LANGUAGE: "ask someone who reads the language",
+    Reason.TITLE_ONLY: "hand in the full text if you have it",
+    Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
+}
+BARS = {
+    Bar.WIKI: "Wikipedia or a mirror",
+    Bar.SITE: "excluded by the settings",
+    Bar.DEPRECATED: "deprecated",
+    Bar.BLACKLISTED: "blacklisted",
+    Bar.COPY: "copies the article",
 }
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 READ_FIRST = "Read the source before you tag."
@@ -74,6 +129,27 @@ def why_open(finding: Finding) -> str:
     if not finding.citations:
         return "no source is cited"
     return "; ".join(dict.fromkeys(why_unchecked(outcome) for outcome in outcomes))
+
+
+def reliability(listing: Listing | None) -> str:
+    """What a list says of a site, in words; empty if no list was asked.
+
+    >>> from pincite.types import Reliability
+    >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))
+    'no consensus (politics)'
+    """
+    if listing is None:
+        return ""
+    label = LISTED[listing.reliability]
+    scope = f" ({listing.scope})" if listing.scope else ""
+    others = f"; {'; '.join(listing.others)}" if listing.others else ""
+    return one_line(f"{label}{scope}{others}")
+
+
+def why_excluded(left_out: Exclusion) -> str:
+    """The reason in words, with the detail."""
+    detail = f": {left_out.detail}" if left_out.detail else ""
+    return one_line(f"{BARS[left_out.bar]}{detail}")
 
 
 def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:

@@ -1,0 +1,185 @@
+"""Reading a wiki's list of source reliability from a file.
+
+Two forms, told apart by their fields: rows of the English Wikipedia's "Perennial sources" as JSON
+lines (`id`, `status`, `domain`, `alltext` with the row's wikitext), and a plain form of our own,
+JSON lines or CSV with `site`, `label` and, if known, `name`, `scope`, `link` (docs/reliability.md).
+Both may be packed with gzip.
+"""
+
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pincite.core.reliability import Entry, place_of
+from pincite.errors import InputError
+from pincite.types import Reliability
+from pincite.wiki.addresses import Site, wikipedia
+
+MAX_FILE = 50_000_000  # bytes, unpacked; the English list has 1 MB
+_CODES = {
+    "gr": Reliability.RELIABLE,
+    "nc": Reliability.NO_CONSENSUS,
+    "gu": Reliability.UNRELIABLE,
+    "d": Reliability.DEPRECATED,
+    "b": Reliability.BLACKLISTED,
+    "m": Reliability.MIXED,
+}
+_USES = re.compile(r"\{\{\s*WP:RSPUSES\s*\|([^{}]*)\}\}", re.IGNORECASE)
+_BLACKLISTED = re.compile(r"\{\{\s*WP:RSPSTATUS\s*\|[^{}]*\bb\s*=\s*y", re.IGNORECASE)
+_PLAIN = ("site", "label", "name", "scope", "link")
+
+
+@dataclass(frozen=True, slots=True)
+class ListFile:
+    """What a file says: its entries, how many rows it had, and what could not be matched."""
+
+    entries: tuple[Entry, ...]
+    n_rows: int
+    without_place: tuple[str, ...]  # names of rows that name no site: they cannot be matched
+
+
+def read_list(path: Path, site: Site | None = None) -> ListFile:
+    """The list in `path`; `site` is the wiki that its links lead to, the English if not given.
+
+    Raises:
+        InputError: no such file, too large, or a row that is neither form; names the line.
+    """
+    entries: dict[Entry, None] = {}
+    nameless, n_rows = [], 0
+    for number, row in _rows(path):
+        n_rows += 1
+        try:
+            found = list(_entries(row, site or wikipedia("en")))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            message = (
+                f"{path}, row {number}: {error}. Expected site and label, or id and status of a "
+                f"wiki's list; labels are {', '.join(_labels())}."
+            )
+            raise InputError(message) from error
+        entries |= dict.fromkeys(found)
+        if not found:
+            nameless.append(str(row.get("id") or row.get("name") or row.get("site")))
+    if not n_rows:
+        raise InputError(f"{path} is empty. Expected a list of sites with labels.")
+    return ListFile(tuple(entries), n_rows, tuple(nameless))
+
+
+def _labels() -> list[str]:
+    return [str(r) for r in Reliability if r is not Reliability.UNLISTED]
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    text = _text(path)
+    if text.lstrip().startswith("{"):
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                yield number, _json_row(path, number, line)
+        return
+    reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+    if not {"site", "label"} <= set(reader.fieldnames or ()):
+        message = f"{path} begins with {text[:60]!r}. Expected JSON lines, or CSV with a header of "
+        raise InputError(message + ", ".join(_PLAIN) + ".")
+    yield from enumerate(reader, 2)
+
+
+def _json_row(path: Path, number: int, line: str) -> Mapping[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}, line {number} is no JSON: {error}.") from error
+    if not isinstance(row, dict):
+        raise InputError(f"{path}, line {number} is no JSON object.")
+    return row
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            content = stream.read(MAX_FILE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read: {reason}.") from error
+    if len(content) > MAX_FILE:
+        raise InputError(f"{path} has more than {MAX_FILE:,} bytes; no list of sites is so long.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 at byte {error.start}. Convert it first.") from error
+
+
+def _entries(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
+    if "status" in row and "id" in row:
+        return _perennial(row, site)
+    return _plain(row)
+
+
+def _plain(row: Mapping[str, Any]) -> Iterator[Entry]:
+    label = str(row["label"]).strip().lower().replace(" ", "_").replace("-", "_")
+    reliability = _CODES.get(label) or Reliability(label)
+    place = place_of(str(row["site"]))
+    if place is None:
+        message = f"{row['site']!r} is no site"
+        raise ValueError(message)
+    name, scope, link = (str(row.get(key) or "").strip() for key in ("name", "scope", "link"))
+    if link and not link.startswith(("http://", "https://")):
+        message = f"the link {link[:60]!r} is no web address"
+        raise ValueError(message)
+    yield Entry(place, reliability, name or place, scope, link or None)
+
+
+def _perennial(row: Mapping[str, Any], site: Site) -> Iterator[Entry]:
+    """A row of the perennial sources: every site that its last cell names."""
+    name, source = str(row["id"]), str(row.get("alltext") or "")
+    reliability = _CODES[str(row["status"])]
+    if _BLACKLISTED.search(source):
+        reliability = Reliability.BLACKLISTED
+    named = [str(row.get("domain") or "")]
+    named += [use for cell in _USES.findall(source) for use in cell.split("|")]
+    places = dict.fromkeys(filter(None, (place_of(text) for text in named if text.strip())))
+    scope, link = _scope(row, name), _discussion(row, name, site)
+    name = re.sub(r"\s*\([^()]*\)$", "", name) if scope else name
+    for place in places:
+        yield Entry(place, reliability, name, scope, link)
+
+
+def _scope(row: Mapping[str, Any], name: str) -> str:
+    """What the row is limited to: a part in brackets, or in its name beside the source's own.
+
+    "The Guardian blogs" is a row about a part of "The Guardian".
+    """
+    qualifier = str(row.get("content_qualifier") or "").strip()
+    if qualifier:
+        return qualifier.strip("()") if qualifier.count("(") == 1 else qualifier
+    source = re.sub(r"\s*\(.*\)$", "", str(row.get("name") or ""))
+    plain = re.sub(r"\s*\(.*\)$", "", name)
+    return plain.removeprefix(source).strip() if source and plain.startswith(source) else ""
+
+
+def _discussion(row: Mapping[str, Any], name: str, site: Site) -> str:
+    """The newest formal discussion, else the newest of the noticeboard, else the row itself."""
+    archive = "Wikipedia:Reliable sources/Noticeboard/Archive "
+    formal = [n for n in row.get("rsnl") or () if str(n.get("notice_id", "")).isdecimal()]
+    formal.sort(key=lambda n: (bool(n.get("rfc")), int(n["notice_id"])))
+    listed = row.get("discussion") or {}
+    other = [*(listed.get("other") or ()), *(listed.get("rsn") or ())]
+    if formal:
+        page, section = f"{archive}{formal[-1]['notice_id']}", str(formal[-1]["notice_title"])
+    elif other:
+        page, _, section = str(other[-1]).partition("#")
+    else:
+        page, section = "Wikipedia:Reliable sources/Perennial sources", name
+    anchor = section.strip().replace(" ", "_")
+    return site.page(page) + (f"#{_quoted(anchor)}" if anchor else "")
+
+
+def _quoted(anchor: str) -> str:
+    return re.sub(r"[\s\"<>\[\]{}|\\^`%]", lambda c: f"%{ord(c[0]):02X}", anchor)

@@ -1,0 +1,199 @@
+"""`pincite verify` of titles and addresses, against a wiki on this machine."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.test_cli import BETTER, PAGE, run
+from conftest import write_model
+from wiki.wiki_server import Canned, Wiki, WikiPage, serving
+
+from pincite.documents.fetch import WebClient, WebRules
+from pincite.pipeline import web_pages
+from pincite.pipeline.settings import Settings
+from pincite.pipeline.verify import VerifyPipeline
+
+TEXT = (
+    "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "
+    "|title=The bridge}}</ref>\n\n"
+    "The river was by the town.<ref>{{cite web |url=https://gone.example/ |title=Gone}}</ref>\n"
+)
+
+
+def a_wiki() -> Wiki:
+    return Wiki(
+        pages=[
+            WikiPage(1, "Varde Bridge", [(10, "old"), (11, TEXT)]),
+            WikiPage(2, "Old Bridge", [(20, "#REDIRECT [[Varde Bridge]]")], "Varde Bridge"),
+            WikiPage(3, "Town", [(30, "No source here. " + TEXT)]),
+            WikiPage(4, "Mercury", [(40, "* [[Mercury (planet)]]\n")], disambiguation=True),
+        ],
+        category={"Bridges": ["Varde Bridge", "Town", "Nowhere"]},
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
+    """A folder with tiny models and stored pages, and a wiki that titles belong to."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    encoder = write_model(tmp_path / "encoder", labels=0)
+    verifier = write_model(tmp_path / "verifier", labels=3)
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "bridge.html").write_text(PAGE)
+    (tmp_path / "web.jsonl").write_text(BETTER)
+    with serving(a_wiki()) as wiki:
+        (tmp_path / "pincite.toml").write_text(
+            f"encoder = '{encoder}'\nverifier = '{verifier}'\nwiki = '{wiki.url}'\n"
+        )
+        port = int(wiki.url.rpartition(":")[2])
+
+        def reaches_this_machine(settings: Settings) -> WebClient:
+            rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
+            return WebClient(rules, allow={"127.0.0.1"})
+
+        monkeypatch.setattr(web_pages, "open_web", reaches_this_machine)
+        yield wiki
+
+
+def test_a_title_online(home: Wiki) -> None:
+    done = run("verify", "Old Bridge", "--online", "--sources", "pages", "--json", "-")
+    assert "Varde Bridge: revision 11 of 2026-01-01, 127.0.0.1" in done.stderr
+    assert "'Old Bridge' is a redirect to 'Varde Bridge'" in done.stderr
+    report = json.loads(done.stdout)
+    assert report["article"]["revision_id"] == "11"
+    assert report["article"]["url"] == f"{home.url}/w/index.php?oldid=11"
+    assert report["counts"]["claims"] == 2
+    assert "'Old Bridge' is a redirect to 'Varde Bridge'" in report["warnings"]
+    assert "contact" not in report["settings"]
+    assert all(asked["maxlag"] == "5" for asked in home.asked)
+    assert home.headers[0]["user-agent"].startswith("Pincite/")
+
+
+def test_an_old_revision_online(home: Wiki) -> None:
+    done = run("verify", f"{home.url}/wiki/Varde_Bridge?oldid=10", "--online", "-q", "--json", "-")
+    assert json.loads(done.stdout)["article"]["revision_id"] == "10"
+
+
+def test_offline_nothing_is_asked(home: Wiki) -> None:
+    done = run("verify", "Joe Hipp", code=2)
+    assert f"would be asked for at {home.url}/w/api.php" in done.stderr
+    assert "--online" in done.stderr
+    assert "online = true" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
+    Path("titles.txt").write_text("Varde Bridge\n")
+    assert "--online" in run("verify", "--titles", "titles.txt", "--out", "o", code=2).stderr
+    assert "--online" in run("verify", "--category", "Bridges", "--out", "o", code=2).stderr
+    assert home.asked == []
+
+
+def test_a_file_wins_and_a_missing_file_is_no_title(home: Wiki) -> None:
+    Path("Varde Bridge").write_text(TEXT)
+    report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
+    assert report["article"]["revision_id"] is None
+    for name in ("missing.wiki", "./missing", "/missing", "dump.xml.bz2"):
+        assert "cannot be opened" in run("verify", name, "--online", code=3).stderr
+    assert home.asked == []
+
+
+def test_no_article_is_said_clearly(home: Wiki) -> None:
+    said = run("verify", "Mercury", "--online", code=3).stderr
+    assert "It lists: Mercury (planet)." in said
+    assert "Near it: Varde Bridge." in run("verify", "Varde Brigde", "--online", code=3).stderr
+    home.first = [Canned(200, b"<html>", {"Content-Type": "text/html"})]
+    assert "no interface of a MediaWiki" in run("verify", "Town", "--online", code=3).stderr
+    assert "no title" in run("verify", "a|b", "--online", code=3).stderr
+
+
+def rows(folder: str) -> list[dict[str, Any]]:
+    found = json.loads(Path(folder, "worklist.json").read_text())["articles"]
+    assert isinstance(found, list)
+    return found
+
+
+def texts_asked(wiki: Wiki) -> list[str]:
+    return [a["revids"] for a in wiki.asked if "revids" in a]
+
+
+def test_a_list_of_titles_is_resumable(home: Wiki) -> None:
+    Path("titles.txt").write_text("# mine\n* [[Varde Bridge]]\nOld Bridge\nTown\nNowhere\n")
+    many = ("verify", "--titles", "titles.txt", "--online", "--sources", "pages", "--out", "o")
+    first = run(*many)
+    assert "3 articles" in first.stderr  # a redirect leads to one that is there already
+    found = rows("o")
+    assert {row["title"] for row in found[:2]} == {"Varde Bridge", "Town"}
+    assert found[0]["risk"] >= found[1]["risk"]
+    assert "Nowhere" in found[2]["title"]
+    assert "has no page 'Nowhere'" in found[2]["problem"]
+    assert texts_asked(home) == ["11", "30"]
+    listed = list(csv.DictReader(Path("o", "worklist.csv").read_text().splitlines()))
+    assert [row["title"] for row in listed] == [row["title"] for row in found]
+    page = Path("o", "worklist.html").read_text()
+    assert found[0]["report"] in page
+    assert Path("o", found[0]["report"]).is_file()
+    home.asked.clear()
+    before = {p.name: p.read_bytes() for p in Path("o").iterdir()}
+    run(*many)
+    assert texts_asked(home) == []
+    assert {p.name: p.read_bytes() for p in Path("o").iterdir()} == before
+    home.pages[0].revisions.append((12, TEXT))
+    run(*many, "-q")
+    assert texts_asked(home) == ["12"]
+    run(*many, "--threshold", "0.5")  # other settings, other verdicts
+    assert texts_asked(home) == ["12", "12", "30"]
+
+
+def test_a_stopped_batch_goes_on(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    findings: Callable[..., Any] = VerifyPipeline.findings
+
+    def stops(self: VerifyPipeline, article: Any) -> Iterator[Any]:
+        if article.title == "Town":
+            raise KeyboardInterrupt
+        return findings(self, article)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(VerifyPipeline, "findings", stops)
+    many = ("verify", "--category", "Bridges", "--online", "--out", "o")
+    assert "goes on from here" in run(*many, code=130).stderr
+    assert [row["title"] for row in rows("o")] == ["Varde Bridge"]
+    home.asked.clear()
+    monkeypatch.setattr(VerifyPipeline, "findings", findings)
+    run(*many)
+    assert len(rows("o")) == 3
+    assert texts_asked(home) == ["30"]
+
+
+def test_lists_and_articles_do_not_mix(home: Wiki) -> None:
+    Path("titles.txt").write_text("Town\n")
+    assert "--out" in run("verify", "--titles", "titles.txt", "--online", code=2).stderr
+    assert "Expected" in run("verify", code=2).stderr
+    both = ("verify", "Town", "--titles", "titles.txt", "--online", "--out", "o")
+    assert "beside" in run(*both, code=2).stderr
+    assert (
+        "no articles in the category"
+        in run("verify", "--category", "Nothing", "--online", "--out", "o", code=3).stderr
+    )
+
+
+def test_cited_pages_are_fetched_once(home: Wiki) -> None:
+    home.sites["/bridge"] = PAGE.replace("https://varde.example/bridge", "").encode()
+    cited = TEXT.replace("https://varde.example", home.url).replace(
+        "https://gone.example", home.url
+    )
+    home.pages[0].revisions.append((12, cited))
+
+    def outcomes() -> tuple[list[str | None], list[str]]:
+        home.asked.clear()
+        report = json.loads(run("verify", "Varde Bridge", "--online", "--json", "-").stdout)
+        found = [c["unchecked"] for f in report["findings"] for c in f["citations"]]
+        pages = [a["path"] for a in home.asked if a["path"] != "/w/api.php"]
+        return sorted(u["reason"] if u else "" for u in found), pages
+
+    first, asked = outcomes()
+    assert first == ["", "dead"]
+    assert sorted(asked) == ["/", "/bridge", "/robots.txt"]
+    assert outcomes() == (first, [])

@@ -1,0 +1,33 @@
+"""Every reason has words and an advice, and the page about the web shows both."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from pincite import errors
+from pincite.documents.fetch_outcome import REASONS as OF_ERRORS
+from pincite.documents.fetch_outcome import of_error
+from pincite.pipeline.web_settings import WebSettings
+from pincite.report.wording import REASONS, STEPS
+from pincite.types import Reason
+
+PAGE = Path(__file__).parents[2] / "docs" / "web.md"
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_is_explained(reason: Reason) -> None:
+    row = f"| `{reason.value}` | {REASONS[reason]} | {STEPS[reason]} |"
+    assert row in PAGE.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_error_of_the_web_has_a_reason() -> None:
+    kinds = set(errors.FetchError.__subclasses__()) - {errors.FetchStopped}
+    assert kinds == set(OF_ERRORS)
+    untrusted = errors.UntrustedHost("a.example: the certificate has run out.")
+    assert of_error("https://a.example/", untrusted).reason is Reason.UNREACHABLE
+
+
+def test_every_setting_of_the_web_is_on_the_page() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert not [field.name for field in fields(WebSettings) if f"`{field.name}" not in text]

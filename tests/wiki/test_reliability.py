@@ -1,0 +1,149 @@
+"""Reading lists of sources: the wiki's own form, ours, and what is neither."""
+
+import gzip
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pincite.core.reliability import ReliabilityList
+from pincite.errors import InputError
+from pincite.types import Reliability
+from pincite.wiki.addresses import wikipedia
+from pincite.wiki.reliability import read_list
+
+R = Reliability
+ROW = {
+    "id": "The Daily Example (politics)",
+    "name": "The Daily Example",
+    "status": "gu",
+    "content_qualifier": "(politics)",
+    "domain": "daily.example.org",
+    "alltext": "| {{WP:RSPSTATUS|gu|b=y}} || {{WP:RSPUSES|www.daily.example.org|daily.example.org/x"
+    "|https://other.example.org/}}",
+    "rsnl": [
+        {"notice_id": "12", "notice_title": "Old", "rfc": True},
+        {"notice_id": "300", "notice_title": "RfC: is it?", "rfc": True},
+        {"notice_id": "400", "notice_title": "A question"},
+    ],
+    "discussion": {"rsn": ["WP:Reliable sources/Noticeboard/Archive 1#A [b]"], "other": []},
+}
+
+
+def written(folder: Path, *rows: object, name: str = "list.jsonl") -> Path:
+    path = folder / name
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def test_a_row_of_the_wiki(tmp_path: Path) -> None:
+    found = read_list(written(tmp_path, ROW, {"id": "Scriptures", "status": "nc"}))
+    assert (found.n_rows, found.without_place) == (2, ("Scriptures",))
+    places = ["daily.example.org", "daily.example.org/x", "other.example.org"]
+    assert sorted(entry.place for entry in found.entries) == places
+    entry = found.entries[0]
+    assert (entry.reliability, entry.scope) == (R.BLACKLISTED, "politics")
+    assert entry.name == "The Daily Example"
+    assert entry.link == (
+        "https://en.wikipedia.org/wiki/Wikipedia:Reliable_sources/Noticeboard/Archive_300"
+        "#RfC:_is_it?"
+    )
+
+
+def test_links_without_a_formal_discussion(tmp_path: Path) -> None:
+    plain = {"id": "A B", "status": "gr", "domain": "a.org", "discussion": ROW["discussion"]}
+    bare = {"id": "C D", "status": "gr", "domain": "c.org"}
+    found = read_list(written(tmp_path, plain, bare), wikipedia("de"))
+    archive = "https://de.wikipedia.org/wiki/WP:Reliable_sources/Noticeboard/Archive_1"
+    assert found.entries[0].link == f"{archive}#A_%5Bb%5D"
+    assert str(found.entries[1].link).endswith("Perennial_sources#C_D")
+
+
+def test_our_own_form(tmp_path: Path) -> None:
+    rows = [
+        {"site": "https://www.a.org/x/", "label": "generally_reliable", "name": "A"},
+        {"site": "b.org", "label": "No consensus", "link": "https://w.example/b", "scope": "sport"},
+        {"site": "c.org", "label": "d"},
+    ]
+    by_lines = read_list(written(tmp_path, *rows)).entries
+    table = "site,label,name,scope,link\nhttps://www.a.org/x/,generally-reliable,A,,\n"
+    table += "b.org,no consensus,,sport,https://w.example/b\nc.org,deprecated\n"
+    packed = tmp_path / "list.csv.gz"
+    packed.write_bytes(gzip.compress(("\ufeff" + table).encode()))
+    assert read_list(packed).entries == by_lines
+    labels = [(e.place, e.reliability) for e in by_lines]
+    assert labels == [("a.org/x", R.RELIABLE), ("b.org", R.NO_CONSENSUS), ("c.org", R.DEPRECATED)]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "begins with"),
+        (b"\n\n", "begins with"),
+        (b"a,b\n1,2\n", "begins with"),
+        (b"site,label\n", "is empty"),
+        (b"site,label\na.org,wonderful\n", "row 2"),
+        (b"site,label\nco.uk,deprecated\n", "'co.uk' is no site"),
+        (b"site,label,link\na.org,d,javascript:alert(1)\n", "no web address"),
+        (b'{"site": "a.org"}', "row 1"),
+        (b'{"site": "a.org", "label": "d"}\n{broken', "line 2 is no JSON"),
+        (b'{"id": "A", "status": "zz"}', "row 1"),
+        (b'{"id": "A", "status": "d", "rsnl": 7}', "row 1"),
+        (b'{"id": "A", "status": "d", "domain": "a.org", "rsnl": 7}', "row 1"),
+        (b"{" * 100_000, "no JSON"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"\x1f\x8bbroken", "cannot be read"),
+        (gzip.compress(b" " * 60_000_000), "more than 50,000,000"),
+    ],
+)
+def test_what_is_no_list(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "list"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=says):
+        read_list(path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_list(tmp_path / "nothing")
+
+
+SHARED = Path(os.environ.get("PINCITE_SHARED", "/nowhere"), "data", "wikipedia")
+REAL = SHARED / "perennial-sources-2026.jsonl.gz"
+KNOWN = [
+    ("https://www.theguardian.com/world/1", R.RELIABLE),
+    ("https://news.bbc.co.uk/2/hi/1.stm", R.RELIABLE),
+    ("https://www.bbc.com/news/1", R.RELIABLE),
+    ("https://www.theage.com.au/a", R.RELIABLE),
+    ("https://abcnews.go.com/US/1", R.RELIABLE),
+    ("https://go.com/", R.UNLISTED),
+    ("https://www.dailymail.co.uk/news/1", R.DEPRECATED),
+    ("https://web.archive.org/web/2013/http://www.dailymail.co.uk/a", R.DEPRECATED),
+    ("https://www.pressreader.com/uk/daily-mail/20200101", R.DEPRECATED),
+    ("https://www.pressreader.com/canada/x", R.UNLISTED),
+    ("https://www.breitbart.com/a", R.BLACKLISTED),
+    ("https://www.company-histories.com/a", R.BLACKLISTED),
+    ("https://someone.blogspot.com/2", R.UNRELIABLE),
+    ("https://medium.com/@x/y", R.UNRELIABLE),
+    ("https://www.forbes.com/advisor/a", R.UNRELIABLE),
+    ("https://www.forbes.com/sites/a", R.MIXED),
+    ("https://www.huffingtonpost.co.uk/a", R.MIXED),
+    ("https://www.newsnationnow.com/space/ufo-1/", R.UNRELIABLE),
+    ("https://www.academia.edu/1", R.NO_CONSENSUS),
+    ("https://notforbes.com/", R.UNLISTED),
+    ("https://dailymail.com.evil.example/", R.UNLISTED),
+    ("https://www.varde.example/", R.UNLISTED),
+]
+
+
+@pytest.mark.skipif(not REAL.is_file(), reason="set PINCITE_SHARED to the folder with the list")
+def test_the_real_list() -> None:
+    found = read_list(REAL)
+    assert found.n_rows == 505
+    assert len(found.without_place) == 8
+    assert sum(n for n in Counter(e.reliability for e in found.entries).values()) == 828
+    rules = ReliabilityList(found.entries)
+    assert {url: rules.listing_of(url).reliability for url, _ in KNOWN} == dict(KNOWN)
+    assert all(str(entry.link).startswith("https://en.wikipedia.org/") for entry in found.entries)

@@ -1,0 +1,258 @@
+"""A wiki on this machine that answers as MediaWiki does, and a small client for it."""
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from pincite.errors import FetchTimedOut, HostUnreachable
+
+PER_REPLY = 2  # members of a category: a listing of five goes on twice
+
+
+@dataclass
+class WikiPage:
+    """One page with its revisions, oldest first: (revision id, wikitext or None if hidden)."""
+
+    page_id: int
+    title: str
+    revisions: list[tuple[int, str | None]]
+    redirect_to: str = ""
+    protected: str = ""
+    disambiguation: bool = False
+    model: str = "wikitext"
+
+
+@dataclass
+class Canned:
+    """A reply in place of the wiki's own."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    pause: float = 0.0
+
+
+def api_error(code: str, info: str = "no", *, after: str = "") -> Canned:
+    headers = {"Retry-After": after} if after else {}
+    return Canned(200, json.dumps({"error": {"code": code, "info": info}}).encode(), headers)
+
+
+@dataclass
+class Wiki:
+    """What the server knows, what it is to answer first, and what it was asked."""
+
+    pages: list[WikiPage] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
+    category: dict[str, list[str]] = field(default_factory=dict)
+    first: list[Canned] = field(default_factory=list)  # used up before the wiki itself answers
+    asked: list[dict[str, str]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
+    url: str = ""
+    language: str = "en"
+    busy: int = 0
+    most_busy: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def titled(self, title: str) -> WikiPage | None:
+        name = title[:1].upper() + title[1:]
+        return next((page for page in self.pages if page.title == name), None)
+
+    def answer(self, asked: dict[str, str]) -> dict[str, Any]:
+        lists = {"categorymembers": self._members, "logevents": self._log}
+        lists |= {"prefixsearch": self._near, "search": self._near}
+        return (lists.get(asked.get("list", "")) or self._query)(asked)
+
+    def _query(self, asked: dict[str, str]) -> dict[str, Any]:
+        query: dict[str, Any] = {"general": {"lang": self.language}}
+        if "revids" in asked:
+            wanted = int(asked["revids"])
+            holders = [p for p in self.pages if wanted in dict(p.revisions)]
+            if not holders:
+                query["badrevids"] = {str(wanted): {"revid": wanted, "missing": True}}
+            else:
+                query["pages"] = [self._page(holders[0], asked, wanted)]
+        elif "pageids" in asked:
+            held = [p for p in self.pages if p.page_id == int(asked["pageids"])]
+            gone = [{"pageid": int(asked["pageids"]), "missing": True}]
+            query["pages"] = [self._page(p, asked) for p in held] or gone
+        else:
+            query |= self._by_titles(asked)
+        return {"batchcomplete": True, "query": query}
+
+    def _by_titles(self, asked: dict[str, str]) -> dict[str, Any]:
+        found: dict[str, Any] = {"pages": [], "normalized": [], "redirects": []}
+        for title in asked["titles"].split("|"):
+            name = title[:1].upper() + title[1:]
+            if title != name:
+                found["normalized"].append({"from": title, "to": name})
+            page = self.titled(name)
+            if page and page.redirect_to and "redirects" in asked:
+                found["redirects"].append({"from": name, "to": page.redirect_to})
+                page = self.titled(page.redirect_to)
+            if ":" in name and name.split(":")[0] == "Xx":
+                found["interwiki"] = [{"title": title, "iw": "xx"}]
+            elif "::" in name:
+                row = {"title": title, "invalid": True, "invalidreason": "bad characters"}
+                found["pages"].append(row)
+            elif page:
+                found["pages"].append(self._page(page, asked))
+            else:
+                found["pages"].append({"ns": 0, "title": name, "missing": True})
+        return found
+
+    def _page(
+        self, page: WikiPage, asked: dict[str, str], wanted: int | None = None
+    ) -> dict[str, Any]:
+        last = page.revisions[-1][0]
+        number = wanted or last
+        text = dict(page.revisions)[number]
+        row: dict[str, Any] = {"pageid": page.page_id, "ns": 0, "title": page.title}
+        row |= {"lastrevid": last, "pagelanguage": self.language}
+        if page.redirect_to:
+            row["redirect"] = True
+        if page.protected:
+            row["protection"] = [{"type": "edit", "level": page.protected, "expiry": "infinity"}]
+            row["protection"].append({"type": "move", "level": "sysop", "expiry": "infinity"})
+        if page.disambiguation:
+            row["pageprops"] = {"disambiguation": ""}
+        if "revisions" in asked.get("prop", ""):
+            slot: dict[str, Any] = {"contentmodel": page.model, "contentformat": "text/x-wiki"}
+            slot |= {"content": text} if text is not None else {"texthidden": True}
+            stamp = "2026-01-01T00:00:00Z"
+            row["revisions"] = [{"revid": number, "timestamp": stamp, "slots": {"main": slot}}]
+        return row
+
+    def _members(self, asked: dict[str, str]) -> dict[str, Any]:
+        titles = self.category.get(asked["cmtitle"].removeprefix("Category:"), [])
+        start = int(asked.get("cmcontinue", "0"))
+        rows = [{"ns": 0, "title": t} for t in titles[start : start + PER_REPLY]]
+        reply: dict[str, Any] = {"query": {"categorymembers": rows}}
+        if start + PER_REPLY < len(titles):
+            reply["continue"] = {"cmcontinue": str(start + PER_REPLY), "continue": "-||"}
+        return reply
+
+    def _log(self, asked: dict[str, str]) -> dict[str, Any]:
+        title, events = asked["letitle"], []
+        if title in self.moved:
+            params = {"target_title": self.moved[title]}
+            events.append({"type": "move", "timestamp": "2025-02-03T00:00:00Z", "params": params})
+        if title in self.deleted:
+            events.append({"type": "delete", "action": "delete", "timestamp": "2025-04-05T00:00Z"})
+        return {"batchcomplete": True, "query": {"logevents": events}}
+
+    def _near(self, asked: dict[str, str]) -> dict[str, Any]:
+        begin = (asked.get("pssearch") or asked.get("srsearch") or "")[:3].lower()
+        rows = [{"title": p.title} for p in self.pages if p.title.lower().startswith(begin)]
+        return {"batchcomplete": True, "query": {asked["list"]: rows}}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wiki: Wiki
+
+    def do_GET(self) -> None:
+        wiki, parts = self.wiki, urlsplit(self.path)
+        asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        with wiki.lock:
+            wiki.asked.append(asked | {"path": parts.path})
+            wiki.headers.append({k.lower(): v for k, v in self.headers.items()})
+            wiki.busy += 1
+            wiki.most_busy = max(wiki.most_busy, wiki.busy)
+            canned = wiki.first.pop(0) if wiki.first else None
+        try:
+            self._send(canned or self._own(parts.path, asked))
+        finally:
+            with wiki.lock:
+                wiki.busy -= 1
+
+    def _own(self, path: str, asked: dict[str, str]) -> Canned:
+        if path.startswith("/w/rest.php/v1/revision/"):
+            return Canned(200, b"<html><body><p>Text.</p></body></html>")
+        if path in self.wiki.sites:
+            return Canned(200, self.wiki.sites[path], {"Content-Type": "text/html"})
+        if path != "/w/api.php":
+            return Canned(404, b"<html>no</html>", {"Content-Type": "text/html"})
+        return Canned(200, json.dumps(self.wiki.answer(asked)).encode())
+
+    def _send(self, canned: Canned) -> None:
+        time.sleep(canned.pause)
+        body = canned.body
+        headers = {"Content-Type": "application/json", **canned.headers}
+        if "gzip" in self.headers.get("Accept-Encoding", ""):
+            body, headers["Content-Encoding"] = gzip.compress(body), "gzip"
+        self.send_response(canned.status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:  # whoever asked did not wait
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@contextmanager
+def serving(wiki: Wiki) -> Iterator[Wiki]:
+    handler = type("Handler", (_Handler,), {"wiki": wiki})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    wiki.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield wiki
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass
+class Got:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class PlainWeb:
+    """The least that `wiki.api.Web` asks for; the real one is `documents.fetch`."""
+
+    seconds: float = 5.0
+
+    def get(
+        self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
+    ) -> Got:
+        parts = urlsplit(url)
+        connection = HTTPConnection(parts.hostname or "", parts.port, timeout=self.seconds)
+        try:
+            path = f"{parts.path}?{parts.query}"
+            connection.request(
+                "GET",
+                path,
+                headers={"Accept": accept, "Accept-Encoding": "gzip", **(headers or {})},
+            )
+            reply = connection.getresponse()
+            body, names = reply.read(), {k.lower(): v for k, v in reply.getheaders()}
+        except TimeoutError as error:
+            raise FetchTimedOut(f"{url} took too long", url) from error
+        except (OSError, HTTPException) as error:
+            raise HostUnreachable(f"{url}: {error}", url) from error
+        finally:
+            connection.close()
+        if names.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        return Got(reply.status, names, body)
