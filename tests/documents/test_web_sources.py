@@ -17,9 +17,10 @@ import pytest
 from documents.zoo import GOOD, Page, Zoo, after_failures, page, reply, zoo_server
 
 from pincite.documents.fetch import WebClient, WebRules
-from pincite.documents.fetch_cache import DAY, FetchCache
+from pincite.documents.fetch_cache import DAY, FetchCache, Kept
 from pincite.documents.web_sources import FetchStep, WebSources, read_fetched
 from pincite.errors import ConfigError
+from pincite.protocols import Fetcher
 from pincite.types import Document, Fetched, Reason, Unchecked
 
 
@@ -58,7 +59,7 @@ def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache
     urls = pages(zoo, 3, 7)
     given = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
     with client(zoo) as web:
-        sources = WebSources(web, cache)
+        sources: Fetcher = WebSources(web, cache)
         found = sources.fetch(given)
         assert sources.fetch([]) == []
     assert [outcome.url for outcome in found] == given
@@ -182,6 +183,21 @@ def test_equal_bodies_are_stored_once_and_damaged_ones_fetched_anew(
     assert isinstance(found[0], Fetched)
     assert found[0].body == GOOD
     assert len(zoo.asked) == n_asked + 1
+
+
+def test_a_new_body_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    with FetchCache(path) as cache:
+        for body in (b"one", b"two", b"two", None, b"three"):
+            cache.put(Kept("http://a.example/", "http://a.example/", 200, {}, body))
+        kept = cache.get("http://a.example/")
+        assert kept is not None
+        assert kept.body == b"three"
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT count(*) FROM bodies").fetchone() == (1,)
+    raw.close()
+    with pytest.raises(ConfigError, match="disk"):
+        cache.put(Kept("http://a.example/", "http://a.example/", 200, {}, b"x"))
 
 
 def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:

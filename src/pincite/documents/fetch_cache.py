@@ -5,12 +5,14 @@ stored once by their hash, packed. A failure is kept too, for a shorter time. Ea
 transaction in a write-ahead log: after a kill the page is there or it is not.
 """
 
+import contextlib
 import gzip
 import hashlib
 import json
 import sqlite3
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -127,23 +129,30 @@ class FetchCache:
         )
         packed = gzip.compress(body, 6, mtime=0) if body is not None else b""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
-                old = self._db.execute("SELECT sha256 FROM pages WHERE url = ?", row[:1]).fetchone()
-                if digest is not None:
-                    # In place of a body that rotted, too.
-                    self._db.execute("REPLACE INTO bodies VALUES (?, ?)", (digest, packed))
-                self._db.execute(f"REPLACE INTO pages VALUES ({', '.join('?' * 11)})", row)  # noqa: S608 (marks)
-                if old and old[0] not in (None, digest):
-                    self._db.execute(
-                        "DELETE FROM bodies WHERE sha256 = ? AND NOT EXISTS "
-                        "(SELECT 1 FROM pages WHERE sha256 = ?)",
-                        (old[0], old[0]),
-                    )
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
+                self._store(row, digest, packed)
+            except sqlite3.Error as error:
+                what = f"{self._path}: a fetched page cannot be kept ({error})."
+                raise ConfigError(f"{what} Is the disk full? Set web_cache elsewhere.") from error
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    if self._db.in_transaction:  # it did not come to its end
+                        self._db.execute("ROLLBACK")
+
+    def _store(self, row: Sequence[object], digest: bytes | None, packed: bytes) -> None:
+        """One transaction: the page, its body, and the body before if nobody else has it."""
+        self._db.execute("BEGIN IMMEDIATE")
+        old = self._db.execute("SELECT sha256 FROM pages WHERE url = ?", row[:1]).fetchone()
+        if digest is not None:  # in place of a body that rotted, too
+            self._db.execute("REPLACE INTO bodies VALUES (?, ?)", (digest, packed))
+        self._db.execute("REPLACE INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        if old and old[0] not in (None, digest):
+            self._db.execute(
+                "DELETE FROM bodies WHERE sha256 = ? AND NOT EXISTS "
+                "(SELECT 1 FROM pages WHERE sha256 = ?)",
+                (old[0], old[0]),
+            )
+        self._db.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
