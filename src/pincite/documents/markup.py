@@ -55,21 +55,26 @@ class Page:
         return sum(1 for _ in self.tree.iter())
 
 
-def parsed_xml(data: bytes) -> Any:
-    """The root of an XML file that has no DTD, for readers of formats made of XML; else None.
+def xml_parser(encoding: str | None = None) -> etree.XMLParser:
+    """A parser for XML of others; `encoding` overrides what a file says of itself.
 
     No network, no entities, no depth beyond 256: libxml2's own limits stay on.
     """
-    parser = etree.XMLParser(
+    return etree.XMLParser(
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
         huge_tree=False,
         remove_comments=True,
         remove_pis=True,
+        encoding=encoding,
     )
+
+
+def parsed_xml(data: bytes) -> Any:
+    """The root of an XML file that has no DTD, for readers of formats made of XML; else None."""
     try:
-        root = etree.fromstring(data, parser)
+        root = etree.fromstring(data, xml_parser())
     except etree.XMLSyntaxError:
         return None
     docinfo: Any = root.getroottree().docinfo

@@ -20,6 +20,7 @@ from typing import IO, Any, NamedTuple
 from lxml import etree
 
 from pincite.documents.body import Limits, too_large
+from pincite.documents.markup import xml_parser
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.
@@ -136,15 +137,7 @@ def local(element: Any) -> str:
 
 @cache
 def _parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-        encoding="utf-8",
-    )
+    return xml_parser("utf-8")
 
 
 def _as_number(match: re.Match[bytes]) -> bytes:

@@ -68,15 +68,17 @@ class HybridFinder:
     def _chosen(self, hits: Sequence[Hit]) -> list[Found]:
         """The first `top_k` texts; what stands in one that was found before is not found again."""
         groups = [[hit] for hit in hits] if self.count_copies else grouped(hits)
-        candidates = groups[: CROWDED * self.top_k]
-        documents = self.documents_of([group[0].passage.url for group in candidates])
         chosen: list[Found] = []
-        for group, document in zip(candidates, documents, strict=True):
-            found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
-            if not any(_holds(other.passage, found.passage) for other in chosen):
-                chosen.append(self._widened(found, document))
-            if len(chosen) == self.top_k:
-                break
+        # A portion at a time: documents may be long, and the first portion is mostly enough.
+        for start in range(0, CROWDED * self.top_k, self.top_k):
+            portion = groups[start : start + self.top_k]
+            documents = self.documents_of([group[0].passage.url for group in portion])
+            for group, document in zip(portion, documents, strict=True):
+                found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+                if not any(_holds(other.passage, found.passage) for other in chosen):
+                    chosen.append(self._widened(found, document))
+                if len(chosen) == self.top_k:
+                    return chosen
         return chosen
 
     def _widened(self, found: Found, document: Document | None) -> Found:
