@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache
 from typing import Any
 
-from pincite.documents import markup, outcome
+from pincite.documents import gaps, markup, outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
@@ -39,10 +39,12 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     visible = markup.visible_text(page)
+    blocks = markup.visible_blocks(page)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
     article = _extracted(page, visible)  # last, since it changes the tree
     running = cleaned(_without_rules(article.text or "")) if article else ""
+    running = gaps.filled(running, blocks, signs.title)
     text = _fuller(running, visible)
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,

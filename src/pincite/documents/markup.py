@@ -15,6 +15,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from pincite.documents.clean import cleaned, one_line
+from pincite.documents.gaps import Block
 from pincite.documents.outcome import Markup
 
 _INVISIBLE_TAGS = frozenset(
@@ -39,6 +40,9 @@ _SAVED_FROM = re.compile(
 )
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+
+
+Piece = tuple[str, bool, bool]  # text that may begin with a line break, is in a link, is in an h1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,19 @@ def visible_text(page: Page) -> str:
     """What a reader would see but navigation and footer: a block a line, cells with bars."""
     if page.cut_short:
         return cleaned(_without_tags(page.source))
-    return cleaned("".join(_visible_pieces(page.tree)))
+    return cleaned("".join(text for text, _, _ in _visible_pieces(page.tree)))
+
+
+def visible_blocks(page: Page) -> list[Block]:
+    """The lines of the visible text, with what they are on the page; none of a page cut short."""
+    if page.cut_short:
+        return []
+    lines: list[list[Piece]] = [[]]
+    for piece in _visible_pieces(page.tree):
+        if piece[0][:1] == "\n":
+            lines.append([])
+        lines[-1].append(piece)
+    return [block for block in map(_block, lines) if block.text]
 
 
 def markup_of(page: Page, title: str, visible: str) -> Markup:
@@ -175,18 +191,34 @@ def _storable(source: str) -> bytes:
     return source.replace("\0", "").encode("utf-8", "replace") or b" "
 
 
-def _visible_pieces(tree: Any) -> Iterator[str]:
-    """Text in document order; a walk by events, since recursion would end at Python's limit."""
+def _block(line: list[Piece]) -> Block:
+    text = cleaned("".join(piece for piece, _, _ in line))
+    linked = sum(len(piece) for piece, in_link, _ in line if in_link)
+    return Block(text, linked / max(1, len(text)), any(in_h1 for _, _, in_h1 in line))
+
+
+def _visible_pieces(tree: Any) -> Iterator[Piece]:
+    """Text in document order, with its border.
+
+    A walk by events, since recursion would end at Python's limit.
+    """
     walk = etree.iterwalk(tree, events=("start", "end"))
+    links = headlines = 0  # how many are open
     for event, element in walk:
         tag = element.tag if isinstance(element.tag, str) else ""
+        hidden = _is_hidden(element, tag)
         if event == "start":
-            if _is_hidden(element, tag):
+            if hidden:
                 walk.skip_subtree()
                 continue
-            yield _border(tag, element) + _unbroken(element.text)
+            links += tag == "a"
+            headlines += tag == "h1"
+            yield _border(tag, element) + _unbroken(element.text), links > 0, headlines > 0
         else:
-            yield ("" if _is_hidden(element, tag) else _border(tag)) + _unbroken(element.tail)
+            links -= tag == "a" and not hidden
+            headlines -= tag == "h1" and not hidden
+            border = "" if hidden else _border(tag)
+            yield border + _unbroken(element.tail), links > 0, headlines > 0
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
