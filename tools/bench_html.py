@@ -234,7 +234,7 @@ def measured(found: Sequence[Case], rounds: int) -> tuple[dict[str, list[Reading
 
 
 def print_texts(found: Sequence[Case], readings: dict[str, list[Reading]], seconds: Any) -> None:
-    print(f"\n{'text':30} sentences  below .5    F1   median  precision  recall  F1<.5  empty  time")
+    print(f"\n{'':30} sentences  below .5    F1   median  precision  recall  F1<.5  empty  time")
     for name, read in readings.items():
         scores = [score(c.text, r.text, c.language) for c, r in zip(found, read, strict=True)]
         kept = [s.sentences for s in scores]

@@ -16,7 +16,8 @@ MIN_WORDS = 5  # shorter ones are labels: "Share", "Read more", a photographer's
 MAX_LINKED = 0.5  # a block with more of its words in links leads elsewhere
 MAX_LEAD_WORDS = 120  # between headline and article; more is a list of other stories
 ABOVE, NOWHERE = -1, -2  # no line of the article: below its headline; not yet near it
-_WORD = re.compile(r"\w+")
+# A character of a script without spaces is a word
+_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff]|[^\\W\u3040-\u30ff\u3400-\u9fff]+")
 Places = dict[tuple[str, ...], int]
 
 
@@ -34,9 +35,9 @@ def filled(article: str, blocks: Sequence[Block], title: str) -> str:
 
     `blocks` are all of the page in its order; `title` is known again as a block of that text.
 
-    >>> one, two, three = "The old mill burnt down.", "It was old and empty.", "Nobody was hurt by it."
-    >>> filled(f"{one}\n{three}", [Block(one), Block(two), Block(three)], "").split("\n")[1]
-    'It was old and empty.'
+    >>> blocks = [Block(f"{n} barges lay in the dock.") for n in ("Two", "Five", "Nine")]
+    >>> filled(f"{blocks[0].text}\n{blocks[2].text}", blocks, "").split("\n")[1]
+    'Five barges lay in the dock.'
     """
     lines = article.split("\n")
     places = _places(lines)
@@ -75,21 +76,24 @@ def _is_lost(before: int, after: int, texts: list[str], lines: list[str]) -> boo
 
 def _places(lines: list[str]) -> Places:
     """The line where words in a row stand first; of a line of fewer words all of them."""
+    words, at = list[str](), list[int]()
     places: Places = {}
-    words = [(word, n) for n, line in enumerate(lines) for word in _words(line)]
-    for i in range(len(words) - N_GRAM + 1):
-        places.setdefault(tuple(w for w, _ in words[i : i + N_GRAM]), words[i][1])
     for n, line in enumerate(lines):
-        places.setdefault(tuple(_words(line)), n)
+        here = _words(line)
+        words += here
+        at += [n] * len(here)
+        if 0 < len(here) < N_GRAM:
+            places.setdefault(tuple(here), n)
+    for gram, n in zip(_n_grams(words), at, strict=False):
+        places.setdefault(gram, n)
     return places
 
 
 def _place(words: list[str], places: Places) -> tuple[int, int] | None:
     """The first and the last line that hold a block, if most of its words stand there."""
-    n_grams = max(1, len(words) - N_GRAM + 1)
-    grams = (tuple(words[i : i + N_GRAM]) for i in range(n_grams))
-    known = Counter(places[gram] for gram in grams if gram in places)
-    if not words or 2 * known.total() < n_grams:
+    grams = list(_n_grams(words)) or [tuple(words)]
+    known = Counter(map(places.__getitem__, filter(places.__contains__, grams)))
+    if 2 * known.total() < len(grams):
         return None
     most = max(known.values())  # the others may hold a phrase that comes back
     held = [line for line, n in known.items() if 2 * n >= most]
@@ -106,6 +110,10 @@ def _merged(lines: list[str], lost: dict[int, list[str]]) -> Iterator[str]:
     for n, line in enumerate(lines):
         yield line
         yield from lost.get(n, ())
+
+
+def _n_grams(words: list[str]) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[n:] for n in range(N_GRAM)), strict=False)
 
 
 def _words(text: str) -> list[str]:

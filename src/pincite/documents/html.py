@@ -7,7 +7,6 @@ pages), all visible text but navigation is taken. The one file that knows trafil
 
 import logging
 import re
-from datetime import date
 from functools import cache
 from typing import Any
 
@@ -16,12 +15,12 @@ from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
 from pincite.documents.language import language_of
+from pincite.documents.stated import EARLIEST, Statements, author_of, headline_of, published_of
 from pincite.types import Document, Reason, Unchecked
 
 # trafilatura takes about 0.1 ms an element, and its time grows faster than the page from here on:
 # 40,000 paragraphs took 3.5 s, and pages of that size are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
-EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 _TABLE_RULE = re.compile(r"---[|\- ]*")
 # Below this share of the visible words, and with no more words than the second number, the
 # extraction is taken for a failure. Calibrated on Mozilla Readability's 60 cases (see
@@ -38,23 +37,27 @@ def read_html(body: Body) -> Document | Unchecked:
     page = markup.parsed(source)
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
-    visible = markup.visible_text(page)
-    blocks = markup.visible_blocks(page)
+    markup.drop_camouflaged(page)
+    pieces = markup.visible_pieces(page)
+    visible = markup.visible_text(page, pieces)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
+    stated = markup.statements_of(page)
     article = _extracted(page, visible)  # last, since it changes the tree
-    running = cleaned(_without_rules(article.text or "")) if article else ""
-    running = gaps.filled(running, blocks, signs.title)
+    found = _without_rules(article.text or "") if article else ""
+    if found:
+        found = gaps.filled(found, markup.blocks_of(pieces), signs.title)
+    running = cleaned(found)
     text = _fuller(running, visible)
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
-        title=signs.title or one_line(article.title if article else ""),
+        title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
         text=text,
         kind="html",
-        published=_published(article),
+        published=published_of(stated, str(article.date or "") if article else ""),
         fetched=body.fetched,
         language=language_of(text, declared),
-        meta=_meta(article),
+        meta=_meta(article, stated),
     )
 
 
@@ -98,15 +101,10 @@ def _fuller(article: str, visible: str) -> str:
     return visible if failed or not article else article
 
 
-def _published(article: Any) -> str | None:
-    """The ISO date that the page states; none in the future."""
-    stated = str(article.date or "") if article else ""
-    return stated if EARLIEST <= stated <= date.today().isoformat() else None
-
-
-def _meta(article: Any) -> dict[str, str]:
-    fields = {"site": article.sitename, "author": article.author} if article else {}
-    return {name: one_line(value) for name, value in fields.items() if value}
+def _meta(article: Any, stated: Statements) -> dict[str, str]:
+    site = one_line(article.sitename) if article else ""
+    author = author_of(stated, site, str(article.author or "") if article else "")
+    return {name: value for name, value in (("site", site), ("author", author)) if value}
 
 
 @cache

@@ -5,9 +5,10 @@ What a reader would see, what the head says (language, addresses), and the marks
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from lxml import html as lxml_html
 from pincite.documents.clean import cleaned, one_line
 from pincite.documents.gaps import Block
 from pincite.documents.outcome import Markup
+from pincite.documents.stated import Statements
 
 _INVISIBLE_TAGS = frozenset(
     "head script style noscript template svg math object iframe canvas audio video select button "
@@ -27,7 +29,14 @@ _INLINE_TAGS = frozenset(
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _CELL_TAGS = frozenset({"td", "th"})
-_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# Opacity is not among them: pages that fade in state 0 for what scripts will show.
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
+    r"|(text-indent|left|top)\s*:\s*-\d{3,}",
+    re.IGNORECASE,
+)
+_COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
+_WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
 _PAYWALL_NAME = re.compile(
     r"(?<![a-z])(pay|reg|meter|subscri(ber|ption))[-_]?(wall|gate|barrier)|"
     r"subscri(ber|ption)s?[-_]only|piano[-_](offer|inline)|locked[-_]content",
@@ -39,9 +48,12 @@ _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
+# Bylines stand near the top; a page of comments may mark thousands.
+MOST_MARKED, LONGEST_BYLINE = 5, 200
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
 
+_SPACES = re.compile(r"\s+")
 Piece = tuple[str, bool, bool]  # text that may begin with a line break, is in a link, is in an h1
 
 
@@ -104,23 +116,28 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible_text(page: Page) -> str:
-    """What a reader would see but navigation and footer: a block a line, cells with bars."""
+def visible_pieces(page: Page) -> list[Piece]:
+    """All that a reader would see but navigation and footer, in order; none of a page cut short."""
+    return [] if page.cut_short else list(_pieces_of(page.tree))
+
+
+def visible_text(page: Page, pieces: Sequence[Piece]) -> str:
+    """The text of a page's visible pieces: a block a line, cells with bars."""
     if page.cut_short:
         return cleaned(_without_tags(page.source))
-    return cleaned("".join(text for text, _, _ in _visible_pieces(page.tree)))
+    return cleaned("".join(text for text, _, _ in pieces))
 
 
-def visible_blocks(page: Page) -> list[Block]:
-    """The lines of the visible text, with what they are on the page; none of a page cut short."""
-    if page.cut_short:
-        return []
-    lines: list[list[Piece]] = [[]]
-    for piece in _visible_pieces(page.tree):
-        if piece[0][:1] == "\n":
-            lines.append([])
-        lines[-1].append(piece)
-    return [block for block in map(_block, lines) if block.text]
+def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
+    """The lines that the pieces make, with what they are on the page."""
+    blocks, line = list[Block](), list[Piece]()
+    for piece in chain(pieces, [("\n", False, False)]):
+        if line and piece[0][:1] == "\n":
+            blocks.append(_block(line))
+            line = []
+        if not piece[0].isspace() or line:
+            line.append(piece)
+    return [block for block in blocks if block.text]
 
 
 def markup_of(page: Page, title: str, visible: str) -> Markup:
@@ -146,6 +163,27 @@ def title_of(page: Page) -> str:
         if title := one_line("".join(page.tree.xpath(path)[:1])):
             return title
     return ""
+
+
+def statements_of(page: Page) -> Statements:
+    """What the page states of its authors and its date."""
+    metas: dict[str, list[str]] = {}
+    for meta in page.tree.xpath("//meta[@content]"):
+        names = f"{meta.get('name', '')} {meta.get('property', '')} {meta.get('itemprop', '')}"
+        for name in names.lower().replace(".", ":").split():  # RDFa allows several in one
+            metas.setdefault(name, []).append(meta.get("content"))
+    scripts = page.tree.xpath("//script[contains(@type, 'ld+json')]")
+    marked = page.tree.xpath(
+        "//body//a[@rel='author'] | //body//*[@itemprop='author']//*[@itemprop='name']"
+        " | //body//*[@itemprop='author'][not(*)]"
+    )
+    dates = page.tree.xpath("//body//*[@itemprop='datePublished']")
+    return Statements(
+        metas=metas,
+        json_ld=[script.text or "" for script in scripts],
+        bylines=[str(element.text_content())[:LONGEST_BYLINE] for element in marked[:MOST_MARKED]],
+        dates=[element.get("datetime") or element.get("content") or "" for element in dates],
+    )
 
 
 def language_declared(page: Page) -> str | None:
@@ -178,6 +216,45 @@ def drop_hidden(page: Page) -> None:
             element.drop_tree()
 
 
+def drop_camouflaged(page: Page) -> None:
+    """Take text in the colour of its background out of the tree, where the page states both.
+
+    A page without a style sheet is white. What a style sheet does is not computed: white text may
+    stand on a dark photograph, and is kept.
+    """
+    styled = page.tree.xpath("boolean(//style | //link[contains(@rel, 'stylesheet')])")
+    grounds: dict[Any, str] = {}
+    for element in page.tree.xpath("//body//*[contains(@style, 'color') or @color]"):
+        colour = _stated_colour(element, "color")
+        if not colour or colour != _ground_of(element, grounds, "" if styled else "white"):
+            continue
+        if not element.xpath("boolean(.//*[contains(@style, 'color') or @color])"):
+            element.drop_tree()
+
+
+def _ground_of(element: Any, grounds: dict[Any, str], default: str) -> str:
+    """The background of an element: its own or that of the nearest ancestor that states one."""
+    own = _stated_colour(element, "background")
+    if own or (parent := element.getparent()) is None:
+        return own or default
+    if parent not in grounds:
+        stated = (
+            _stated_colour(above, "background") for above in (parent, *parent.iterancestors())
+        )
+        grounds[parent] = next(filter(None, stated), default)
+    return grounds[parent]
+
+
+def _stated_colour(element: Any, what: str) -> str:
+    """The colour or background in an element's own attributes, each white under one name."""
+    style = (element.get("style") or "").lower()
+    stated = [value for name, value in _COLOUR.findall(style) if name.startswith(what)]
+    legacy = ("color",) if what == "color" else ("bgcolor", "background")
+    value = next(filter(None, (*stated[-1:], *map(element.get, legacy))), "")
+    colour = re.sub(r"\s+|!important", "", value.lower())
+    return "white" if _WHITE.fullmatch(colour) else colour
+
+
 def _is_web_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -192,12 +269,12 @@ def _storable(source: str) -> bytes:
 
 
 def _block(line: list[Piece]) -> Block:
-    text = cleaned("".join(piece for piece, _, _ in line))
+    text = " ".join("".join(piece for piece, _, _ in line).split())
     linked = sum(len(piece) for piece, in_link, _ in line if in_link)
     return Block(text, linked / max(1, len(text)), any(in_h1 for _, _, in_h1 in line))
 
 
-def _visible_pieces(tree: Any) -> Iterator[Piece]:
+def _pieces_of(tree: Any) -> Iterator[Piece]:
     """Text in document order, with its border.
 
     A walk by events, since recursion would end at Python's limit.
@@ -238,7 +315,9 @@ def _border(tag: str, opening: Any = None) -> str:
 
 def _unbroken(text: str | None) -> str:
     """White space in HTML is one space, line breaks included."""
-    return re.sub(r"\s+", " ", text) if text else ""
+    if not text or text.isspace():  # every other one is
+        return " " if text else ""
+    return _SPACES.sub(" ", text)
 
 
 def _without_tags(source: str) -> str:
