@@ -28,6 +28,7 @@ class Block:
     text: str
     linked: float = 0.0
     headline: bool = False  # stands in the page's `<h1>`
+    comment: bool = False  # stands among what readers wrote below
 
 
 def filled(article: str, blocks: Sequence[Block], title: str) -> str:
@@ -35,9 +36,9 @@ def filled(article: str, blocks: Sequence[Block], title: str) -> str:
 
     `blocks` are all of the page in its order; `title` is known again as a block of that text.
 
-    >>> blocks = [Block(f"{n} barges lay in the dock.") for n in ("Two", "Five", "Nine")]
-    >>> filled(f"{blocks[0].text}\n{blocks[2].text}", blocks, "").split("\n")[1]
-    'Five barges lay in the dock.'
+    >>> texts = "The old mill burnt down.", "Its owner was in Rome.", "Not a man was harmed."
+    >>> filled(f"{texts[0]}\n{texts[2]}", [Block(text) for text in texts], "").split("\n")[1]
+    'Its owner was in Rome.'
     """
     lines = article.split("\n")
     places = _places(lines)
@@ -56,7 +57,9 @@ def _gaps(
     for block in blocks:
         words = _words(block.text)
         place = _place(words, places)
-        if place and (len(words) >= MIN_WORDS or 0 <= before <= place[0] <= before + 2):
+        if block.comment:
+            before, gap = NOWHERE, []
+        elif place and (len(words) >= MIN_WORDS or 0 <= before <= place[0] <= before + 2):
             if gap and before != NOWHERE:
                 yield before, place[0], gap
             before, gap = place[1], []

@@ -44,11 +44,11 @@ def read_html(body: Body) -> Document | Unchecked:
     declared = markup.language_declared(page)
     stated = markup.statements_of(page)
     article = _extracted(page, visible)  # last, since it changes the tree
-    found = _without_rules(article.text or "") if article else ""
-    if found:
-        found = gaps.filled(found, markup.blocks_of(pieces), signs.title)
-    running = cleaned(found)
-    text = _fuller(running, visible)
+    running = cleaned(_without_rules(article.text or "")) if article else ""
+    if _is_failed(running, visible):
+        text = visible
+    else:
+        text = cleaned(gaps.filled(running, markup.blocks_of(pieces), signs.title))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
         title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
@@ -94,11 +94,10 @@ def _without_rules(text: str) -> str:
     return "\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line))
 
 
-def _fuller(article: str, visible: str) -> str:
-    """The article, or all visible text if the article is a small part of a page."""
+def _is_failed(article: str, visible: str) -> bool:
+    """Whether the article is so small a part of a page that all visible text is better."""
     n_article, n_visible = n_words(article), n_words(visible)
-    failed = n_article <= FULL_TEXT_WORDS and n_article < MIN_SHARE * n_visible
-    return visible if failed or not article else article
+    return not article or (n_article <= FULL_TEXT_WORDS and n_article < MIN_SHARE * n_visible)
 
 
 def _meta(article: Any, stated: Statements) -> dict[str, str]:

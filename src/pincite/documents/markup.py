@@ -54,7 +54,15 @@ _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)
 
 
 _SPACES = re.compile(r"\s+")
-Piece = tuple[str, bool, bool]  # text that may begin with a line break, is in a link, is in an h1
+# What a piece of text can be in; the first counts.
+_PARTS = ("comments", "h1", "a")
+_BLOCK_TAGS = frozenset("aside div li ol section ul".split())
+_COMMENTS = re.compile(
+    r"\b(?<![-_])(comments?|replies|disqus|respond)"
+    r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
+    re.IGNORECASE,
+)
+Piece = tuple[str, str]  # text that may begin with a line break, and the part it is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +133,13 @@ def visible_text(page: Page, pieces: Sequence[Piece]) -> str:
     """The text of a page's visible pieces: a block a line, cells with bars."""
     if page.cut_short:
         return cleaned(_without_tags(page.source))
-    return cleaned("".join(text for text, _, _ in pieces))
+    return cleaned("".join(text for text, _ in pieces))
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
     """The lines that the pieces make, with what they are on the page."""
     blocks, line = list[Block](), list[Piece]()
-    for piece in chain(pieces, [("\n", False, False)]):
+    for piece in chain(pieces, [("\n", "")]):
         if line and piece[0][:1] == "\n":
             blocks.append(_block(line))
             line = []
@@ -269,9 +277,10 @@ def _storable(source: str) -> bytes:
 
 
 def _block(line: list[Piece]) -> Block:
-    text = " ".join("".join(piece for piece, _, _ in line).split())
-    linked = sum(len(piece) for piece, in_link, _ in line if in_link)
-    return Block(text, linked / max(1, len(text)), any(in_h1 for _, _, in_h1 in line))
+    text = " ".join("".join(piece for piece, _ in line).split())
+    linked = sum(len(piece) for piece, part in line if part == "a")
+    parts = {part for piece, part in line if not piece.isspace()}
+    return Block(text, linked / max(1, len(text)), "h1" in parts, "comments" in parts)
 
 
 def _pieces_of(tree: Any) -> Iterator[Piece]:
@@ -280,7 +289,8 @@ def _pieces_of(tree: Any) -> Iterator[Piece]:
     A walk by events, since recursion would end at Python's limit.
     """
     walk = etree.iterwalk(tree, events=("start", "end"))
-    links = headlines = 0  # how many are open
+    opened: dict[str, Any] = {}  # the outermost element of each part that the walk is in
+    part = ""
     for event, element in walk:
         tag = element.tag if isinstance(element.tag, str) else ""
         hidden = _is_hidden(element, tag)
@@ -288,14 +298,25 @@ def _pieces_of(tree: Any) -> Iterator[Piece]:
             if hidden:
                 walk.skip_subtree()
                 continue
-            links += tag == "a"
-            headlines += tag == "h1"
-            yield _border(tag, element) + _unbroken(element.text), links > 0, headlines > 0
+            if new := _part_of(element, tag):
+                opened.setdefault(new, element)
+                part = next(filter(opened.__contains__, _PARTS))
+            yield _border(tag, element) + _unbroken(element.text), part
         else:
-            links -= tag == "a" and not hidden
-            headlines -= tag == "h1" and not hidden
-            border = "" if hidden else _border(tag)
-            yield border + _unbroken(element.tail), links > 0, headlines > 0
+            if part and element in opened.values():
+                opened = {name: one for name, one in opened.items() if one is not element}
+                part = next(filter(opened.__contains__, _PARTS), "")
+            yield ("" if hidden else _border(tag)) + _unbroken(element.tail), part
+
+
+def _part_of(element: Any, tag: str) -> str:
+    """Which of `_PARTS` an element is."""
+    if tag in ("a", "h1"):
+        return tag
+    if tag not in _BLOCK_TAGS:
+        return ""
+    names = (element.get("class"), element.get("id"))
+    return "comments" if any(name and _COMMENTS.search(name) for name in names) else ""
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
