@@ -13,6 +13,7 @@ from dataclasses import dataclass
 # Calibration: the choosing half of Mozilla Readability's cases (`tools/bench_html.py`).
 N_GRAM = 4  # words in a row by which a block is known again
 MIN_WORDS = 5  # shorter ones are labels: "Share", "Read more", a photographer's name
+NEAR = 2  # lines further down at which a label is known again; the same may stand anywhere
 MAX_LINKED = 0.5  # a block with more of its words in links leads elsewhere
 MAX_LEAD_WORDS = 120  # between headline and article; more is a list of other stories
 ABOVE, NOWHERE = -1, -2  # no line of the article: below its headline; not yet near it
@@ -56,16 +57,17 @@ def _gaps(
     before, gap = NOWHERE, list[str]()
     for block in blocks:
         words = _words(block.text)
-        place = _place(words, places)
+        long = len(words) >= MIN_WORDS
+        place = _place(words, places) if long or before >= 0 else None
         if block.comment:
             before, gap = NOWHERE, []
-        elif place and (len(words) >= MIN_WORDS or 0 <= before <= place[0] <= before + 2):
+        elif place and (long or before <= place[0] <= before + NEAR):
             if gap and before != NOWHERE:
                 yield before, place[0], gap
             before, gap = place[1], []
         elif before < 0 and (block.headline or _is_title(words, title)):
             before, gap = ABOVE, []
-        elif len(words) >= MIN_WORDS and block.linked <= MAX_LINKED:
+        elif long and block.linked <= MAX_LINKED:
             gap.append(block.text)
 
 

@@ -222,6 +222,8 @@ def drop_hidden(page: Page) -> None:
     for element in page.tree.xpath("//body//*[@hidden or @style]"):
         if _is_hidden(element, "div") and element.getparent() is not None:
             element.drop_tree()
+    for element in page.tree.xpath("//body//template | //body//dialog[not(@open)]"):
+        element.drop_tree()
 
 
 def drop_camouflaged(page: Page) -> None:
@@ -301,12 +303,14 @@ def _pieces_of(tree: Any) -> Iterator[Piece]:
             if new := _part_of(element, tag):
                 opened.setdefault(new, element)
                 part = next(filter(opened.__contains__, _PARTS))
-            yield _border(tag, element) + _unbroken(element.text), part
+            piece = _border(tag, element) + _unbroken(element.text)
         else:
             if part and element in opened.values():
                 opened = {name: one for name, one in opened.items() if one is not element}
                 part = next(filter(opened.__contains__, _PARTS), "")
-            yield ("" if hidden else _border(tag)) + _unbroken(element.tail), part
+            piece = ("" if hidden else _border(tag)) + _unbroken(element.tail)
+        if piece:
+            yield piece, part
 
 
 def _part_of(element: Any, tag: str) -> str:
@@ -338,6 +342,8 @@ def _unbroken(text: str | None) -> str:
     """White space in HTML is one space, line breaks included."""
     if not text or text.isspace():  # every other one is
         return " " if text else ""
+    if "  " not in text and text.isprintable():
+        return text
     return _SPACES.sub(" ", text)
 
 

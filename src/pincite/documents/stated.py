@@ -43,7 +43,8 @@ _NOBODY = re.compile(
 _NO_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
-_WRAPPED = re.compile(r"^\s*(/\*\s*)?<!\[CDATA\[(\s*\*/)?|(/\*\s*)?\]\]>(\s*\*/)?\s*$")
+# Scripts of XHTML pages stand in <![CDATA[ … ]]>, which hides itself in a comment.
+_WRAPPED = re.compile(r"^\s*(//|/\*)?\s*<!\[CDATA\[(\s*\*/)?|(//|/\*)?\s*\]\]>(\s*\*/)?\s*$")
 MAX_AUTHOR_CHARS = 80  # longer is a sentence, as in "Jane Doe is a reporter who …"
 MAX_AUTHORS = 20  # of a list; papers of collaborations have thousands
 
