@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check bench-html calibrate verifier schema sweep million clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -92,6 +92,10 @@ bench: reranker $(BENCH)/.installed ## speed and memory against what a user woul
 
 bench-check: $(STAMP) ## what asking a language model many things at once saves
 	$(BIN)/python tools/bench_check.py
+
+bench-html: $(BENCH)/.installed ## what is read of web pages, beside other extractors: make bench-html PAGES=folder
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt readability-lxml resiliparse
+	$(BENCH)/bin/python tools/bench_html.py $(PAGES)
 
 sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
 	$(BIN)/python tools/sweep.py $(CORPUS)
