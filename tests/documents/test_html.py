@@ -257,7 +257,8 @@ def test_what_no_reader_sees_is_no_evidence(hidden: str) -> None:
         (f"<p style='color:white'>{LOST}</p>", "<link rel='stylesheet' href='night.css'>"),
         (f"<div style='color:#fff'><p style='color:#000'>{LOST}</p></div>", ""),
         (f"<p style='font-size: 0.9em'>{LOST}</p>", ""),
-        (f"<p style='left: -20px'>{LOST}</p>", ""),
+        (f"<p style='left: -200px'>{LOST}</p>", ""),
+        (f"<p style='margin-top:-1200px'>{LOST}</p>", ""),
     ],
 )
 def test_light_and_small_text_that_may_be_seen_is_kept(shown: str, head: str) -> None:

@@ -97,7 +97,17 @@ def test_a_collaboration_is_cut() -> None:
 
 
 def test_broken_and_deep_linked_data_states_nothing() -> None:
-    texts = ["{", "[" * 100_000, '"Article"', "null", "[[[1]]]", '{"@graph": 3}', ""]
+    texts = [
+        "{",
+        "[" * 100_000,
+        '"Article"',
+        "null",
+        "[[[1]]]",
+        "<![CDATA[",
+        "]]>",
+        '{"@graph": 3}',
+        "",
+    ]
     stated = Statements(json_ld=texts)
     assert (headline_of(stated), author_of(stated, ""), published_of(stated)) == ("", "", None)
 

@@ -29,10 +29,12 @@ _INLINE_TAGS = frozenset(
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _CELL_TAGS = frozenset({"td", "th"})
-# Opacity is not among them: pages that fade in state 0 for what scripts will show.
+# Opacity is not among them: pages that fade in state 0 for what scripts will show. Off the page is
+# what is moved by four digits: three are what layouts move pictures and columns by.
 _HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
-    r"|(text-indent|left|top)\s*:\s*-\d{3,}",
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
+    r"|(?<![-\w])(text-indent|left|top)\s*:\s*-\d{4}",
     re.IGNORECASE,
 )
 _COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")

@@ -43,8 +43,6 @@ _NOBODY = re.compile(
 _NO_NAME = re.compile(r"https?:|www\.|//|^/|[\\@{}<>=|\d]")
 _DASHES = " ,–—-"
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?)|(\d\d)(\d\d))?(?!\d)")
-# Scripts of XHTML pages stand in <![CDATA[ … ]]>, which hides itself in a comment.
-_WRAPPED = re.compile(r"^\s*(//|/\*)?\s*<!\[CDATA\[(\s*\*/)?|(//|/\*)?\s*\]\]>(\s*\*/)?\s*$")
 MAX_AUTHOR_CHARS = 80  # longer is a sentence, as in "Jane Doe is a reporter who …"
 MAX_AUTHORS = 20  # of a list; papers of collaborations have thousands
 
@@ -148,13 +146,21 @@ def _things(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The objects of JSON-LD: the outermost, those of lists and graphs; none of a broken script."""
     for text in texts:
         try:
-            found = json.loads(_WRAPPED.sub("", text), strict=False)
+            found = json.loads(_unwrapped(text), strict=False)
         except (ValueError, RecursionError):
             continue
         for outer in found if isinstance(found, list) else [found]:
             inner = outer.get("@graph") if isinstance(outer, dict) else None
             things = inner if isinstance(inner, list) else [outer]
             yield from (thing for thing in things if isinstance(thing, dict))
+
+
+def _unwrapped(text: str) -> str:
+    """A script's text without the `<![CDATA[ … ]]>` of XHTML pages, which hides in a comment."""
+    if "<![CDATA[" not in text:
+        return text
+    inner = text.partition("<![CDATA[")[2].rpartition("]]>")[0].strip()
+    return inner.removeprefix("*/").removesuffix("/*").removesuffix("//")
 
 
 def _is_written(thing: dict[str, Any]) -> bool:
