@@ -37,6 +37,8 @@ class Document:
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
     meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
+    # Offsets of what an address can name in it (`#History`); of a page just read, in no corpus.
+    anchors: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def doc_id(self) -> str:
@@ -300,6 +302,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its source a quote stands, and where the citation says that it stands."""
+
+    page: str | None = None  # None: the source has no pages, or they are not known
+    printed: bool = False  # the page bears this number; else it is counted in the file, from 1
+    cited: str | None = None  # "p. 12", "section History", "highlighted text"
+    elsewhere: bool = False  # the quote does not stand where the citation points
+
+
+@dataclass(frozen=True, slots=True)
 class CitationResult:
     """One citation of a claim: the best evidence in its source, or why there is none.
 
@@ -313,6 +325,8 @@ class CitationResult:
     clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
     missing: tuple[Part, ...] = ()  # in the order of the claim
     listing: Listing | None = None  # None: no list was given, or there is no address
+    place: Place | None = None  # None: nothing is known of it, or nothing was checked
+    own: str | None = None  # SHA-256 of the user's own copy, if that was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +337,7 @@ class Suggestion:
     published: str | None
     gain: float  # log-odds above the existing citation; above the threshold if none was checked
     listing: Listing | None = None  # None: no list was given
+    place: Place | None = None  # None: the page has no pages
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from pincite.core.page_numbers import page_of
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits
-from pincite.documents.pdf import page_of, read_pdf
+from pincite.documents.pdf import read_pdf
 from pincite.types import Document, Reason, Unchecked
 
 URL = "https://archive.example/report.pdf"
