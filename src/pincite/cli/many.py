@@ -36,7 +36,7 @@ def check_many(
     with web_pages.open_web(settings) as web:
         wikis = articles.Wikis(web, lambda line: options.say(line, quiet))
         addresses = articles.listed(wikis, settings, lines, category)
-        with build.verifying(settings, corpus, sources) as run:
+        with build.verifying(settings, corpus, sources, own_copies=True) as run:
             folder = Folder(out, build.report_settings(settings), dict(run.versions))
             options.say(f"{len(addresses)} articles, reports in {out}", quiet)
             try:

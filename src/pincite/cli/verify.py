@@ -78,7 +78,7 @@ def command(
     settings = dataclasses.replace(settings, language=page.language)
     with (
         options.progress(quiet) as shown,
-        build.verifying(settings, corpus, sources, fetching=fetched(shown)) as run,
+        build.verifying(settings, corpus, sources, own_copies=True, fetching=fetched(shown)) as run,
     ):
         run.prepare(page)
         findings, interrupted = judged(run, page, shown)

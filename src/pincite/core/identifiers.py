@@ -9,9 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
-_DOI = re.compile(
-    r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.[0-9]{4,9}/\S+)\Z", re.IGNORECASE
-)
+_DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.[0-9]{4,9}/\S+)\Z", re.IGNORECASE)
 _PMID = re.compile(
     r"(?:pmid:?\s*|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/)?"
     r"0*([1-9][0-9]{0,8})/?\Z",

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pincite.types import CitationResult, Evidence, Finding, Part, Span, Unchecked
 
-SCHEME = "own:"  # what the address of an own copy begins with, before its SHA-256
+SCHEME = "own:"  # the address of an own copy: this and its SHA-256; of several files, with "+"
 MAX_QUOTE = 300  # characters
 
 
@@ -59,7 +59,5 @@ def _quote_of(evidence: Evidence) -> Evidence:
     if len(words) > MAX_QUOTE:
         cut = words[: MAX_QUOTE + 1]
         words = (cut.rsplit(None, 1)[0] if " " in cut else cut)[:MAX_QUOTE]
-    passage = replace(
-        evidence.passage, text=words, span=Span(start, start + len(words)), about=""
-    )
+    passage = replace(evidence.passage, text=words, span=Span(start, start + len(words)), about="")
     return replace(evidence, passage=passage, quote=Span(0, len(words)) if words else None)

@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache
 from typing import Any
 
-from pincite.documents import markup, outcome
+from pincite.documents import anchors, markup, outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
@@ -41,6 +41,7 @@ def read_html(body: Body) -> Document | Unchecked:
     visible = markup.visible_text(page)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
+    names = markup.named_places(page, anchors.MAX_ANCHORS)
     article = _extracted(page, visible)  # last, since it changes the tree
     running = cleaned(_without_rules(article.text or "")) if article else ""
     text = _fuller(running, visible)
@@ -53,6 +54,7 @@ def read_html(body: Body) -> Document | Unchecked:
         fetched=body.fetched,
         language=language_of(text, declared),
         meta=_meta(article),
+        anchors=anchors.located(names, text),
     )
 
 

@@ -37,6 +37,7 @@ _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
+AFTER_NAME = 120  # characters: more than eight words
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
@@ -105,6 +106,31 @@ def visible_text(page: Page) -> str:
     if page.cut_short:
         return cleaned(_without_tags(page.source))
     return cleaned("".join(_visible_pieces(page.tree)))
+
+
+def named_places(page: Page, most: int) -> list[tuple[str, str]]:
+    """At most `most` names that an address can end in (`id`, `<a name>`), each with what follows.
+
+    In the order of the page; what follows are the first `AFTER_NAME` visible characters.
+    """
+    if page.cut_short:
+        return []
+    pieces: list[str] = []
+    names: list[tuple[str, int]] = []
+    for name, piece in _named_pieces(page.tree):
+        if name and len(names) < most:
+            names.append((name, len(pieces)))
+        pieces.append(piece)
+    return [(name, _joined(pieces, start)) for name, start in names]
+
+
+def _joined(pieces: list[str], start: int) -> str:
+    """The text from a piece on, as long as a name needs it."""
+    length, end = 0, start
+    while end < len(pieces) and length < AFTER_NAME:
+        length += len(pieces[end].strip())
+        end += 1
+    return cleaned("".join(pieces[start:end]))
 
 
 def markup_of(page: Page, title: str, visible: str) -> Markup:
@@ -176,7 +202,15 @@ def _storable(source: str) -> bytes:
 
 
 def _visible_pieces(tree: Any) -> Iterator[str]:
-    """Text in document order; a walk by events, since recursion would end at Python's limit."""
+    """Text in document order."""
+    return (piece for _, piece in _named_pieces(tree))
+
+
+def _named_pieces(tree: Any) -> Iterator[tuple[str, str]]:
+    """Each piece of text with the name of the element that it begins, if that has one.
+
+    A walk by events, since recursion would end at Python's limit.
+    """
     walk = etree.iterwalk(tree, events=("start", "end"))
     for event, element in walk:
         tag = element.tag if isinstance(element.tag, str) else ""
@@ -184,9 +218,11 @@ def _visible_pieces(tree: Any) -> Iterator[str]:
             if _is_hidden(element, tag):
                 walk.skip_subtree()
                 continue
-            yield _border(tag, element) + _unbroken(element.text)
+            name = element.get("id") or (element.get("name") if tag == "a" else None) or ""
+            yield name, _border(tag, element) + _unbroken(element.text)
         else:
-            yield ("" if _is_hidden(element, tag) else _border(tag)) + _unbroken(element.tail)
+            border = "" if _is_hidden(element, tag) else _border(tag)
+            yield "", border + _unbroken(element.tail)
 
 
 def _is_hidden(element: Any, tag: str) -> bool:

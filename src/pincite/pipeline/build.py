@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite.core import aggregation, flags
+from pincite.documents.own_copies import OwnCopies
 from pincite.documents.sources import open_sources
 from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
@@ -23,8 +24,9 @@ from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
 from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
+from pincite.pipeline.own_sources import OwnSources, folder_of
 from pincite.pipeline.settings import Settings
-from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.verify import VerifyPipeline, without_own_copies
 from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
 from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
@@ -61,6 +63,7 @@ def verifying(
     sources: Path | None,
     *,
     keep: bool = True,
+    own_copies: bool = False,
     fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[Run]:
     """A ready `verify` pipeline; closes what it opened.
@@ -70,6 +73,7 @@ def verifying(
         corpus: folder of the corpus that suggestions come from; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `judgements_file()`.
+        own_copies: whether what the user attached to sources is read; measurements must not.
         fetching: is told what is fetched, if the settings allow it at all.
     """
     with ExitStack() as stack:
@@ -82,6 +86,7 @@ def verifying(
         copies = open_sources(sources) if sources else None
         local = _source_of(copies.get if copies else None, stored)
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
+        own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
         listed = reliability.of_settings(settings)
         exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
@@ -103,11 +108,14 @@ def verifying(
             expander=expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters) if stored else None,
+            own_copy=own or without_own_copies,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if own and (attached := own.copies.fingerprint()):
+            versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
         if pipeline.expander:
@@ -119,7 +127,7 @@ def verifying(
         if web is None:
             yield Run(pipeline, versions, warnings, precision)
         else:
-            prepare = partial(web.prepare, stored=local)
+            prepare = partial(web.prepare, stored=local, own_copy=pipeline.own_copy)
             yield Run(pipeline, versions, warnings, precision, prepare)
 
 

@@ -57,6 +57,7 @@ class Settings(AskSettings):
     chat_url: str = ""  # an OpenAI-compatible server, up to /v1, for expansion "server"
     chat_model: str = ""  # as that server calls it
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
+    own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from pincite.core import aggregation, cascade, parts, queries
+from pincite.core import aggregation, cascade, own, parts, queries, steering
 from pincite.core.clauses import clauses
 from pincite.core.copies import without_copies
 from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
@@ -29,6 +29,7 @@ from pincite.types import (
     Label,
     Part,
     Passage,
+    Place,
     Reason,
     Span,
     Suggestion,
@@ -38,7 +39,12 @@ from pincite.types import (
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
 
 SourceOf = Callable[[str], Document | Unchecked]  # url → the stored copy, or why there is none
+OwnCopyOf = Callable[[Citation], Document | Unchecked | None]  # None: the user has no copy of it
 DocumentsOf = Callable[[Sequence[str]], list[Document | None]]  # urls → the corpus's documents
+
+
+def without_own_copies(citation: Citation) -> None:
+    """An `OwnCopyOf` for who has attached nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ class VerifyPipeline:
     expander: Expander | None = None  # of the queries by words
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # `lexical` with barred sites: names what they hide
+    own_copy: OwnCopyOf = without_own_copies  # asked before every other place
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
@@ -75,7 +82,11 @@ class VerifyPipeline:
         """
         sources = [self._source(citation) for citation in claim.citations]
         cited = [_passages(source) for source in sources]
-        read = [cascade.worth_reading(claim.text, passages, self.read) for passages in cited]
+        aims = list(map(_aim, claim.citations, sources))
+        read = [
+            cascade.worth_reading(claim.text, passages, self.read, aim.spans if aim else ())
+            for passages, aim in zip(cited, aims, strict=True)
+        ]
         candidates, excluded = self._candidates(claim, written)
         hits = candidates[: self.judged]
         pairs = [
@@ -104,7 +115,7 @@ class VerifyPipeline:
         )
         of_hits = list(zip(candidates, shares(candidates), strict=True))
         best = {hit.passage.url: share for hit, share in reversed(of_hits)}  # each page's best
-        return self._with_suggestions(found, list(judged), best)
+        return own.only_quotes(self._with_suggestions(found, list(judged), best))
 
     def _results(
         self,
@@ -118,13 +129,40 @@ class VerifyPipeline:
         of_sources = zip(sources, lacking, evidence, self._clauses(claim, evidence), strict=True)
         for citation, of_source in zip(claim.citations, of_sources, strict=True):
             source, atoms, found, judged = of_source
-            outcome = aggregation.speaking(found, self.threshold) or _why_not(source)
+            aim = _aim(citation, source)
+            outcome = self._outcome(source, found, judged, atoms, aim)
             label = aggregation.label_of(outcome, self.threshold, judged, atoms)
-            missing = aggregation.missing(label, judged, atoms)
-            listing = self.exclusions.listing_of(citation.url or citation.archive_url)
-            result = CitationResult(citation, outcome, label, tuple(judged), missing, listing)
-            results.append(result)
+            results.append(
+                CitationResult(
+                    citation,
+                    outcome,
+                    label,
+                    clauses=tuple(judged),
+                    missing=aggregation.missing(label, judged, atoms),
+                    listing=self.exclusions.listing_of(citation.url or citation.archive_url),
+                    place=_place(outcome, source, aim),
+                    own=own.digest_of(source.url),
+                )
+            )
         return tuple(results)
+
+    def _outcome(
+        self,
+        source: Document | Unchecked,
+        found: Sequence[Evidence],
+        judged: Sequence[Part],
+        atoms: Sequence[Part],
+        aim: steering.Aim | None,
+    ) -> Evidence | Unchecked:
+        """What speaks for a source: of nearly equal passages one that the citation points at."""
+        outcome = aggregation.speaking(found, self.threshold)
+        if outcome is None:
+            return _why_not(source)
+        label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+        for other in steering.preferred(found, outcome, aim):
+            if aggregation.label_of(other, self.threshold, judged, atoms) is label:
+                return other
+        return outcome
 
     def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
         """For each source the claim's clauses, judged in one batch; none of a claim of one."""
@@ -168,11 +206,14 @@ class VerifyPipeline:
         return replace(suggestion, listing=self.exclusions.listing_of(url))
 
     def _source(self, citation: Citation) -> Document | Unchecked:
-        """The cited page, else its archived copy, else the reason why there is neither."""
+        """The user's own copy, else the cited page, else its archived copy, else why none is."""
         addresses = _addresses(citation)
+        held = self.own_copy(citation)
+        reasons = [held] if isinstance(held, Unchecked) else []
+        if isinstance(held, Document):
+            return self._in_a_language_read(held)
         if not addresses:
-            return Unchecked("", Reason.OFFLINE, _offline_detail(citation))
-        reasons = []
+            return (*reasons, Unchecked("", Reason.OFFLINE, _offline_detail(citation)))[0]
         for address in addresses:  # the next one only if this one fails: it may be asked of the web
             source = self.source_of(address)
             if isinstance(source, Document):
@@ -180,6 +221,9 @@ class VerifyPipeline:
             reasons.append(source)
         else:
             return reasons[0]
+        return self._in_a_language_read(source)
+
+    def _in_a_language_read(self, source: Document) -> Document | Unchecked:
         if source.language and source.language not in self.languages:
             detail = f"the page is in {source.language!r}, the model reads "
             return Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
@@ -247,7 +291,11 @@ class VerifyPipeline:
             return list(suggested)
         documents = self.documents_of([s.evidence.passage.url for s in suggested])
         return [
-            replace(suggestion, published=document.published)
+            replace(
+                suggestion,
+                published=document.published,
+                place=steering.place_of(suggestion.evidence, document, None),
+            )
             for suggestion, document in zip(suggested, documents, strict=True)
             if document and _stands_in(suggestion.evidence.passage, document)
         ]
@@ -259,6 +307,18 @@ def _stands_in(passage: Passage, document: Document) -> bool:
 
 def _passages(source: Document | Unchecked) -> list[Passage]:
     return cited_passages(source) if isinstance(source, Document) else []
+
+
+def _aim(citation: Citation, source: Document | Unchecked) -> steering.Aim | None:
+    return steering.aim_of(citation, source) if isinstance(source, Document) else None
+
+
+def _place(
+    outcome: Evidence | Unchecked, source: Document | Unchecked, aim: steering.Aim | None
+) -> Place | None:
+    if isinstance(outcome, Evidence) and isinstance(source, Document):
+        return steering.place_of(outcome, source, aim)
+    return None
 
 
 def _best_of(answers: Iterator[Evidence], n: int) -> Evidence:

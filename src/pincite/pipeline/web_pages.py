@@ -13,9 +13,10 @@ from pincite.documents.fetch import WebClient
 from pincite.documents.fetch_cache import FetchCache
 from pincite.documents.web_sources import FetchStep, WebSources, read_fetched
 from pincite.pipeline.settings import Settings
-from pincite.types import Article, Document, Reason, Unchecked
+from pincite.types import Article, Citation, Document, Reason, Unchecked
 
 SourceOf = Callable[[str], Document | Unchecked]
+OwnCopyOf = Callable[[Citation], Document | Unchecked | None]
 
 
 def open_web(settings: Settings) -> WebClient:
@@ -37,13 +38,14 @@ class WebPages:
             self._read[url] = read_fetched(outcome)
         return self._read[url]
 
-    def prepare(self, article: Article, stored: SourceOf) -> None:
-        """Fetch what the article cites and `stored` does not have; the cache keeps it.
+    def prepare(self, article: Article, stored: SourceOf, own_copy: OwnCopyOf) -> None:
+        """Fetch what the article cites and nobody has here; the cache keeps it.
 
         Raises:
             KeyboardInterrupt: what had come is kept.
         """
-        cited = [c.url for claim in article.claims for c in claim.citations if c.url]
+        citations = (c for claim in article.claims for c in claim.citations)
+        cited = [c.url for c in citations if c.url and not isinstance(own_copy(c), Document)]
         self.sources.fetch([url for url in dict.fromkeys(cited) if is_wanted(stored(url))])
 
 

@@ -8,7 +8,8 @@ from pincite.documents.fetch_rules import WebRules
 from pincite.errors import ConfigError
 from pincite.models import weights
 
-PRIVATE = frozenset({"contact"})  # a person's address: in no report, which others may read
+# In no report, which others may read: a person's address, and a folder on their machine.
+PRIVATE = frozenset({"contact", "own_copies"})
 _DEFAULT = WebRules()
 
 
