@@ -78,6 +78,16 @@ LISTING = maybe(
     )
     | {"description": "what a community's list says of the site; null if none was asked"}
 )
+PLACE = maybe(
+    obj(
+        page=maybe(TEXT) | {"description": "on which the quote stands; null without pages"},
+        printed={"type": "boolean"}
+        | {"description": "whether the page bears that number; else it is counted in the file"},
+        cited=maybe(TEXT) | {"description": "where the citation points: p. 12, section History"},
+        elsewhere={"type": "boolean"} | {"description": "the quote does not stand there"},
+    )
+    | {"description": "where in its source the quote stands; null if nothing is known of it"}
+)
 EXCLUSION = obj(url=TEXT, title=TEXT, reason={"enum": [str(bar) for bar in Bar]}, detail=TEXT)
 PARTS = listed({"$ref": "#/$defs/part"})
 CITATION = obj(
@@ -85,13 +95,22 @@ CITATION = obj(
     span=SPAN | {"description": "of this use in the article's source"},
     template=maybe(TEXT),
     title=maybe(TEXT),
+    authors=TEXTS,
+    publisher=maybe(TEXT),
+    pages=maybe(TEXT),
     url=maybe(TEXT),
+    doi=maybe(TEXT),
+    pmid=maybe(TEXT),
+    isbn=maybe(TEXT),
     tags=TEXTS,
     reliability=LISTING,
     label=LABEL,
     clauses=PARTS | {"description": "all that were judged; none if the claim is one clause"},
     missing=PARTS | {"description": "of a claim supported wholly or in part"},
     unchecked=maybe(obj(reason=REASON, detail=TEXT)),
+    place=PLACE,
+    own_copy=maybe(TEXT)
+    | {"description": "SHA-256 of the user's own copy, if that was read; several: + between"},
     evidence=maybe({"$ref": "#/$defs/evidence"}),
 )
 SUGGESTION = obj(
@@ -100,6 +119,7 @@ SUGGESTION = obj(
     published=maybe(TEXT),
     gain=NUMBER,
     reliability=LISTING,
+    place=PLACE,
     evidence={"$ref": "#/$defs/evidence"},
 )
 FINDING = obj(

@@ -12,6 +12,7 @@ from pincite.types import (
     Listing,
     Part,
     Passage,
+    Place,
     Reason,
     Reliability,
     Report,
@@ -74,7 +75,16 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
     findings = (
         Finding(
             claim,
-            (CitationResult(citation, weak, Label.NOT_SUPPORTED, listing=listing),),
+            (
+                CitationResult(
+                    citation,
+                    weak,
+                    Label.NOT_SUPPORTED,
+                    listing=listing,
+                    place=Place(text, cited=text, elsewhere=True),
+                    own="0123456789abcdef" * 4,
+                ),
+            ),
             None,
             Label.NOT_SUPPORTED,
             -1.5,

@@ -21,7 +21,7 @@ report_option = click.option(
 
 @click.group("source", short_help="your own copies of paid papers and books")
 def command() -> None:
-    r"""Attach your own copies of cited sources: pincite source attach REF FILE.
+    """Attach your own copies of cited sources: pincite source attach REF FILE.
 
     REF is a source as citations name it: an address, a DOI (10.…), a PMID, an ISBN; or a citation
     of an article (article.wiki#r7) or report, which may have none of these, as old books.

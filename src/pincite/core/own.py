@@ -5,17 +5,24 @@ give, and its SHA-256; what surrounds the quote is taken out of the finding itse
 format of a report, present or future, can hold it.
 """
 
+import re
 from dataclasses import replace
 
 from pincite.types import CitationResult, Evidence, Finding, Part, Span, Unchecked
 
 SCHEME = "own:"  # the address of an own copy: this and its SHA-256; of several files, with "+"
 MAX_QUOTE = 300  # characters
+_ADDRESS = re.compile(rf"{SCHEME}([0-9a-f]{{64}}(?:\+[0-9a-f]{{64}})*)")
 
 
 def digest_of(url: str) -> str | None:
-    """The SHA-256 in the address of an own copy; None for every other address."""
-    return url.removeprefix(SCHEME) if url.startswith(SCHEME) else None
+    """The SHA-256 in the address of an own copy; None for every other address.
+
+    >>> digest_of("https://a.example/"), digest_of("own:x")
+    (None, None)
+    """
+    match = _ADDRESS.fullmatch(url)
+    return match[1] if match else None
 
 
 def only_quotes(finding: Finding) -> Finding:

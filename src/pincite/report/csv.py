@@ -11,7 +11,8 @@ COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
-    "missing citation_missing advice citation_reliability suggestion_reliability excluded"
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "place own_copy suggestion_place"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -28,6 +29,7 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
                 *_reliability(finding, result),
+                *_places(finding, result),
             ]
             writer.writerow([cell(value) for value in row])
     return out.getvalue()
@@ -80,6 +82,14 @@ def _reliability(finding: Finding, result: CitationResult | None) -> list[str | 
     listings = (result.listing if result else None, suggested)
     labels = [str(found.reliability) if found else None for found in listings]
     return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
+
+
+def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """Where the quotes stand in their sources, and the hash of the user's own copy."""
+    suggested = finding.suggestions[0].place if finding.suggestions else None
+    cited = wording.where(result.place, result.label) if result else ""
+    own = result.own if result else None
+    return [cited or None, own, wording.where(suggested, Label.SUPPORTED) or None]
 
 
 def cell(value: object) -> object:

@@ -20,6 +20,7 @@ from pincite.types import (
     Label,
     Listing,
     Part,
+    Place,
     Report,
     Span,
     Suggestion,
@@ -106,7 +107,13 @@ def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
         "span": _span(citation.span),
         "template": citation.template,
         "title": citation.title,
+        "authors": list(citation.authors),
+        "publisher": citation.publisher,
+        "pages": citation.pages,
         "url": citation.url,
+        "doi": citation.doi,
+        "pmid": citation.pmid,
+        "isbn": citation.isbn,
         "tags": list(citation.tags),
         "reliability": listing(result.listing),
         "label": str(result.label),
@@ -117,7 +124,20 @@ def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
             if isinstance(outcome, Unchecked)
             else None
         ),
+        "place": _place(result.place),
+        "own_copy": result.own,
         "evidence": None if unchecked else _evidence(outcome),
+    }
+
+
+def _place(place: Place | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    return {
+        "page": place.page,
+        "printed": place.printed,
+        "cited": place.cited,
+        "elsewhere": place.elsewhere,
     }
 
 
@@ -143,6 +163,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
         "published": suggestion.published,
         "gain": _rounded(suggestion.gain),
         "reliability": listing(suggestion.listing),
+        "place": _place(suggestion.place),
         "evidence": _evidence(suggestion.evidence),
     }
 

@@ -107,6 +107,8 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             else ""
         ),
         "evidence": None if unchecked else _quoted(outcome),
+        "where": wording.where(result.place, result.label),
+        "own": wording.own_copy(result.own),
     }
 
 
@@ -118,6 +120,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "published": suggestion.published,
         "listed": _listed(suggestion.listing),
         "evidence": _quoted(suggestion.evidence),
+        "where": wording.where(suggestion.place, Label.SUPPORTED),
     }
 
 

@@ -93,6 +93,8 @@ def _details(finding: Finding) -> Text:
         text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
             text.append(_evidence_lines(result.outcome), style="dim")
+            words = (wording.where(result.place, result.label), wording.own_copy(result.own))
+            text.append("".join(f"\n      {each}" for each in words if each), style="dim")
         else:
             text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
     for suggestion in finding.suggestions[:1]:
@@ -102,6 +104,8 @@ def _details(finding: Finding) -> Text:
         text.append(_listed(suggestion.listing), style="dim")
         text.append(f"\n      {wording.one_line(passage.url)}", style="dim cyan")
         text.append(_evidence_lines(suggestion.evidence), style="dim")
+        if place := wording.where(suggestion.place, Label.SUPPORTED):
+            text.append(f"\n      {place}", style="dim")
     return text
 
 

@@ -17,6 +17,7 @@ from pincite.types import (
     Label,
     Listing,
     Part,
+    Place,
     Reason,
     Unchecked,
 )
@@ -72,10 +73,10 @@ STEPS = {
     Reason.UNSAFE_ADDRESS: "correct the address in the citation",
     Reason.ROBOTS: "open it in a browser, and hand in a saved copy",
     Reason.REFUSED: "try again later, or open it in a browser and hand in a saved copy",
-    Reason.PAYWALL: "read it through a library, and hand in your copy",
+    Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
     Reason.LOGIN: "read it with an account, and hand in your copy",
     Reason.CONSENT: "open it in a browser, and hand in a saved copy",
-    Reason.OFFLINE: "hand in the pages as a file if you have them",
+    Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
     Reason.NOT_SUPPLIED: "hand in a saved copy, or allow fetching with --online",
     Reason.EMPTY: "open it in a browser, and hand in a saved copy as text",
     Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
@@ -121,6 +122,29 @@ def why_unchecked(outcome: Unchecked) -> str:
     """The reason in words, with the detail where there is one."""
     words = REASONS[outcome.reason]
     return f"{words} ({outcome.detail})" if outcome.detail else words
+
+
+def where(place: Place | None, label: Label) -> str:
+    """Where in its source a quote stands, and where it was cited if that is elsewhere.
+
+    >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
+    'cited p. 12, found on p. 31'
+    """
+    if place is None:
+        return ""
+    page = f"p. {one_line(place.page)}" if place.page else ""
+    if page and not place.printed:
+        page += " of the file"
+    if not place.elsewhere:
+        return page
+    found = "found" if label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else "closest words"
+    return f"cited {one_line(place.cited or '')}, {found} {f'on {page}' if page else 'elsewhere'}"
+
+
+def own_copy(digest: str | None) -> str:
+    """What stands in place of a link to the user's own copy; empty for other sources."""
+    short = " + ".join(one[:12] for one in (digest or "").split("+"))
+    return f"your own copy, SHA-256 {short}…" if digest else ""
 
 
 def why_open(finding: Finding) -> str:
