@@ -57,8 +57,9 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     printed = own_sources.printed_pages(pages) if pages else None
     kept = own_sources.attach(_copies(settings), source, file, printed)
     if isinstance(kept, Unchecked):
-        why = f"{REASONS[kept.reason]} ({kept.detail})" if kept.detail else REASONS[kept.reason]
-        raise InputError(f"{file} was not attached: {one_line(why)}. {STEPS[kept.reason]}.")
+        why = one_line(kept.detail) or REASONS[kept.reason]
+        step = STEPS[kept.reason]
+        raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
     options.say(f"attached to {one_line(kept.ref)}: {_found(kept)}")
 
 

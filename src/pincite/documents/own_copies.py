@@ -86,7 +86,7 @@ class OwnCopies:
             places = ", ".join("?" * len(values))
             key = db.execute(f"INSERT INTO copies VALUES (NULL, {places})", values).lastrowid  # noqa: S608 - our own marks
             db.executemany("INSERT INTO keys VALUES (?, ?)", [(k, key) for k in copy.keys])
-        return replace(copy, added=added, copy_id=key or 0)
+        return replace(copy, keys=tuple(sorted(copy.keys)), added=added, copy_id=key or 0)
 
     def all(self) -> list[OwnCopy]:
         """Every copy, in the order in which they were attached."""

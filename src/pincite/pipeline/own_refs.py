@@ -18,7 +18,7 @@ from pincite.errors import InputError
 from pincite.types import Article, Citation, Span
 
 MAX_BYTES = 200_000_000  # of a report; one of 1,000 claims with all passages has some 20 MB
-_NUMBER = re.compile(r"r?([1-9][0-9]{0,5})\Z")
+_NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
     "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, or a citation: ARTICLE#r7, "
     "r7 with --article ARTICLE, or r7 with --report REPORT.json"
@@ -65,7 +65,8 @@ def named(ref: str) -> Named:
     digits = re.sub(r"[\s-]|^isbn:?", "", ref.lower())
     if ref.lower().startswith("isbn") or re.fullmatch(r"[0-9]{9}[0-9x]|97[89][0-9]{10}", digits):
         raise InputError(f"{ref!r} is no ISBN: its check digit is wrong. Compare it with the book.")
-    if pmid := pmid_of(ref):
+    pmid = pmid_of(ref)
+    if pmid and not _NUMBER.fullmatch(ref):  # 7 alone is more likely the number of a citation
         return Named(f"PMID {pmid}", (f"pmid:{pmid}",))
     raise InputError(f"{ref!r} names no source. Expected {_FORMS}.")
 
