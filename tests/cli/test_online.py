@@ -197,3 +197,26 @@ def test_cited_pages_are_fetched_once(home: Wiki) -> None:
     assert first == ["", "dead"]
     assert sorted(asked) == ["/", "/bridge", "/robots.txt"]
     assert outcomes() == (first, [])
+
+
+def test_own_copies_come_before_the_web(home: Wiki, tmp_path: Path) -> None:
+    """In a batch too; attaching one makes an article that was done due again."""
+    address = f"{home.url}/cited"
+    text = f"The bridge opened in 1911.<ref>{{{{cite web |url={address} |title=Cited}}}}</ref>"
+    home.pages.append(WikiPage(5, "Own", [(50, text)]))
+    (tmp_path / "list.txt").write_text("Own\n")
+    (tmp_path / "copy.txt").write_text("The bridge opened in 1911.")
+
+    def checked() -> Any:
+        run("verify", "--titles", "list.txt", "--online", "--out", "out", "-q")
+        (path,) = [p for p in (tmp_path / "out").glob("*.json") if p.name != "worklist.json"]
+        return json.loads(path.read_text())["findings"][0]["citations"][0]
+
+    run("source", "attach", address, "copy.txt")
+    own = checked()
+    assert len(own["own_copy"]) == 64
+    assert "/cited" not in [asked["path"] for asked in home.asked]
+    run("source", "remove", address)
+    web = checked()
+    assert web["own_copy"] is None
+    assert "/cited" in [asked["path"] for asked in home.asked]

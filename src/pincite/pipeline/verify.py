@@ -97,7 +97,7 @@ class VerifyPipeline:
         judged = iter(self.verifier.verify(pairs))
         evidence = [[next(judged) for _ in group] for group in read]
         lacking = [parts.missing_atoms(claim.text, passages) for passages in cited]
-        results = self._results(claim, sources, lacking, evidence)
+        results = self._results(claim, sources, aims, lacking, evidence)
         together = self._together(claim, evidence)
         every = [passage for passages in cited for passage in passages]
         atoms = lacking[0] if len(cited) == 1 else parts.missing_atoms(claim.text, every)
@@ -121,15 +121,16 @@ class VerifyPipeline:
         self,
         claim: Claim,
         sources: Sequence[Document | Unchecked],
+        aims: Sequence[steering.Aim | None],
         lacking: Sequence[Sequence[Part]],
         evidence: Sequence[Sequence[Evidence]],
     ) -> tuple[CitationResult, ...]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
         results = []
-        of_sources = zip(sources, lacking, evidence, self._clauses(claim, evidence), strict=True)
+        clauses_of = self._clauses(claim, evidence)
+        of_sources = zip(sources, aims, lacking, evidence, clauses_of, strict=True)
         for citation, of_source in zip(claim.citations, of_sources, strict=True):
-            source, atoms, found, judged = of_source
-            aim = _aim(citation, source)
+            source, aim, atoms, found, judged = of_source
             outcome = self._outcome(source, found, judged, atoms, aim)
             label = aggregation.label_of(outcome, self.threshold, judged, atoms)
             results.append(
