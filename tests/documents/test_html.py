@@ -4,7 +4,7 @@ import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
-from pincite.documents.markup import addresses_in, parsed, visible_text
+from pincite.documents.markup import addresses_in, parsed, visible
 from pincite.types import Document, Reason, Unchecked
 
 PARAGRAPHS = [
@@ -79,8 +79,8 @@ def test_a_list_of_definitions_and_a_very_short_page() -> None:
 def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
     page = parsed("<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>")
     assert page is not None
-    assert visible_text(page).split() == "A bold title one two three four".split()
-    assert "three four" in visible_text(page)
+    assert visible(page, 0).text.split() == "A bold title one two three four".split()
+    assert "three four" in visible(page, 0).text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
-from pincite.documents.markup import parsed, visible_text
+from pincite.documents.markup import parsed, visible
 from pincite.types import Document
 
 CASES = Path(os.environ.get("PINCITE_DATA", "/work/shared/data")) / "html"
@@ -32,7 +32,7 @@ def test_recall_and_f1() -> None:
         assert isinstance(found, Document), (folder.name, found)
         page = parsed(gzip.decompress((folder / "expected.html.gz").read_bytes()).decode())
         assert page is not None
-        expected, got = words(visible_text(page)), words(found.text)
+        expected, got = words(visible(page, 0).text), words(found.text)
         common = (expected & got).total()
         recalls.append(common / max(1, expected.total()))
         f1s.append(2 * common / max(1, expected.total() + got.total()))

@@ -38,10 +38,9 @@ def read_html(body: Body) -> Document | Unchecked:
     page = markup.parsed(source)
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
-    visible = markup.visible_text(page)
+    visible, names = markup.visible(page, anchors.MAX_ANCHORS)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
-    names = markup.named_places(page, anchors.MAX_ANCHORS)
     article = _extracted(page, visible)  # last, since it changes the tree
     running = cleaned(_without_rules(article.text or "")) if article else ""
     text = _fuller(running, visible)

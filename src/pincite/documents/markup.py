@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -56,6 +56,13 @@ class Page:
         return sum(1 for _ in self.tree.iter())
 
 
+class Visible(NamedTuple):
+    """The text that a reader sees, and what an address can name in it."""
+
+    text: str
+    names: list[tuple[str, str]]  # an `id` or `<a name>`, and the words that follow it, in order
+
+
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
     """A parser for XML of others; `encoding` overrides what a file says of itself.
 
@@ -101,33 +108,27 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible_text(page: Page) -> str:
-    """What a reader would see but navigation and footer: a block a line, cells with bars."""
-    if page.cut_short:
-        return cleaned(_without_tags(page.source))
-    return cleaned("".join(_visible_pieces(page.tree)))
+def visible(page: Page, most_names: int) -> Visible:
+    """What a reader would see but navigation and footer: a block a line, cells with bars.
 
-
-def named_places(page: Page, most: int) -> list[tuple[str, str]]:
-    """At most `most` names that an address can end in (`id`, `<a name>`), each with what follows.
-
-    In the order of the page; what follows are the first `AFTER_NAME` visible characters.
+    With at most `most_names` of its names; none of a page that the parser gave up.
     """
     if page.cut_short:
-        return []
+        return Visible(cleaned(_without_tags(page.source)), [])
     pieces: list[str] = []
     names: list[tuple[str, int]] = []
-    for name, piece in _named_pieces(page.tree):
-        if name and len(names) < most:
+    for name, piece in _visible_pieces(page.tree):
+        if name and len(names) < most_names:
             names.append((name, len(pieces)))
         pieces.append(piece)
-    return [(name, _joined(pieces, start)) for name, start in names]
+    named = [(name, _joined(pieces, start)) for name, start in names]
+    return Visible(cleaned("".join(pieces)), named)
 
 
 def _joined(pieces: list[str], start: int) -> str:
     """The text from a piece on, as long as a name needs it."""
     length, end = 0, start
-    while end < len(pieces) and length < AFTER_NAME:
+    while end < min(len(pieces), start + AFTER_NAME) and length < AFTER_NAME:
         length += len(pieces[end].strip())
         end += 1
     return cleaned("".join(pieces[start:end]))
@@ -201,13 +202,8 @@ def _storable(source: str) -> bytes:
     return source.replace("\0", "").encode("utf-8", "replace") or b" "
 
 
-def _visible_pieces(tree: Any) -> Iterator[str]:
-    """Text in document order."""
-    return (piece for _, piece in _named_pieces(tree))
-
-
-def _named_pieces(tree: Any) -> Iterator[tuple[str, str]]:
-    """Each piece of text with the name of the element that it begins, if that has one.
+def _visible_pieces(tree: Any) -> Iterator[tuple[str, str]]:
+    """Text in document order, each piece with the name of the element that it begins, if any.
 
     A walk by events, since recursion would end at Python's limit.
     """
