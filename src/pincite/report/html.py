@@ -58,6 +58,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
     support = data.support(finding)
     texts = [wikitext.tag(finding, today)]
+    texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     return {
         "rank": rank,
@@ -106,7 +107,11 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
+        "copy": wording.copy_read(result),
+        "copy_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
+        "changed": wording.what_changed(result),
+        "today": _quoted(result.changed.evidence) if result.changed else None,
     }
 
 

@@ -12,6 +12,8 @@ from pincite.core.reliability import LABELS as LISTED
 from pincite.types import (
     Bar,
     Citation,
+    CitationResult,
+    CopyKind,
     Exclusion,
     Finding,
     Label,
@@ -60,6 +62,7 @@ REASONS = {
     Reason.LANGUAGE: "in a language the model does not read",
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
+    Reason.USURPED: "its address is in other hands",
 }
 # What a person can do about each.
 STEPS = {
@@ -87,6 +90,21 @@ STEPS = {
     Reason.LANGUAGE: "ask someone who reads the language",
     Reason.TITLE_ONLY: "hand in the full text if you have it",
     Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
+    Reason.USURPED: "look for an archived copy from before",
+}
+COPIES = {
+    CopyKind.LIVE: "the page itself",
+    CopyKind.ARCHIVED: "archived copy",
+    CopyKind.WAYBACK: "the Wayback Machine's copy",
+    CopyKind.STORED: "stored copy",
+    CopyKind.OWN: "your copy",
+    CopyKind.CORPUS: "the corpus's copy",
+}
+# What today's page bears out where an archived copy bears out more.
+TODAY = {
+    Label.PARTLY_SUPPORTED: "today's page only a part of it",
+    Label.NOT_SUPPORTED: "today's page does not",
+    Label.REFUTED: "today's page may say otherwise",
 }
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
@@ -121,6 +139,29 @@ def why_unchecked(outcome: Unchecked) -> str:
     """The reason in words, with the detail where there is one."""
     words = REASONS[outcome.reason]
     return f"{words} ({outcome.detail})" if outcome.detail else words
+
+
+def copy_read(result: CitationResult) -> str:
+    """Which copy was read, and why it was not the page itself; empty if nothing was read."""
+    copy, instead = result.copy, result.not_live
+    if copy is None:
+        return ""
+    read = f"{COPIES[copy.kind]}{' of ' + copy.date[:10] if copy.date else ''} used"
+    if instead:
+        return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
+    if copy.kind is CopyKind.ARCHIVED and result.changed is None and result.citation.url_status:
+        return one_line(f"{read}; the citation says url-status={result.citation.url_status}")
+    return read
+
+
+def what_changed(result: CitationResult) -> str:
+    """How the source changed since it was cited; empty if it was not found to have."""
+    if result.changed is None or result.copy is None:
+        return ""
+    when = f" of {result.copy.date[:10]}" if result.copy.date else ""
+    whole = result.label is Label.SUPPORTED
+    then = "bears the claim out" if whole else "bears a part of the claim out"
+    return f"the archived copy{when} {then}, {TODAY[result.changed.label]}"
 
 
 def why_open(finding: Finding) -> str:
