@@ -107,8 +107,8 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
-        "copy": wording.copy_read(result),
-        "copy_href": safe_link(result.copy.url) if result.copy else None,
+        "read": wording.copy_read(result),
+        "read_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
         "changed": wording.what_changed(result),
         "today": _quoted(result.changed.evidence) if result.changed else None,

@@ -89,6 +89,8 @@ def archived(result: CitationResult) -> str | None:
         status = "dead"
     else:
         return None
+    if not copy.url.startswith(("http://", "https://")):
+        return None
     known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
     return suggest.archive_parameters(
         url=None if known else copy.url, date=None if known else copy.date, status=status

@@ -151,7 +151,7 @@ def copy_read(result: CitationResult) -> str:
         return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
     if copy.kind is CopyKind.ARCHIVED and result.changed is None and result.citation.url_status:
         return one_line(f"{read}; the citation says url-status={result.citation.url_status}")
-    return read
+    return one_line(read)
 
 
 def what_changed(result: CitationResult) -> str:
@@ -161,7 +161,7 @@ def what_changed(result: CitationResult) -> str:
     when = f" of {result.copy.date[:10]}" if result.copy.date else ""
     whole = result.label is Label.SUPPORTED
     then = "bears the claim out" if whole else "bears a part of the claim out"
-    return f"the archived copy{when} {then}, {TODAY[result.changed.label]}"
+    return one_line(f"the archived copy{when} {then}, {TODAY[result.changed.label]}")
 
 
 def why_open(finding: Finding) -> str:
