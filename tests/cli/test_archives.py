@@ -84,8 +84,8 @@ def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
     assert "captures" not in citation["evidence"]["passage"]
     (row,) = csv.DictReader(Path("out.csv").read_text().splitlines())
     assert (row["copy"], row["not_live"]) == ("archived", "dead")
-    said = "archived copy of 2014-03-05 used; the page itself: dead link (HTTP 404)"
-    assert said in Path("out.html").read_text()
+    said = "rchived copy of 2014-03-05; the page itself: dead link (HTTP 404)"
+    assert f"A{said}." in Path("out.html").read_text().replace("</a>", "")
     assert said in run("verify", "Varde Bridge", "--online").stdout
     assert "|url-status=dead\n" in Path("out.wiki").read_text()
 

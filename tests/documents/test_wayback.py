@@ -14,7 +14,9 @@ from documents.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply
 from pincite.core.archives import Snapshot
 from pincite.documents.fetch import WebClient, WebRules
 from pincite.documents.fetch_cache import FetchCache
+from pincite.documents.fetch_outcome import of_reply
 from pincite.documents.wayback import Wayback
+from pincite.types import Reason
 
 PAGE = "http://varde.test/bridge"
 ASKED = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"
@@ -155,6 +157,14 @@ def test_an_address_that_is_never_opened_is_told_to_nobody(zoo: Zoo, cache: Fetc
     for url in ("ftp://varde.test/x", "http://me:secret@varde.test/x", "http://varde.test:22/"):
         assert wayback(zoo, cache).nearest(url, "2014") is None
     assert zoo.asked == []
+
+
+def test_a_copy_of_a_redirect_to_the_front_page_is_no_copy_of_the_page() -> None:
+    site = f"https://web.archive.org/web/{TIME}id_/http://varde.example"
+    found = of_reply(f"{site}/2014/bridge", 200, f"{site}/", True)
+    assert found
+    assert found.reason is Reason.FRONT_PAGE
+    assert of_reply(f"{site}/2014/bridge", 200, f"{site}/news/bridge", True) is None
 
 
 def test_there_is_a_pause_of_its_own(zoo: Zoo, cache: FetchCache) -> None:

@@ -224,6 +224,17 @@ def test_without_an_access_date_other_dates_are_asked_for(web: Web) -> None:
     assert [path.partition("timestamp=")[2] for path in asked] == ["201005", "20260101", ""]
 
 
+def test_what_came_after_a_page_was_usurped_is_not_read(web: Web) -> None:
+    web.wayback = True
+    url = web.live("a", NOW)
+    web.named("a", "20140302", web.archived("a", THEN))
+    dated = citation(url, url_status="usurped", access_date="2014-03-02")
+    assert THEN in text_of(web.copies().read(dated, "2026-01-01"))
+    undated = web.copies().read(citation(url, url_status="usurped"), "2026-01-01")
+    assert isinstance(undated.source, Unchecked)
+    assert len(web.asked("archive.test")) == 1
+
+
 def test_off_nothing_is_asked_of_the_wayback_machine(web: Web) -> None:
     found = web.copies().read(citation(web.live("a", None), access_date="2014"))
     assert isinstance(found.source, Unchecked)
@@ -353,13 +364,34 @@ def test_what_will_be_needed_is_fetched_beforehand(web: Web) -> None:
         citation(web.live("gone", None), web.archived("gone", THEN), n=2),
         citation(web.live("dead", NOW), web.archived("dead", THEN), n=3, url_status="dead"),
         citation(web.live("spam", NOW), n=4, url_status="usurped"),
+        citation(None, web.archived("alone", THEN), n=5),
     )
     claims = tuple(Claim(str(n), THEN, citations=(c,)) for n, c in enumerate(citations))
     web.copies().prepare(Article("Bridge", "", claims))
     raw = f"web.archive.test/web/{TIME}id_/{web.zoo.url('live.test')}"
     asked = set(web.asked())
-    assert asked == {"live.test/fine", "live.test/gone", f"{raw}gone", f"{raw}dead"}
+    pages = {"live.test/fine", "live.test/gone", f"{raw}gone", f"{raw}dead", f"{raw}alone"}
+    assert asked == pages
     web.zoo.asked.clear()
     found = [finding(web, c) for c in citations]
     assert web.asked("live.test") == web.asked("web.archive.test") == []
-    assert [f.label for f in found] == [Label.SUPPORTED] * 3 + [Label.UNCHECKED]
+    assert [f.label for f in found] == [
+        *[Label.SUPPORTED] * 3,
+        Label.UNCHECKED,
+        Label.SUPPORTED,
+    ]
+
+
+def test_what_is_stored_is_not_fetched_beforehand(web: Web) -> None:
+    archive = web.archived("a", THEN)
+    place = Place(
+        CopyKind.STORED,
+        lambda url: (
+            Document(url, "", "Stored.") if url == archive else Unchecked(url, Reason.NOT_SUPPLIED)
+        ),
+    )
+    cited = citation(web.live("a", None), archive, url_status="dead")
+    article = Article("Bridge", "", (Claim("c", THEN, citations=(cited,)),))
+    web.copies(place).prepare(article)
+    assert web.asked() == []
+    assert text_of(web.copies(place).read(cited)) == "Stored."

@@ -98,8 +98,9 @@ class CitedCopies:
         """
         if self.web is None:
             return
-        citations = [c for claim in article.claims for c in claim.citations if c.url]
-        firsts = {c.citation_id: self._first(c) for c in citations if self._is_wanted(c.url)}
+        every = (c for claim in article.claims for c in claim.citations)
+        citations = [c for c in every if c.url or c.archive_url]
+        firsts = {c.citation_id: self._first(c) for c in citations}
         wanted = list(dict.fromkeys(filter(None, firsts.values())))
         came = dict(zip(wanted, self.web.fetch(wanted), strict=True))
         copies = (
@@ -109,15 +110,13 @@ class CitedCopies:
         )
         self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
 
-    def _is_wanted(self, url: str | None) -> bool:
-        return bool(url) and _is_wanted(self._stored(url or "").source)
-
     def _first(self, citation: Citation) -> str | None:
-        """The address that will be asked first of the web; None where none may be."""
+        """The address that will be asked first of the web; None where none need or may be."""
         address = _ordered(citation)[0]
         if address == citation.url and citation.url_status in OTHER_HANDS:
             return None
-        return self._asked(address, citation)
+        here = [self._stored(url).source for url in (citation.url, address) if url]
+        return self._asked(address, citation) if all(map(_is_wanted, here)) else None
 
     def _asked(self, address: str, citation: Citation) -> str:
         """The address as it is asked for: of an archived copy the raw page, nothing around it."""
@@ -188,8 +187,12 @@ class CitedCopies:
         address = citation.url or citation.archive_url
         if not (address and self.web and self.web.wayback):
             return None
-        dates = map(_digits, (citation.access_date or "", citation.date or "", written or ""))
-        snapshot = self.web.wayback.nearest(address, next(filter(None, dates), ""))
+        dates = [citation.access_date, citation.date]
+        usurped = citation.url_status in OTHER_HANDS  # later copies hold what came after
+        near = _first_digits(dates if usurped else [*dates, written])
+        if usurped and not near:
+            return None
+        snapshot = self.web.wayback.nearest(address, near)
         found = self._archived(snapshot, citation, CopyKind.WAYBACK) if snapshot else None
         return found if found and isinstance(found.source, Document) else None
 
@@ -225,6 +228,11 @@ def _digits(date: str) -> str:
     ('20140302', '2014', '')
     """
     return re.sub(r"\D", "", stated_date(date))
+
+
+def _first_digits(dates: Sequence[str | None]) -> str:
+    """Those of the first date that says something; empty if none does."""
+    return next(filter(None, map(_digits, filter(None, dates))), "")
 
 
 def _offline_detail(citation: Citation) -> str:

@@ -49,6 +49,7 @@ def to_html(report: Report, today: date) -> str:
         signs=wording.SIGNS,
         labels=wording.LABELS,
         advice=wording.ADVICE,
+        changed_step=wording.CHANGED_STEP,
         flag_advice=wording.flag_advice(report.flag_precision),
         css=templates.style(),
     )
@@ -95,6 +96,7 @@ def _pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
 def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     outcome = result.outcome
     unchecked = isinstance(outcome, Unchecked)
+    read = wording.copy_read(result)
     differs = result.missing != finding.missing or result.label is not finding.label
     return {
         "label": result.label,
@@ -107,7 +109,7 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
-        "read": wording.copy_read(result),
+        "read": read[:1].upper() + read[1:],
         "read_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
         "changed": wording.what_changed(result),

@@ -118,7 +118,7 @@ def _copy_lines(result: CitationResult) -> str:
         lines.append(f"\n      {wording.copy_read(result)}")
     if result.changed:
         changed = f"the source changed since it was cited: {wording.what_changed(result)}"
-        lines.append(f"\n      ↻ {changed}")
+        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
     return "".join(lines)
 
 

@@ -95,10 +95,10 @@ STEPS = {
 COPIES = {
     CopyKind.LIVE: "the page itself",
     CopyKind.ARCHIVED: "archived copy",
-    CopyKind.WAYBACK: "the Wayback Machine's copy",
+    CopyKind.WAYBACK: "copy in the Wayback Machine",
     CopyKind.STORED: "stored copy",
-    CopyKind.OWN: "your copy",
-    CopyKind.CORPUS: "the corpus's copy",
+    CopyKind.OWN: "your own copy",
+    CopyKind.CORPUS: "copy in the corpus",
 }
 # What today's page bears out where an archived copy bears out more.
 TODAY = {
@@ -106,6 +106,7 @@ TODAY = {
     Label.NOT_SUPPORTED: "today's page does not",
     Label.REFUTED: "today's page may say otherwise",
 }
+CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
     Bar.SITE: "excluded by the settings",
@@ -146,11 +147,14 @@ def copy_read(result: CitationResult) -> str:
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
-    read = f"{COPIES[copy.kind]}{' of ' + copy.date[:10] if copy.date else ''} used"
+    of_archive = copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+    when = (" of " if of_archive else ", fetched ") + copy.date[:10] if copy.date else ""
+    read = f"{COPIES[copy.kind]}{when}"
     if instead:
         return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
-    if copy.kind is CopyKind.ARCHIVED and result.changed is None and result.citation.url_status:
-        return one_line(f"{read}; the citation says url-status={result.citation.url_status}")
+    status = result.citation.url_status
+    if copy.kind is CopyKind.ARCHIVED and result.changed is None and status:
+        return one_line(f"{read}; the citation says url-status={status}")
     return one_line(read)
 
 
