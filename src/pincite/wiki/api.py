@@ -4,8 +4,8 @@
 HTTP is somebody else's (`Web`, see `documents.fetch`): this room opens no connection.
 
 Manners: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. `maxlag=5`
-lets the wiki refuse while its replicas lag behind: an error in a reply of status 200, so the waiting
-is done here. A status of 429 or 5xx is waited for by whoever makes the connection.
+lets the wiki refuse while its replicas lag behind: an error in a reply of status 200, so the wait
+is here. A status of 429 or 5xx is waited for by whoever makes the connection.
 """
 
 import json
