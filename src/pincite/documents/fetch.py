@@ -86,12 +86,13 @@ class WebClient:
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """For tests only, and in no settings: other names and certificates, and inner addresses.
+        """All but the rules is for tests, and for a server that the user named; see `web_search`.
 
         Args:
             rules: limits and manners.
             resolve: how a name becomes addresses.
-            allow: addresses that may be connected to although they are not public.
+            allow: addresses that may be connected to although they are not public. No setting
+                gives them to the client that opens cited pages.
             trust: what certificates are checked against.
         """
         self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
