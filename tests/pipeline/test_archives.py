@@ -21,6 +21,7 @@ from pincite.types import (
     Article,
     Citation,
     Claim,
+    Copy,
     CopyKind,
     Document,
     Evidence,
@@ -313,6 +314,40 @@ def test_a_copy_that_bears_out_no_more_changes_nothing(web: Web, archived: str |
     assert (found.label, result.changed) == (Label.NOT_SUPPORTED, None)
     assert result.copy
     assert result.copy.kind is CopyKind.LIVE
+
+
+def test_the_page_of_a_doi_is_no_later_version_of_the_page(web: Web) -> None:
+    web.wayback = True
+    doi = web.zoo.url("live.test", "/doi")
+    web.live("doi", NOW)
+    web.named("a", "2014", web.archived("a", THEN))
+    copies = web.copies(Place(CopyKind.STORED, lambda url: Unchecked(url, Reason.DEAD, "HTTP 404")))
+    live = CitedSource(Document(doi, "", NOW), Copy(CopyKind.LIVE, doi))
+
+    class Doi(CitedCopies):
+        def read(self, citation: Citation, written: str | None = None) -> CitedSource:
+            return live
+
+    pipeline = dataclasses.replace(web.pipeline(), copies=Doi(copies.stored, copies.web))
+    cited = citation(web.live("a", None), access_date="2014")
+    found = pipeline.finding(Claim("c", THEN, citations=(cited,)))
+    assert found.label is Label.NOT_SUPPORTED
+    assert web.asked("archive.test") == []
+
+
+def test_a_calendar_stands_for_the_day_on_which_the_page_was_archived(web: Web) -> None:
+    web.wayback = True
+    page = web.zoo.url("live.test", "/a")
+    web.archived("a", THEN)
+    moved = reply(b"", "302 Found", Location=f"/web/{TIME}id_/{page}")
+    web.zoo.pages["web.archive.test", f"/web/20140302id_/{page}"] = moved
+    archive = web.zoo.url("web.archive.test", f"/web/*/{page}")
+    cited = citation(web.live("a", None), archive, access_date="2 March 2014")
+    found = web.copies().read(cited)
+    assert THEN in text_of(found)
+    assert found.copy
+    assert found.copy.date == "2014-03-05"
+    assert found.copy.url == archive.replace("*", TIME)
 
 
 def test_a_page_that_bears_a_part_out_still(web: Web) -> None:

@@ -121,7 +121,7 @@ class CitedCopies:
     def _asked(self, address: str, citation: Citation) -> str:
         """The address as it is asked for: of an archived copy the raw page, nothing around it."""
         snapshot = snapshot_at(address, self._hosts)
-        return snapshot.raw(_digits(citation.archive_date or "")) if snapshot else address
+        return _raw(snapshot, citation) if snapshot else address
 
     @property
     def _hosts(self) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ class CitedCopies:
     def _archived(self, snapshot: Snapshot, citation: Citation, kind: CopyKind) -> CitedSource:
         """A copy of an archive; one that leads out of it is none."""
         assert self.web
-        page = self.web.get(snapshot.raw(_digits(citation.archive_date or "")))
+        page = self.web.get(_raw(snapshot, citation))
         if isinstance(page.source, Unchecked):
             return CitedSource(page.source)
         reached = snapshot_at(page.final_url, self._hosts)
@@ -210,6 +210,11 @@ def _ordered(citation: Citation) -> list[str]:
     if citation.url and citation.archive_url and citation.url_status in NOT_AS_CITED:
         found[:2] = [citation.archive_url, citation.url]
     return found
+
+
+def _raw(snapshot: Snapshot, citation: Citation) -> str:
+    """Where the page as it was is asked for; of a calendar, the day on which it was archived."""
+    return snapshot.raw(_first_digits([citation.archive_date, citation.access_date]))
 
 
 def _is_wanted(found: Document | Unchecked) -> bool:

@@ -330,8 +330,12 @@ def _why_not(source: Document | Unchecked) -> Unchecked:
 
 def _may_have_changed(result: CitationResult) -> bool:
     """Whether an archived copy may say more: the page itself was read, and does not say all."""
-    live = result.copy is not None and result.copy.kind is CopyKind.LIVE
-    return live and isinstance(result.outcome, Evidence) and result.label is not Label.SUPPORTED
+    copy = result.copy
+    # The page of its DOI may be live too; it is no later version of this one.
+    live = copy and copy.kind is CopyKind.LIVE and copy.url == result.citation.url
+    return (
+        bool(live) and isinstance(result.outcome, Evidence) and result.label is not Label.SUPPORTED
+    )
 
 
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:

@@ -153,7 +153,7 @@ def copy_read(result: CitationResult) -> str:
     if instead:
         return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
     status = result.citation.url_status
-    if copy.kind is CopyKind.ARCHIVED and result.changed is None and status:
+    if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
         return one_line(f"{read}; the citation says url-status={status}")
     return one_line(read)
 
