@@ -81,23 +81,26 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
         "The bridge of Varde opened in 1911.",
     )
     assert first["evidence"]["quote"] == first["evidence"]["passage"]
-    assert len(first["own_copy"]) == 64
-    assert first["evidence"]["url"] == f"own:{first['own_copy']}"
+    digest = first["copy"]["url"].removeprefix("own:")
+    assert first["copy"] == {"kind": "own", "url": f"own:{digest}", "date": None}
+    assert len(digest) == 64
+    assert first["evidence"]["url"] == first["copy"]["url"]
     assert first["place"] == {
         "page": "121",
         "printed": True,
         "cited": "p. 122",
         "elsewhere": True,
     }
-    assert citations["r3"]["own_copy"] is None
+    assert citations["r3"]["copy"]["kind"] == "stored"
     assert citations["r4"]["unchecked"]["reason"] == "offline"
     assert "own_copies" not in report["settings"]
     assert "own_copies" in report["versions"]
     for text in (done.stdout, texts["r.html"], texts["r.csv"]):
         assert "cited p. 122, found on p. 121" in text
-    assert f"SHA-256 {first['own_copy'][:12]}" in texts["r.html"]
+    for text in (done.stdout, texts["r.html"]):
+        assert f"our own copy (SHA-256 {digest[:12]}…)" in text
     rows = list(csv.DictReader(io.StringIO(texts["r.csv"])))
-    assert {row["own_copy"] for row in rows if row["citation_id"] == "r1"} == {first["own_copy"]}
+    assert {row["copy_url"] for row in rows if row["citation_id"] == "r1"} == {f"own:{digest}"}
 
 
 def test_a_citation_of_an_article_or_a_report(home: Path) -> None:

@@ -8,15 +8,19 @@ from documents.conftest import locked_pdf, paragraph_lines, pdf
 from pipeline.test_verify import WordVerifier
 
 from pincite.core.identifiers import isbn13, pmid_of, work_key
+from pincite.core.own import digest_of
 from pincite.documents.body import Limits
 from pincite.documents.own_copies import OwnCopies, OwnCopy
 from pincite.errors import InputError
 from pincite.pipeline import own_refs, own_sources
+from pincite.pipeline.cited_copies import CitedCopies, Place, SourceOf
 from pincite.pipeline.own_sources import OwnSources, attach
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.types import (
     Citation,
+    CitationResult,
     Claim,
+    CopyKind,
     Document,
     Evidence,
     Finding,
@@ -65,9 +69,18 @@ def found(folder: Path, cited: Citation, text: str = "The bridge opened in 1911.
     def nothing(url: str) -> Document | Unchecked:
         return Unchecked(url, Reason.DEAD, "HTTP 404")
 
-    own = OwnSources(OwnCopies(folder / "own"))
-    pipeline = VerifyPipeline(WordVerifier(), nothing, threshold=0.55, own_copy=own)
+    pipeline = VerifyPipeline(WordVerifier(), copies(folder, nothing), threshold=0.55)
     return pipeline.finding(Claim("c", text, citations=(cited,)))
+
+
+def copies(folder: Path, source_of: SourceOf) -> CitedCopies:
+    own = OwnSources(OwnCopies(folder / "own"))
+    return CitedCopies([Place(CopyKind.STORED, source_of)], own=own)
+
+
+def digest(result: CitationResult) -> str | None:
+    """The SHA-256 of the own copy that was read."""
+    return digest_of(result.copy.url) if result.copy else None
 
 
 @pytest.mark.parametrize(
@@ -209,28 +222,21 @@ def test_chapters_of_one_book(tmp_path: Path) -> None:
     ).citations
     assert result.place is not None
     assert (result.label, result.place.page) == (Label.SUPPORTED, "51")
-    assert result.own is not None
-    assert len(result.own) == 129
+    assert len(digest(result) or "") == 129
 
 
 def test_own_copies_come_first_and_never_hide_the_web(tmp_path: Path) -> None:
     page = Document("https://a.example/", "Web", "The bridge opened in 1911.")
-    own = OwnSources(OwnCopies(tmp_path / "own"))
-    pipeline = VerifyPipeline(WordVerifier(), lambda url: page, threshold=0.55, own_copy=own)
+    pipeline = VerifyPipeline(WordVerifier(), copies(tmp_path, lambda _: page), threshold=0.55)
     claim = Claim("c", "The bridge opened in 1911.", citations=(citation(url=page.url),))
-    assert pipeline.finding(claim).citations[0].own is None
+    assert digest(pipeline.finding(claim).citations[0]) is None
     kept = attached(tmp_path, page.url, book())
-    assert pipeline.finding(claim).citations[0].own == kept.sha256
+    assert digest(pipeline.finding(claim).citations[0]) == kept.sha256
     OwnCopies(tmp_path / "own").path_of(kept).unlink()
-    fresh = VerifyPipeline(
-        WordVerifier(),
-        lambda url: page,
-        threshold=0.55,
-        own_copy=OwnSources(OwnCopies(tmp_path / "own")),
-    )
+    fresh = VerifyPipeline(WordVerifier(), copies(tmp_path, lambda _: page), threshold=0.55)
     (result,) = fresh.finding(claim).citations
     assert isinstance(result.outcome, Evidence)
-    assert result.own is None
+    assert digest(result) is None
     (alone,) = found(tmp_path, citation(url=page.url)).citations
     assert isinstance(alone.outcome, Unchecked)
     assert "attach it again" in alone.outcome.detail
@@ -252,12 +258,11 @@ def test_cited_pages_are_read_and_others_are_found(tmp_path: Path) -> None:
     attached(tmp_path, ISBN, book(pages))
     text = "The bridge of Varde was closed for repairs."
     verifier = WordVerifier()
-    own = OwnSources(OwnCopies(tmp_path / "own"))
 
     def nothing(url: str) -> Document | Unchecked:
         return Unchecked(url, Reason.DEAD, "")
 
-    pipeline = VerifyPipeline(verifier, nothing, threshold=0.55, own_copy=own, read=1)
+    pipeline = VerifyPipeline(verifier, copies(tmp_path, nothing), threshold=0.55, read=1)
     claim = Claim("c", text, citations=(citation(isbn=ISBN, pages="12"),))
     pipeline.finding(claim)
     read = "\n".join(passage for _, passage in verifier.asked)

@@ -61,6 +61,11 @@ def web_options(command: Command) -> Command:
             ),
             click.option("--contact", help="E-mail or address that hosts are told."),
             click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
+            click.option(
+                "--wayback/--no-wayback",
+                default=None,
+                help="With --online: the Wayback Machine may be asked for copies. [no]",
+            ),
             click.option("--reliability", help="Imported list of sources; none: without. [en]"),
         ],
     )

@@ -64,7 +64,10 @@ def command(
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
     titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
     excluded = given.pop("show_excluded")
+    asked = given["wayback"]
     settings = options.settings_of(given)
+    if asked and not settings.online:
+        raise click.UsageError("--wayback asks archive.org: it needs --online.")
     if titles or category:
         from pincite.cli.many import check_many
 
@@ -106,14 +109,22 @@ def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Artic
 
 def fetched(shown: Any) -> Callable[[Any], None]:
     """Progress of fetching: which address, and how many are left."""
+    from pincite.core.archives import snapshot_at
+    from pincite.core.hosts import host_of
     from pincite.report.wording import one_line
 
     tell = options.teller(shown)
 
     def step(now: Any) -> None:
-        if now.n_urls > 1:  # one alone is a page that was asked for again
-            host = now.url.partition("://")[2].partition("/")[0]
-            tell("fetching", now.n_done, now.n_urls, f"fetching {one_line(host)}")
+        copy = snapshot_at(now.url)
+        host = one_line(host_of(copy.page if copy else now.url))
+        if now.state == "sought":
+            tell("fetching", now.n_done, now.n_urls, f"looking for an archived copy: {host}")
+        elif copy and now.state != "kept":
+            when = f" of {copy.date}" if copy.date else ""
+            tell("fetching", now.n_done, now.n_urls, f"fetching {host} (archived copy{when})")
+        elif now.n_urls > 1:  # one alone is a page that was asked for again
+            tell("fetching", now.n_done, now.n_urls, f"fetching {host}")
 
     return step
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pincite.core import aggregation, flags
 from pincite.documents.own_copies import OwnCopies
-from pincite.documents.sources import open_sources
+from pincite.documents.sources import Sources, open_sources
 from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -22,15 +22,16 @@ from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
+from pincite.pipeline.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.own_sources import OwnSources, folder_of
 from pincite.pipeline.settings import Settings
-from pincite.pipeline.verify import VerifyPipeline, without_own_copies
-from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
+from pincite.pipeline.verify import VerifyPipeline
+from pincite.pipeline.web_pages import web_pages
 from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
-from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
 
 UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
 
@@ -84,7 +85,6 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
-        local = _source_of(copies.get if copies else None, stored)
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
         own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
         listed = reliability.of_settings(settings)
@@ -92,7 +92,7 @@ def verifying(
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            source_of=_online(local, web) if web else local,
+            copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
             lexical=stored.lexical(hosts, settings.filters) if stored else None,
             dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
@@ -108,7 +108,6 @@ def verifying(
             expander=expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters) if stored else None,
-            own_copy=own or without_own_copies,
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
@@ -124,11 +123,7 @@ def verifying(
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
-        if web is None:
-            yield Run(pipeline, versions, warnings, precision)
-        else:
-            prepare = partial(web.prepare, stored=local, own_copy=pipeline.own_copy)
-            yield Run(pipeline, versions, warnings, precision, prepare)
+        yield Run(pipeline, versions, warnings, precision, pipeline.copies.prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -151,7 +146,8 @@ def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
 
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
     """What went wrong while it ran without ending the run."""
-    return pipeline.expander.warnings if pipeline.expander else ()
+    of_expander = pipeline.expander.warnings if pipeline.expander else ()
+    return (*of_expander, *pipeline.copies.warnings)
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
@@ -202,29 +198,12 @@ def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
         yield corpus
 
 
-def _online(local: SourceOf, web: WebPages) -> SourceOf:
-    """What is here, else what the web has."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found = local(url)
-        return web.get(url) if is_wanted(found) else found
-
-    return source_of
+def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+    """First the stored copies, then the corpus."""
+    places = [Place(CopyKind.STORED, copies.get)] if copies else []
+    return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
-def _source_of(
-    stored_copy: Callable[[str], Document | Unchecked] | None, corpus: EmbeddedCorpus | None
-) -> Callable[[str], Document | Unchecked]:
-    """First the stored copies, then the corpus; what the copies know of a failure wins."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found: Document | Unchecked = Unchecked(
-            url, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
-        )
-        if stored_copy:
-            found = stored_copy(url)
-        if isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED and corpus:
-            return corpus.get([url])[0] or found
-        return found
-
-    return source_of
+def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+    (found,) = corpus.get([url])
+    return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

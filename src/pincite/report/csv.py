@@ -12,7 +12,7 @@ COLUMNS = (
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
-    "place own_copy suggestion_place"
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -29,6 +29,7 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
                 *_reliability(finding, result),
+                *_copy(result),
                 *_places(finding, result),
             ]
             writer.writerow([cell(value) for value in row])
@@ -84,12 +85,21 @@ def _reliability(finding: Finding, result: CitationResult | None) -> list[str | 
     return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
 
 
+def _copy(result: CitationResult | None) -> list[str | float | None]:
+    """Which copy was read, why not the page itself, and what today's page says if it changed."""
+    if result is None or result.copy is None:
+        return [None] * 6
+    copy, changed = result.copy, result.changed
+    not_live = str(result.not_live.reason) if result.not_live else None
+    today = [str(changed.label), changed.evidence.quoted] if changed else [None, None]
+    return [str(copy.kind), copy.url, copy.date, not_live, *today]
+
+
 def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
-    """Where the quotes stand in their sources, and the hash of the user's own copy."""
+    """Where the quotes stand in the source and in the first suggestion."""
     suggested = finding.suggestions[0].place if finding.suggestions else None
     cited = wording.where(result.place, result.label) if result else ""
-    own = result.own if result else None
-    return [cited or None, own, wording.where(suggested, Label.SUPPORTED) or None]
+    return [cited or None, wording.where(suggested, Label.SUPPORTED) or None]
 
 
 def cell(value: object) -> object:

@@ -49,6 +49,7 @@ def to_html(report: Report, today: date) -> str:
         signs=wording.SIGNS,
         labels=wording.LABELS,
         advice=wording.ADVICE,
+        changed_step=wording.CHANGED_STEP,
         flag_advice=wording.flag_advice(report.flag_precision),
         css=templates.style(),
     )
@@ -58,6 +59,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
     support = data.support(finding)
     texts = [wikitext.tag(finding, today)]
+    texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     return {
         "rank": rank,
@@ -94,6 +96,7 @@ def _pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
 def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     outcome = result.outcome
     unchecked = isinstance(outcome, Unchecked)
+    read = wording.copy_read(result)
     differs = result.missing != finding.missing or result.label is not finding.label
     return {
         "label": result.label,
@@ -106,9 +109,12 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
+        "read": read[:1].upper() + read[1:],
+        "read_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
         "where": wording.where(result.place, result.label),
-        "own": wording.own_copy(result.own),
+        "changed": wording.what_changed(result),
+        "today": _quoted(result.changed.evidence) if result.changed else None,
     }
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.report import data, wording
-from pincite.types import Evidence, Finding, Label, Listing, Report
+from pincite.types import CitationResult, CopyKind, Evidence, Finding, Label, Listing, Report
 
 STYLES = {
     Label.SUPPORTED: "green",
@@ -92,9 +92,10 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
         text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
+            text.append(_copy_lines(result), style="dim")
             text.append(_evidence_lines(result.outcome), style="dim")
-            words = (wording.where(result.place, result.label), wording.own_copy(result.own))
-            text.append("".join(f"\n      {each}" for each in words if each), style="dim")
+            if place := wording.where(result.place, result.label):
+                text.append(f"\n      {place}", style="dim")
         else:
             text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
     for suggestion in finding.suggestions[:1]:
@@ -112,6 +113,17 @@ def _details(finding: Finding) -> Text:
 def _listed(listing: Listing | None) -> str:
     words = wording.reliability(listing)
     return f"\n      source: {words}" if words else ""
+
+
+def _copy_lines(result: CitationResult) -> str:
+    """Which copy was read, if an archive's or one's own; what today's page says, if it changed."""
+    lines = []
+    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
+        lines.append(f"\n      {wording.copy_read(result)}")
+    if result.changed:
+        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
+        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
+    return "".join(lines)
 
 
 def _excluded(report: Report, ranks: dict[int, int]) -> Text:
