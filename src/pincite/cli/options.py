@@ -70,6 +70,11 @@ def web_options(command: Command) -> Command:
                 default=None,
                 help="With --online: the Wayback Machine may be asked for copies. [no]",
             ),
+            click.option(
+                "--article-markup",
+                type=click.Choice(["wikitext", "html"]),
+                help="What an article of a wiki is read from. [wikitext]",
+            ),
             click.option("--reliability", help="Imported list of sources; none: without. [en]"),
         ],
     )
