@@ -44,6 +44,8 @@ def command() -> None:
             click.echo(
                 f"          and cited addresses with dates, which go to {settings.wayback_api},"
             )
+        if settings.search_url:
+            click.echo(f"          and claims that their sources fail, to {settings.search_url},")
         click.echo(f"          {user_agent(settings.contact)!r} and your IP address")
         if not settings.contact:
             click.echo("          (set contact, so that a host can write to you)")

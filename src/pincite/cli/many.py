@@ -30,11 +30,11 @@ def check_many(
 ) -> None:
     """Check every article of the list; the work-list is written even if the run is cut short."""
     from pincite.pipeline import articles, build, web_pages
-    from pincite.wiki.pages import Refused, article_of
+    from pincite.wiki.pages import Refused
 
     lines = options.lines_of(titles) if titles else []
     with web_pages.open_web(settings) as web:
-        wikis = articles.Wikis(web, lambda line: options.say(line, quiet))
+        wikis = articles.wikis_of(web, settings, lambda line: options.say(line, quiet))
         addresses = articles.listed(wikis, settings, lines, category)
         with build.verifying(settings, corpus, sources, own_copies=True) as run:
             folder = Folder(out, build.report_settings(settings), dict(run.versions))
@@ -50,7 +50,7 @@ def check_many(
                         folder.not_checked(str(address), str(page))
                         continue
                     options.say(f"{head} {articles.about(page)}", quiet)
-                    article = article_of(page)
+                    article = wikis.article(page)
                     run.prepare(article)
                     findings = list(run.pipeline.findings(article))
                     report = build.report_of(article, findings, settings, run)

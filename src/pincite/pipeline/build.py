@@ -28,7 +28,7 @@ from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.own_sources import OwnSources, folder_of
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
-from pincite.pipeline.web_pages import web_pages
+from pincite.pipeline.web_pages import web_candidates, web_pages
 from pincite.pipeline.web_settings import PRIVATE
 from pincite.protocols import Expander
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
@@ -108,6 +108,7 @@ def verifying(
             expander=expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters) if stored else None,
+            online=stack.enter_context(web_candidates(settings, web)),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
@@ -147,7 +148,8 @@ def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
     """What went wrong while it ran without ending the run."""
     of_expander = pipeline.expander.warnings if pipeline.expander else ()
-    return (*of_expander, *pipeline.copies.warnings)
+    of_search = pipeline.online.search.warnings if pipeline.online else ()
+    return (*of_expander, *of_search, *pipeline.copies.warnings)
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:

@@ -18,6 +18,7 @@ from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
 from pincite.pipeline.cited_copies import CitedCopies, CitedSource, addresses
 from pincite.pipeline.exclusions import WITHOUT_LIST, Exclusions
+from pincite.pipeline.web_candidates import WebCandidates
 from pincite.protocols import Expander, Retriever, Verifier, WordRetriever
 from pincite.types import (
     Article,
@@ -76,6 +77,7 @@ class VerifyPipeline:
     expander: Expander | None = None  # of the queries by words
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # `lexical` with barred sites: names what they hide
+    online: WebCandidates | None = None  # asked where a claim's own sources fail it
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
@@ -96,8 +98,12 @@ class VerifyPipeline:
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
             found = self._group(claim, as_cited) if as_cited != checked else found
-        of_hits = list(zip(candidates, shares(candidates), strict=True))
-        best = {hit.passage.url: share for hit, share in reversed(of_hits)}  # each page's best
+        best = _best_shares(candidates)
+        if self.online and found.label is not Label.SUPPORTED:
+            more, barred = self._from_the_web(claim, written)
+            judged += self.verifier.verify([(claim, hit.passage) for hit in more])
+            best |= _best_shares(more)
+            excluded = (*excluded, *barred)
         found = self._with_suggestions(replace(found, excluded=excluded), judged, best)
         return own.only_quotes(found)
 
@@ -293,6 +299,23 @@ class VerifyPipeline:
         candidates = without_copies(allowed)
         return at_most(self.per_page, candidates) if self.per_page else candidates, excluded
 
+    def _from_the_web(
+        self, claim: Claim, written: str | None
+    ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
+        """What a search engine finds for a claim, under the rules of a corpus's candidates."""
+        assert self.online
+        cited = {address for citation in claim.citations for address in addresses(citation)}
+        hits, barred = self.online.of(claim, cited, self.exclusions)
+        allowed, copies = self.exclusions.sifted(claim, hits, (), self.online.get, written)
+        return without_copies(allowed), (*barred, *copies)
+
+    def _documents(self, urls: Sequence[str]) -> list[Document | None]:
+        """Candidates' documents: of the corpus, else of the web."""
+        none: list[Document | None] = [None] * len(urls)
+        stored = self.documents_of(urls) if self.documents_of else none
+        found = self.online.get(urls) if self.online else none
+        return [first or other for first, other in zip(stored, found, strict=True)]
+
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
         """A group's passages read as one text, one from each source: each may bear out a part."""
         read = [of_source for of_source in evidence if of_source]
@@ -312,10 +335,10 @@ class VerifyPipeline:
 
         A corpus keeps each sentence in one passage, so evidence may be cut in two there.
         """
-        if self.documents_of is None:
+        if not (self.documents_of or self.online):
             return []
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
-        documents = self.documents_of([evidence.passage.url for evidence in best])
+        documents = self._documents([evidence.passage.url for evidence in best])
         windows = {
             window.passage_id: window
             for evidence, document in zip(best, documents, strict=True)
@@ -328,9 +351,9 @@ class VerifyPipeline:
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
-        if self.documents_of is None:
+        if not (self.documents_of or self.online):
             return list(suggested)
-        documents = self.documents_of([s.evidence.passage.url for s in suggested])
+        documents = self._documents([s.evidence.passage.url for s in suggested])
         return [
             replace(
                 suggestion,
@@ -340,6 +363,12 @@ class VerifyPipeline:
             for suggestion, document in zip(suggested, documents, strict=True)
             if document and _stands_in(suggestion.evidence.passage, document)
         ]
+
+
+def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
+    """Of each page the share of its best hit."""
+    of_hits = list(zip(hits, shares(hits), strict=True))
+    return {hit.passage.url: share for hit, share in reversed(of_hits)}
 
 
 def _stands_in(passage: Passage, document: Document) -> bool:

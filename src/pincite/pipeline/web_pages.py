@@ -7,8 +7,10 @@ from pincite.documents.fetch import WebClient
 from pincite.documents.fetch_cache import FetchCache
 from pincite.documents.wayback import Wayback
 from pincite.documents.web_pages import WebPages
+from pincite.documents.web_search import SearxSearch
 from pincite.documents.web_sources import FetchStep, WebSources
 from pincite.pipeline.settings import Settings
+from pincite.pipeline.web_candidates import WebCandidates
 
 
 def open_web(settings: Settings) -> WebClient:
@@ -35,3 +37,16 @@ def web_pages(
                 asking=lambda page: progress(FetchStep(page, "sought", 0, 1)),
             )
         yield WebPages(WebSources(client, cache, progress=progress), wayback)
+
+
+@contextmanager
+def web_candidates(settings: Settings, pages: WebPages | None) -> Iterator[WebCandidates | None]:
+    """What asks a search engine; None where the settings name none, or nothing may be fetched."""
+    if pages is None or not settings.search_url:
+        yield None
+        return
+    with (
+        FetchCache(settings.web_cache_file) as cache,
+        SearxSearch(settings.search_url, cache, settings.web_rules) as search,
+    ):
+        yield WebCandidates(search, pages, settings.search_results, settings.language)

@@ -28,6 +28,8 @@ class WebSettings:
     web_megabytes: float = _DEFAULT.body_bytes / 1e6  # of one page, unpacked
     web_cache: str = ""  # file of fetched pages; empty: in the user's cache folder
     web_cache_days: float = _DEFAULT.keep_days
+    search_url: str = ""  # a SearXNG that may be sent claims, for better sources; needs online
+    search_results: int = 5  # pages fetched of what it finds for a claim
     wayback: bool = False  # whether the Wayback Machine may be asked for copies; needs online
     wayback_api: str = WAYBACK_API  # its availability service
     wayback_pause: float = WAYBACK_PAUSE  # seconds between two questions
@@ -40,6 +42,7 @@ class WebSettings:
             ("web_seconds", 1.0, 3600.0),
             ("web_megabytes", 0.1, 1000.0),
             ("web_cache_days", 0.0, 36500.0),
+            ("search_results", 1, 20),
             ("wayback_pause", 0.0, 30.0),
         ):
             if not low <= getattr(self, name) <= high:
