@@ -344,6 +344,38 @@ class Finding:
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
 
 
+class Stage(StrEnum):
+    """How far a citation came. Each stage has passed all those before it."""
+
+    CITED = "cited"  # stands at a claim
+    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
+    OBTAINED = "obtained"  # a copy of the page itself is at hand: supplied, kept or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+
+
+class Tally(NamedTuple):
+    """How many citations, in two counts: a source that is cited five times is fetched once."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many of an article's citations came how far, and why the others did not.
+
+    `stages` counts who reached a stage, so no number is above the one before it. The first two
+    count all claims of the article, the others those that were judged before the run ended.
+    """
+
+    n_references: int  # uses of references in the article, those at no claim included
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses whose claims were not come to, because the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The findings of one article, worst first, with all that is needed to repeat them."""
@@ -358,6 +390,7 @@ class Report:
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
+    funnel: Funnel
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki

@@ -123,6 +123,7 @@ def progress(quiet: bool) -> Any:
         MofNCompleteColumn,
         Progress,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
@@ -130,6 +131,8 @@ def progress(quiet: bool) -> Any:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,

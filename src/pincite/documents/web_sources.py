@@ -79,6 +79,18 @@ class WebSources:
         self._ask(hosts, found, len(keys))
         return [replace(found[_key(url)], url=url) for url in urls]
 
+    def is_kept(self, url: str) -> bool:
+        """Whether an address would be answered from the cache alone."""
+        kept = self._cache.get(_key(url))
+        return kept is not None and kept.fresh
+
+    def host_of(self, url: str) -> str | None:
+        """The host that would be asked for an address; None if it would not be opened."""
+        try:
+            return target_of(_key(url), self._client.rules.ports).host
+        except FetchError:
+            return None
+
     def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
         """Every host's pages, the longest list first."""
 

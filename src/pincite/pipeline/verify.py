@@ -12,6 +12,7 @@ from itertools import islice
 from pincite.core import aggregation, cascade, parts, queries
 from pincite.core.clauses import clauses
 from pincite.core.copies import without_copies
+from pincite.core.funnel import addresses
 from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
 from pincite.pipeline.exclusions import WITHOUT_LIST, Exclusions
@@ -169,11 +170,11 @@ class VerifyPipeline:
 
     def _source(self, citation: Citation) -> Document | Unchecked:
         """The cited page, else its archived copy, else the reason why there is neither."""
-        addresses = _addresses(citation)
-        if not addresses:
+        found = addresses(citation)
+        if not found:
             return Unchecked("", Reason.OFFLINE, _offline_detail(citation))
         reasons = []
-        for address in addresses:  # the next one only if this one fails: it may be asked of the web
+        for address in found:  # the next one only if this one fails: it may be asked of the web
             source = self.source_of(address)
             if isinstance(source, Document):
                 break
@@ -201,7 +202,7 @@ class VerifyPipeline:
                 (seen,) = self.unfiltered.retrieve(asked, self.depth)
         if self.dense:
             (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
-        cited = {address for citation in claim.citations for address in _addresses(citation)}
+        cited = {address for citation in claim.citations for address in addresses(citation)}
         merged = fused(lexical, dense, 2 * self.depth, self.fusion)
         others = kept(merged, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
@@ -271,13 +272,6 @@ def _why_not(source: Document | Unchecked) -> Unchecked:
     if isinstance(source, Unchecked):
         return source
     return Unchecked(source.url, Reason.EMPTY, "the stored copy has no sentences")
-
-
-def _addresses(citation: Citation) -> list[str]:
-    """Where the source may be found, best first."""
-    doi = f"https://doi.org/{citation.doi}" if citation.doi else None
-    pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
-    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
 
 
 def _offline_detail(citation: Citation) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pincite.documents.fetch import WebClient
 from pincite.documents.fetch_cache import FetchCache
+from pincite.documents.fetch_rules import WebRules
 from pincite.documents.web_sources import FetchStep, WebSources, read_fetched
 from pincite.pipeline.settings import Settings
 from pincite.types import Article, Document, Reason, Unchecked
@@ -28,6 +29,7 @@ class WebPages:
     """Pages of the web as documents; each is read once."""
 
     sources: WebSources
+    rules: WebRules
     _read: dict[str, Document | Unchecked] = field(default_factory=dict)
 
     def get(self, url: str) -> Document | Unchecked:
@@ -61,4 +63,4 @@ def web_pages(
         client = stack.enter_context(open_web(settings))
         settings.web_cache_file.parent.mkdir(parents=True, exist_ok=True)
         cache = stack.enter_context(FetchCache(settings.web_cache_file))
-        yield WebPages(WebSources(client, cache, progress=progress))
+        yield WebPages(WebSources(client, cache, progress=progress), client.rules)

@@ -8,7 +8,11 @@ from pincite.documents.fetch_rules import WebRules
 from pincite.errors import ConfigError
 from pincite.models import weights
 
-PRIVATE = frozenset({"contact"})  # a person's address: in no report, which others may read
+# A person's address, and where on the machine something lies: in no report, which others may read.
+PRIVATE = frozenset({"contact", "web_cache"})
+# How pages are asked for, not which copies count. How old a page of the cache may be is among them:
+# a finished report is as old as it is.
+MANNERS = frozenset({"web_pause", "web_at_once", "web_cache_days"})
 _DEFAULT = WebRules()
 
 

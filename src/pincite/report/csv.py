@@ -1,9 +1,14 @@
-"""One row a citation, for spreadsheets; texts cannot become formulas."""
+"""One row a citation, for spreadsheets; texts cannot become formulas.
+
+How far a citation came stands in its row (`citation_reached`): counting that column gives the
+funnel, and no line has to be told apart from the rows.
+"""
 
 import csv
 import io
 from collections.abc import Sequence
 
+from pincite.core.funnel import stage
 from pincite.report import wording
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
 
@@ -11,7 +16,8 @@ COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
-    "missing citation_missing advice citation_reliability suggestion_reliability excluded"
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -28,6 +34,7 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
                 *_reliability(finding, result),
+                str(stage(result, finding.label)) if result else None,
             ]
             writer.writerow([cell(value) for value in row])
     return out.getvalue()

@@ -6,7 +6,7 @@ that begin with `#` are for the editor and stay out of the article.
 
 from datetime import date
 
-from pincite.report import wording
+from pincite.report import funnel, wording
 from pincite.types import Evidence, Finding, Label, Report, Suggestion
 from pincite.wiki import suggest
 
@@ -19,6 +19,7 @@ def to_wikitext(report: Report, today: date) -> str:
     findings = [f for f in report.findings if f.label in FAILED or f.suggestions]
     blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
     head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    head += f"# {funnel.line(report.funnel)}\n"
     if report.flag_precision:
         head += f"# {wording.flag_advice(report.flag_precision)}\n"
     return "\n".join([head, *blocks])
