@@ -6,11 +6,11 @@ from typing import Any
 from pincite.report.wording import REASONS, STEPS
 from pincite.types import Funnel, Reason, Stage, Tally
 
-COUNTED = "Uses count every reference mark, sources each page or book once: it is fetched once."
+COUNTED = "Uses count reference marks; sources count each page or book once."
 HEADS = {
     Stage.CITED: "at a claim",
-    Stage.ADDRESSED: "with an address",
-    Stage.OBTAINED: "with a copy",
+    Stage.ADDRESSED: "with address",
+    Stage.OBTAINED: "with copy",
     Stage.READ: "with text",
     Stage.JUDGED: "judged",
     Stage.FLAGGED: "flagged",
@@ -41,7 +41,7 @@ def line(funnel: Funnel) -> str:
     """The uses of references in one line.
 
     >>> line(Funnel(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}))[:46]
-    '5 references → 4 at a claim → 4 with an addres'
+    '5 references → 4 at a claim → 4 with address →'
     """
     steps = [f"{tally.uses} {HEADS[stage]}" for stage, tally in funnel.stages.items()]
     return " → ".join([f"{funnel.n_references} references", *steps])

@@ -69,7 +69,7 @@ def funnel_table(found: Funnel) -> Table:
     """How far the citations came, counted by uses and by sources."""
     table = Table(
         box=None,
-        padding=(0, 2, 0, 0),
+        padding=(0, 1, 0, 0),  # fits 80 columns
         header_style="dim",
         caption=funnel.COUNTED,
         caption_justify="left",

@@ -13,7 +13,7 @@ SHOWN = 20  # articles: a screen; the pages have all
 
 def print_list(found: WorkList, console: Console) -> None:
     """Print it; no text of an article is obeyed."""
-    head = Text(f"{found.head}, riskiest first", style="bold")
+    head = Text(f"{found.head} · riskiest first", style="bold")
     summed = found.funnel
     parts: list[RenderableType] = [head, Text(), funnel_table(summed), Text()]
     if summed.reasons:
