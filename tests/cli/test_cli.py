@@ -90,7 +90,7 @@ class _Main:
             "config import",
             "config show",
         ),
-        *("feedback add", "feedback export"),
+        *("feedback add", "feedback export", "cache show", "cache prune", "cache clear"),
     ],
 )
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,7 +76,8 @@ class Batch:
 
         with web_pages.open_web(self.settings) as web:
             wikis, addresses = self._listed(web)
-            chosen = addresses[:: max(1, len(addresses) // SAMPLED)][:SAMPLED]
+            n = min(SAMPLED, len(addresses))
+            chosen = [addresses[i * len(addresses) // n] for i in range(n)]
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
         found = [article_of(page) for page in pages if isinstance(page, Page)]
         if not found:

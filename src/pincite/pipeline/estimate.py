@@ -35,6 +35,7 @@ class Estimate:
     n_fetched_before: int  # in the cache, and not out of date
     hosts: Mapping[str, int] = field(default_factory=dict)  # addresses to fetch from each
     n_missing: int = 0  # not at hand, and nobody allowed to fetch
+    n_never_opened: int = 0  # addresses that are not of the public web
     fetching: Seconds = (0.0, 0.0)
     judging: Seconds = (0.0, 0.0)
 
@@ -69,8 +70,8 @@ class Estimator:
         others = [url for url in uses if url not in set(at_hand)]
         kept = [url for url in others if self.rules.online and self.is_kept(url)]
         wanted = [url for url in others if url not in set(kept)]
-        hosts = Counter(host for url in wanted if (host := self.host_of(url)))
         online = self.rules.online
+        hosts = Counter(host for url in wanted if online and (host := self.host_of(url)))
         readable = [*at_hand, *kept, *(wanted if online else ())]
         n_pairs = sum(uses[url] for url in readable) * self.of_a_page
         n_pairs += len(article.claims) * self.candidates
@@ -83,9 +84,10 @@ class Estimator:
             n_sources=len(uses),
             n_at_hand=len(at_hand),
             n_fetched_before=len(kept),
-            hosts=dict(hosts) if online else {},
+            hosts=dict(hosts),
             n_missing=0 if online else len(wanted),
-            fetching=fetching_seconds(list(hosts.values()), self.rules) if online else (0.0, 0.0),
+            n_never_opened=len(wanted) - sum(hosts.values()) if online else 0,
+            fetching=fetching_seconds(list(hosts.values()), self.rules),
             judging=(judging * OF_THE_PAIRS[0], judging * OF_THE_PAIRS[1]),
         )
 
@@ -141,6 +143,7 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
         n_fetched_before=summed([e.n_fetched_before for e in estimates]),
         hosts={host: round(scale * n) for host, n in hosts.items()},
         n_missing=summed([e.n_missing for e in estimates]),
+        n_never_opened=summed([e.n_never_opened for e in estimates]),
         fetching=lasting([e.fetching for e in estimates]),
         judging=lasting([e.judging for e in estimates]),
     )

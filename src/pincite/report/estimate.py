@@ -22,6 +22,7 @@ def to_json(found: Estimate, settings: Settings) -> str:
         "fetched_before": found.n_fetched_before,
         "to_fetch": found.n_to_fetch,
         "missing": found.n_missing,
+        "never_opened": found.n_never_opened,
         "hosts": dict(sorted(found.hosts.items(), key=lambda item: (-item[1], item[0]))),
         "seconds_of_fetching": [round(value, 1) for value in found.fetching],
         "seconds_of_judging": [round(value, 1) for value in found.judging],
@@ -42,6 +43,8 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
         copies.append(f"{found.n_to_fetch} to fetch from {hosts}")
     if found.n_missing:
         copies.append(f"{found.n_missing} missing: hand in copies, or give --online")
+    if found.n_never_opened:
+        copies.append(f"{found.n_never_opened} at no public web address")
     times = f"Takes {length(found.seconds)}"
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
