@@ -1,6 +1,7 @@
 """Citations counted on their way, by uses and by sources."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ from pincite.types import (
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 
 
-def cited(url: str | None, at: int = 0, **more: str) -> Citation:
+def cited(url: str | None, at: int = 0, **more: Any) -> Citation:
     place = Span(at, at + 1)
     return dataclasses.replace(Citation("r", place, place, url=url), **more)
 

@@ -170,7 +170,11 @@ def lines_of(path: Path) -> list[str]:
 
 def say(message: str, quiet: bool = False) -> None:
     """A line for the person, on stderr."""
-    if not quiet:
+    if quiet:
+        return
+    if hasattr(sys.stderr, "rich_proxied_file"):  # bars are shown: click would write into them
+        sys.stderr.write(f"{message}\n")
+    else:
         click.echo(message, err=True)
 
 

@@ -144,7 +144,7 @@ def fetched(shown: Any) -> Callable[[Any], None]:
 
     def step(now: Any) -> None:
         if not tasks:
-            tasks.append(shown.add_task("fetching"))
+            tasks.append(shown.add_task("fetching", total=None))
         host = now.url.partition("://")[2].partition("/")[0]
         ended = now.n_done == now.n_urls
         shown.update(

@@ -72,10 +72,10 @@ class Estimator:
         wanted = [url for url in others if url not in set(kept)]
         online = self.rules.online
         hosts = Counter(host for url in wanted if online and (host := self.host_of(url)))
-        readable = [*at_hand, *kept, *(wanted if online else ())]
-        n_pairs = sum(uses[url] for url in readable) * self.of_a_page
-        n_pairs += len(article.claims) * self.candidates
-        judging = n_pairs * self._seconds_a_pair(article) if n_pairs else 0.0
+        of_candidates = len(article.claims) * self.candidates
+        sure = of_candidates + sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
+        most = sure + sum(uses[url] for url in wanted if online) * self.of_a_page
+        each = self._seconds_a_pair(article) if most else 0.0
         return Estimate(
             n_articles=1,
             n_claims=len(article.claims),
@@ -88,7 +88,7 @@ class Estimator:
             n_missing=0 if online else len(wanted),
             n_never_opened=len(wanted) - sum(hosts.values()) if online else 0,
             fetching=fetching_seconds(list(hosts.values()), self.rules),
-            judging=(judging * OF_THE_PAIRS[0], judging * OF_THE_PAIRS[1]),
+            judging=(OF_THE_PAIRS[0] * sure * each, OF_THE_PAIRS[1] * most * each),
         )
 
     def _seconds_a_pair(self, article: Article) -> float:

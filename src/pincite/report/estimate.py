@@ -60,8 +60,8 @@ def asks_a_server(settings: Settings) -> bool:
 def length(seconds: Seconds) -> str:
     """A length of time that is not known well.
 
-    >>> length((0.4, 3)), length((12, 41)), length((50, 100)), length((9e3, 2e4))
-    ('a few seconds', 'about 10 to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')
+    >>> length((0.4, 3)), length((3, 41)), length((50, 100)), length((9e3, 2e4))
+    ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')
     """
     low, high = seconds
     if high < 10:
@@ -69,7 +69,9 @@ def length(seconds: Seconds) -> str:
     unit, name, step = (1, "s", 10) if high < 90 else (60, "min", 1)
     if high > 90 * 60:
         unit, name = 3600, "h"
-    least, most = (max(step, round(value / unit / step) * step) for value in (low, high))
+    least, most = (round(value / unit / step) * step for value in (low, high))
+    if least == 0:
+        return f"up to {most} {name}"
     return f"about {most} {name}" if least == most else f"about {least} to {most} {name}"
 
 
