@@ -24,6 +24,8 @@ def article(*urls: str | None) -> Article:
 def stored(url: str) -> Document | Unchecked:
     if "hand" in url:
         return Document(url, "T", "It opened in 1911.")
+    if "gone" in url:
+        return Unchecked(url, Reason.DEAD, "HTTP 404")
     return Unchecked(url, Reason.NOT_SUPPLIED)
 
 
@@ -62,8 +64,9 @@ CITED = article(
 
 def test_every_source_is_in_one_place() -> None:
     found = estimator().of(CITED)
-    assert (found.n_claims, found.n_citations, found.n_with_address) == (8, 8, 7)
-    assert found.n_sources == 6
+    assert (found.n_claims, found.n_citations, found.n_with_address) == (9, 9, 8)
+    assert found.n_sources == 7
+    assert found.n_known_to_fail == 1
     assert (found.n_at_hand, found.n_fetched_before, found.n_to_fetch) == (1, 1, 3)
     assert (found.n_missing, found.n_never_opened) == (0, 1)
     assert found.hosts == {"a.example": 2, "b.example": 1}
@@ -98,7 +101,7 @@ def test_a_host_is_asked_slowly_and_many_hosts_at_once() -> None:
 def test_many_articles_are_judged_by_a_few() -> None:
     one = estimator().of(CITED)
     found = together([one, one], 20)
-    assert (found.n_articles, found.n_citations, found.n_to_fetch) == (20, 160, 60)
+    assert (found.n_articles, found.n_citations, found.n_to_fetch) == (20, 180, 60)
     assert found.seconds == pytest.approx([20 * value for value in one.seconds])
 
 

@@ -131,9 +131,13 @@ class _Going:
         from pincite.wiki.pages import article_of
 
         article, settings = article_of(page), self._batch.settings
-        if not self._checked and not self._batch.quiet:  # the first stands for the others
-            verify.said(self._run.estimate(article), settings)
-        findings, interrupted = verify.judged(self._run, article, self._shown)
+        quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
+        findings, interrupted = verify.judged(
+            self._run,
+            article,
+            self._shown,
+            first=lambda: verify.said(self._run, article, settings, quiet),
+        )
         if findings or not interrupted:
             with held_back():
                 report = build.report_of(article, findings, settings, self._run)

@@ -88,13 +88,12 @@ def command(
         options.progress(quiet) as shown,
         build.verifying(settings, corpus, sources, fetching=fetched(shown)) as run,
     ):
-        plan = None if quiet and not estimate else run.estimate(page)
-        if plan and estimate:
-            told(plan, settings, outputs["json"])
+        if estimate:
+            told(run.estimate(page), settings, outputs["json"])
             return
-        if plan:
-            said(plan, settings)
-        findings, interrupted = judged(run, page, shown)
+        findings, interrupted = judged(
+            run, page, shown, first=lambda: said(run, page, settings, quiet)
+        )
         report = build.report_of(page, findings, settings, run)
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if interrupted:
@@ -128,11 +127,11 @@ def told(plan: Any, settings: Any, json_path: Path | None) -> None:
         click.echo(line)
 
 
-def said(plan: Any, settings: Any) -> None:
-    """An estimate before a run."""
+def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
+    """An estimate before a run; a quiet one makes none."""
     from pincite.report import estimate
 
-    for line in estimate.lines(plan, settings):
+    for line in [] if quiet else estimate.lines(run.estimate(page), settings):
         options.say(f"  {line}")
 
 
@@ -160,10 +159,16 @@ def fetched(shown: Any) -> Callable[[Any], None]:
     return step
 
 
-def judged(run: Any, page: Article, shown: Any) -> tuple[list[Finding], bool]:
-    """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched."""
+def judged(
+    run: Any, page: Article, shown: Any, first: Callable[[], None] = lambda: None
+) -> tuple[list[Finding], bool]:
+    """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched.
+
+    `first` is done before; Ctrl-C may come then too.
+    """
     findings: list[Finding] = []
     try:
+        first()
         run.prepare(page)
         task = shown.add_task("checking claims", total=len(page.claims))
         for finding in run.pipeline.findings(page):

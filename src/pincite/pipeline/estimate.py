@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pincite.core.funnel import addresses
 from pincite.core.passages import WIDE_WORDS
 from pincite.documents.fetch_rules import WebRules
+from pincite.pipeline.web_pages import is_wanted
 from pincite.types import Article, Claim, Document, Passage, Span, Unchecked
 
 Seconds = tuple[float, float]  # at least about, at most about
@@ -32,6 +33,7 @@ class Estimate:
     n_with_address: int  # of these
     n_sources: int  # distinct addresses; of these:
     n_at_hand: int  # supplied, or in the corpus
+    n_known_to_fail: int  # a failure is what was supplied, as a stored "404"
     n_fetched_before: int  # in the cache, and not out of date
     hosts: Mapping[str, int] = field(default_factory=dict)  # addresses to fetch from each
     n_missing: int = 0  # not at hand, and nobody allowed to fetch
@@ -66,8 +68,9 @@ class Estimator:
         """What one article needs."""
         cited = [citation for claim in article.claims for citation in claim.citations]
         uses = Counter(found[0] for citation in cited if (found := addresses(citation)))
-        at_hand = [url for url in uses if isinstance(self.stored(url), Document)]
-        others = [url for url in uses if url not in set(at_hand)]
+        copies = {url: self.stored(url) for url in uses}
+        at_hand = [url for url, copy in copies.items() if isinstance(copy, Document)]
+        others = [url for url, copy in copies.items() if is_wanted(copy)]
         kept = [url for url in others if self.rules.online and self.is_kept(url)]
         wanted = [url for url in others if url not in set(kept)]
         online = self.rules.online
@@ -83,6 +86,7 @@ class Estimator:
             n_with_address=sum(uses.values()),
             n_sources=len(uses),
             n_at_hand=len(at_hand),
+            n_known_to_fail=len(uses) - len(at_hand) - len(others),
             n_fetched_before=len(kept),
             hosts=dict(hosts),
             n_missing=0 if online else len(wanted),
@@ -140,6 +144,7 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
         n_with_address=summed([e.n_with_address for e in estimates]),
         n_sources=summed([e.n_sources for e in estimates]),
         n_at_hand=summed([e.n_at_hand for e in estimates]),
+        n_known_to_fail=summed([e.n_known_to_fail for e in estimates]),
         n_fetched_before=summed([e.n_fetched_before for e in estimates]),
         hosts={host: round(scale * n) for host, n in hosts.items()},
         n_missing=summed([e.n_missing for e in estimates]),

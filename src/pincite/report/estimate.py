@@ -19,6 +19,7 @@ def to_json(found: Estimate, settings: Settings) -> str:
         "with_address": found.n_with_address,
         "sources": found.n_sources,
         "at_hand": found.n_at_hand,
+        "known_to_fail": found.n_known_to_fail,
         "fetched_before": found.n_fetched_before,
         "to_fetch": found.n_to_fetch,
         "missing": found.n_missing,
@@ -36,6 +37,8 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     counted = f"{_n(found.n_claims, 'claim')}, {_n(found.n_citations, 'citation')}, "
     counted += f"{found.n_with_address} with an address ({_n(found.n_sources, 'source')}"
     copies = [f"{found.n_at_hand} at hand"]
+    if found.n_known_to_fail:
+        copies.append(f"{found.n_known_to_fail} known to fail")
     if found.n_fetched_before:
         copies.append(f"{found.n_fetched_before} fetched before")
     if found.n_to_fetch:
