@@ -23,6 +23,7 @@ from pincite.types import (
     Passage,
     Prompt,
     Unchecked,
+    WebResult,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -95,6 +96,22 @@ class Fetcher(Protocol):
     """
 
     def fetch(self, urls: Sequence[str]) -> list[Fetched | Unchecked]: ...
+
+
+class WebSearch(Protocol):
+    """A search engine of the web: for each query at most `k` pages, best first, each once.
+
+    One that fails has none, and is named in `warnings`: a claim without candidates is no error.
+    """
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong so far, one message a kind."""
+        ...
+
+    def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
+        """`language`: ISO 639-1, of the pages that are wanted; empty: any."""
+        ...
 
 
 class Generator(Protocol):

@@ -120,6 +120,13 @@ class Fetched:
     cached: bool = False  # nothing was asked for it this time
 
 
+class WebResult(NamedTuple):
+    """A page that a search engine named; nobody has looked whether it is there."""
+
+    url: str
+    title: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """A source that could not be checked, and why: a result, not an error."""

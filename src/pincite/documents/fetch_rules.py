@@ -16,7 +16,7 @@ class WebRules:
     # Manners. A second between requests is what archives and small sites ask for.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host
     longest_crawl_delay: float = 30.0  # of robots.txt; more is taken for this
-    at_once: int = 32  # hosts; each has one connection, and threads that wait cost little
+    at_once: int = 64  # hosts; each has one connection, and threads that wait cost little
     attempts: int = 3  # where a host is busy, failing or unreachable
     first_wait: float = 1.0  # seconds before the second attempt, doubled each time
     longest_wait: float = 60.0  # a host that asks for more counts as busy for now

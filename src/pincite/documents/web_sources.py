@@ -182,7 +182,7 @@ class WebSources:
         kept = self._cache.get(url)
         if kept and kept.fresh and kept.status is not None:
             return kept.status, kept.body or b""
-        reply = self._client.get(url, accept="text/plain,*/*;q=0.5")
+        reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
         now = time.time()
         lasting = DAY if reply.status < 500 and reply.status != 429 else HOUR
         self._cache.put(
