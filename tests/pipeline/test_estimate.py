@@ -58,6 +58,7 @@ CITED = article(
         "https://b.example/1",
         "ftp://c.example/",
         None,
+        "https://a.example/gone",
     ),
 )
 

@@ -108,7 +108,7 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
     """How long so many addresses take, those of a host one after the other, the hosts at once.
 
     >>> fetching_seconds([10, 1], WebRules(pause=1.0))
-    (12.0, 44.0)
+    (12.0, 43.0)
     >>> fetching_seconds([], WebRules())
     (0.0, 0.0)
     """
@@ -121,7 +121,7 @@ def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
         )
         for latency in LATENCY
     )
-    return least, most + rules.pause + LATENCY[1]  # robots.txt comes first, if it is not kept
+    return least, most + LATENCY[1]  # robots.txt comes first, if it is not kept
 
 
 def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
