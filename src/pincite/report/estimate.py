@@ -7,6 +7,7 @@ from pincite.pipeline.settings import Settings
 from pincite.report.json_text import dumped
 
 FREE = "Nothing is paid, and no language model's server is asked."
+SHORT = 10.0  # seconds that nobody needs to be told of
 SERVER = "The language model's server that is set is asked for titles: it may cost something."
 
 
@@ -52,6 +53,8 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
     cost = SERVER if asks_a_server(settings) else FREE
+    if found.judging[1] >= SHORT:
+        times += "; less for what was judged before"
     return [f"{counted}: {', '.join(copies)}).", f"{times}. {cost}"]
 
 
@@ -67,7 +70,7 @@ def length(seconds: Seconds) -> str:
     ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')
     """
     low, high = seconds
-    if high < 10:
+    if high < SHORT:
         return "a few seconds"
     unit, name, step = (1, "s", 10) if high < 90 else (60, "min", 1)
     if high > 90 * 60:
