@@ -102,6 +102,7 @@ class Reason(StrEnum):
     LANGUAGE = "language"  # the model does not read the page's language
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
+    USURPED = "usurped"  # its address is in other hands, says the citation: it is never opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,26 @@ class Unchecked:
     url: str
     reason: Reason
     detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
+
+
+class CopyKind(StrEnum):
+    """Which copy of a cited source was read."""
+
+    LIVE = "live"  # the page itself, from the web
+    ARCHIVED = "archived"  # the archived copy that the citation names
+    WAYBACK = "wayback"  # the copy that the Wayback Machine has nearest to the citation's date
+    STORED = "stored"  # from the folder of stored pages
+    OWN = "own"  # handed in for this one source
+    CORPUS = "corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The copy of a source that was read."""
+
+    kind: CopyKind
+    url: str  # where a person finds it
+    date: str | None = None  # ISO: an archived copy's own, else when it was fetched
 
 
 class Reliability(StrEnum):
@@ -307,11 +328,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """Today's page, which bears less of the claim out than the archived copy."""
+
+    copy: Copy
+    evidence: Evidence
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
 class CitationResult:
     """One citation of a claim: the best evidence in its source, or why there is none.
 
     `missing` names what the source lacks of a claim that it supports, wholly or in part; of a
-    claim that fails all is missing, and nothing is named.
+    claim that fails all is missing, and nothing is named. Where the page changed since it was
+    cited, all is said of the archived copy, which is what the editor read, and `changed` holds
+    today's page.
     """
 
     citation: Citation
@@ -320,6 +352,9 @@ class CitationResult:
     clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
     missing: tuple[Part, ...] = ()  # in the order of the claim
     listing: Listing | None = None  # None: no list was given, or there is no address
+    copy: Copy | None = None  # what was read; None: nothing was
+    not_live: Unchecked | None = None  # why an archived copy was read in place of the page itself
+    changed: Changed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +384,11 @@ class Finding:
     n_candidates: int = 0  # passages of the corpus that were judged
     missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
+
+    @property
+    def source_changed(self) -> bool:
+        """Whether the archived copy of a citation bears out more than today's page does."""
+        return any(result.changed for result in self.citations)
 
 
 class Stage(StrEnum):
@@ -381,6 +421,7 @@ class Funnel:
     stages: Mapping[Stage, Tally]  # every stage, in its order
     waiting: int  # uses whose claims were not come to, because the run was stopped
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
 
 
 @dataclass(frozen=True, slots=True)

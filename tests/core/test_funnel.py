@@ -12,6 +12,8 @@ from pincite.types import (
     Citation,
     CitationResult,
     Claim,
+    Copy,
+    CopyKind,
     Evidence,
     Finding,
     Label,
@@ -89,6 +91,22 @@ def test_a_stopped_run_has_citations_that_wait() -> None:
     none = funnel(article(*FINDINGS), ())
     assert none.waiting == 9
     assert none.reasons == {}
+
+
+def test_copies_are_counted_by_their_kind() -> None:
+    found = finding(Label.SUPPORTED, *[(cited(ONE), BORNE_OUT)] * 3, (cited(ONE), Reason.PAYWALL))
+    kinds = (CopyKind.ARCHIVED, CopyKind.LIVE, CopyKind.LIVE, CopyKind.STORED)
+    results = tuple(
+        dataclasses.replace(result, copy=Copy(kind, ONE))
+        for result, kind in zip(found.citations, kinds, strict=True)
+    )
+    counted = funnel(article(found), [dataclasses.replace(found, citations=results)])
+    assert list(counted.copies.items()) == [
+        (CopyKind.LIVE, Tally(2, 1)),
+        (CopyKind.ARCHIVED, Tally(1, 1)),
+    ]
+    assert together([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
+    assert from_dict(as_dict(counted)) == counted
 
 
 def test_many_articles_are_summed() -> None:

@@ -172,3 +172,33 @@ def test_addresses_a_page_states() -> None:
     bad = '<html><head><link rel="canonical" href="javascript:alert(1)"><p>x</html>'
     assert addresses_in(bad) == []
     assert addresses_in('<link rel="canonical" href="http://[bad">') == []
+
+
+WAYBACK_BAR = (
+    "<!-- BEGIN WAYBACK TOOLBAR INSERT --><style>#wm-ipp-base{display:none}</style>"
+    "<div id='wm-ipp-base' lang='en'><div id='wm-ipp'><div id='donato'>Ask for gifts</div>"
+    "<a href='/web/2014*/x'>12 captures</a><p>30 Nov 1999 to 20 Aug 2019, about this capture</p>"
+    "</div></div><div id='wm-ipp-print'>Printed from the archive</div>"
+    "<!-- END WAYBACK TOOLBAR INSERT -->"
+)
+TODAY_BAR = (
+    "<center><div id='HEADER'><table><tr><td>archive.today webpage capture</td><td>Saved from"
+    "</td></tr></table></div><div id='CONTENT'>",
+    "</div><div id='DIVSHARE'>share, download, report an error</div></center>",
+)
+
+
+@pytest.mark.parametrize("body", [ARTICLE, f"<html><body><p>{PARAGRAPHS[0]}</p></body></html>"])
+def test_the_bars_of_archives_are_no_text(body: str) -> None:
+    plain = document(body).text
+    assert document(body.replace("<body>", f"<body>{WAYBACK_BAR}")).text == plain
+    before, after = TODAY_BAR
+    framed = body.replace("<body>", f"<body>{before}").replace("</body>", f"{after}</body>")
+    text = document(framed).text
+    assert PARAGRAPHS[0] in text
+    assert not [word for word in ("capture", "Saved", "share") if word in text]
+
+
+def test_a_page_may_call_its_own_parts_so() -> None:
+    page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
+    assert PARAGRAPHS[0] in document(page).text

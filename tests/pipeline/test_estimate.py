@@ -21,7 +21,8 @@ def article(*urls: str | None) -> Article:
     return Article("T", "", claims, n_references=len(urls))
 
 
-def stored(url: str) -> Document | Unchecked:
+def stored(citation: Citation) -> Document | Unchecked:
+    url = citation.url or ""
     if "hand" in url:
         return Document(url, "T", "It opened in 1911.")
     if "gone" in url:
@@ -44,6 +45,7 @@ def estimator(**changes: Any) -> Estimator:
         of_a_page=10,
         candidates=0,
         rules=ONLINE,
+        asked=lambda citation: citation.url,
         is_kept=lambda url: "kept" in url,
         host_of=host_of,
     )

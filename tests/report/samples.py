@@ -4,9 +4,12 @@ from pincite.core.funnel import funnel
 from pincite.types import (
     Article,
     Bar,
+    Changed,
     Citation,
     CitationResult,
     Claim,
+    Copy,
+    CopyKind,
     Evidence,
     Exclusion,
     Finding,
@@ -62,6 +65,20 @@ def partly(claim: Claim, citation: Citation, weak: Evidence, strong: Evidence) -
     return Finding(claim, (result,), None, Label.PARTLY_SUPPORTED, -1.0, (), 2, missing=(missing,))
 
 
+def changed(
+    citation: Citation, strong: Evidence, weak: Evidence, gone: Unchecked
+) -> CitationResult:
+    """An archived copy bears the claim out; today's page does not any more."""
+    return CitationResult(
+        citation,
+        strong,
+        Label.SUPPORTED,
+        copy=Copy(CopyKind.WAYBACK, gone.url, f"2014-03-02{gone.detail}"),
+        not_live=gone,
+        changed=Changed(Copy(CopyKind.LIVE, gone.url, "2026-11-21"), weak, Label.NOT_SUPPORTED),
+    )
+
+
 def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Report:
     """Four findings: one fails and has a better source, one in part, one supported, one open."""
     citation = Citation(
@@ -87,7 +104,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         partly(claim, citation, weak, strong),
         Finding(
             claim,
-            (CitationResult(citation, strong, Label.SUPPORTED),),
+            (changed(citation, strong, weak, gone),),
             strong,
             Label.SUPPORTED,
             2.5,

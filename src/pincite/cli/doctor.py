@@ -38,6 +38,12 @@ def command() -> None:
     if settings.online:
         click.echo("          and requests for articles, which go to their wikis: the title,")
         click.echo("          and requests for cited pages, which go to their hosts: the address,")
+        if settings.wayback:
+            click.echo(
+                f"          and cited addresses with dates, which go to {settings.wayback_api},"
+            )
+        if settings.search_url:
+            click.echo(f"          and claims that their sources fail, to {settings.search_url},")
         click.echo(f"          {user_agent(settings.contact)!r} and your IP address")
         if not settings.contact:
             click.echo("          (set contact, so that a host can write to you)")

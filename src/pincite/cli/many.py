@@ -51,7 +51,7 @@ class Batch:
                 folder = Folder(out, settings, dict(run.versions), len(addresses))
                 options.say(f"{len(addresses)} articles, reports in {out}", self.quiet)
                 try:
-                    going = _Going(self, run, folder, shown, len(addresses))
+                    going = _Going(self, wikis, run, folder, shown, len(addresses))
                     for address in addresses:
                         going.on_to(address, articles.page_of(wikis, address, folder.is_done))
                 except KeyboardInterrupt:
@@ -72,14 +72,14 @@ class Batch:
     def estimate(self) -> Any:
         """What the whole list needs, judged by a few of its articles, whose text is got for it."""
         from pincite.pipeline import articles, build, estimate, web_pages
-        from pincite.wiki.pages import Page, article_of
+        from pincite.wiki.pages import Page
 
         with web_pages.open_web(self.settings) as web:
             wikis, addresses = self._listed(web)
             n = min(SAMPLED, len(addresses))
             chosen = [addresses[i * len(addresses) // n] for i in range(n)]
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
-        found = [article_of(page) for page in pages if isinstance(page, Page)]
+            found = [wikis.article(page) for page in pages if isinstance(page, Page)]
         if not found:
             raise InputError(f"none of {len(chosen)} articles could be read: {pages[0]}")
         if len(found) < len(addresses):
@@ -91,15 +91,17 @@ class Batch:
         from pincite.pipeline import articles
 
         lines = options.lines_of(self.titles) if self.titles else []
-        wikis = articles.Wikis(web, lambda line: options.say(line, self.quiet))
+        wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
         return wikis, articles.listed(wikis, self.settings, lines, self.category)
 
 
 class _Going:
     """From one article to the next, and how long the rest will take."""
 
-    def __init__(self, batch: Batch, run: Any, folder: "Folder", shown: Any, total: int) -> None:
-        self._batch, self._run, self._folder = batch, run, folder
+    def __init__(
+        self, batch: Batch, wikis: Any, run: Any, folder: "Folder", shown: Any, total: int
+    ) -> None:
+        self._batch, self._wikis, self._run, self._folder = batch, wikis, run, folder
         self._shown, self._total, self._number = shown, total, 0
         self._bar = shown.add_task("articles", total=total)
         self._checked, self._seconds = 0, 0.0
@@ -128,9 +130,8 @@ class _Going:
 
     def _check(self, page: Any) -> None:
         from pincite.pipeline import build
-        from pincite.wiki.pages import article_of
 
-        article, settings = article_of(page), self._batch.settings
+        article, settings = self._wikis.article(page), self._batch.settings
         quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
         findings, interrupted = verify.judged(
             self._run,

@@ -68,7 +68,10 @@ def command(
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
     titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
     excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
+    asked = given["wayback"]
     settings = options.settings_of(given)
+    if asked and not settings.online:
+        raise click.UsageError("--wayback asks archive.org: it needs --online.")
     if titles or category:
         from pincite.cli import many
 
@@ -137,20 +140,29 @@ def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
 
 def fetched(shown: Any) -> Callable[[Any], None]:
     """Progress of fetching: which host, and how many addresses are left."""
+    from pincite.core.archives import snapshot_at
+    from pincite.core.hosts import host_of
     from pincite.report.wording import one_line
 
     tasks: list[Any] = []
 
     def step(now: Any) -> None:
+        if now.state == "kept" and now.n_urls == 1:  # one page alone was looked at again
+            return
         if not tasks:
             tasks.append(shown.add_task("fetching", total=None))
-        host = now.url.partition("://")[2].partition("/")[0]
+        copy = snapshot_at(now.url)
+        what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
+        if now.state == "sought":
+            what = what.replace("fetching", "looking for an archived copy:", 1)
+        elif copy:
+            what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"
         ended = now.n_done == now.n_urls
         shown.update(
             tasks[0],
             completed=now.n_done,
             total=now.n_urls,
-            description=f"fetching {one_line(host)}"[:HOST_WIDTH],
+            description=what,
             visible=not ended,
         )
         if ended:  # what is fetched next is another article's, or one page that was missing

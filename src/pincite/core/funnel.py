@@ -4,11 +4,13 @@ Nothing here is a finding against an article: a citation that was not judged is 
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from pincite.types import (
     Article,
     Citation,
     CitationResult,
+    CopyKind,
     Finding,
     Funnel,
     Label,
@@ -18,6 +20,7 @@ from pincite.types import (
     Unchecked,
 )
 
+K = TypeVar("K", Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 STAGES = tuple(Stage)
 # What came is the page, but there is no text in it that could be judged.
@@ -77,6 +80,12 @@ def funnel(article: Article, findings: Sequence[Finding]) -> Funnel:
     for wanted in STAGES[2:]:
         at_least = STAGES.index(wanted)
         stages[wanted] = _tally(c for c, came, _ in reached if STAGES.index(came) >= at_least)
+    read = [
+        (result.citation, result.copy.kind)
+        for finding in findings
+        for result in finding.citations
+        if result.copy and not isinstance(result.outcome, Unchecked)
+    ]
     lost = [(c, outcome.reason) for c, _, outcome in reached if isinstance(outcome, Unchecked)]
     reasons = {
         reason: _tally(citation for citation, why in lost if why is reason)
@@ -87,6 +96,12 @@ def funnel(article: Article, findings: Sequence[Finding]) -> Funnel:
         stages=stages,
         waiting=len(cited) - len(reached),
         reasons=_frequent_first(reasons),
+        copies=_frequent_first(
+            {
+                kind: _tally(citation for citation, copy in read if copy is kind)
+                for kind in dict.fromkeys(kind for _, kind in read)
+            }
+        ),
     )
 
 
@@ -94,6 +109,7 @@ def together(funnels: Sequence[Funnel]) -> Funnel:
     """The sum over articles; a source counts once in each article that cites it."""
     none = Tally(0, 0)
     reasons = dict.fromkeys(reason for funnel in funnels for reason in funnel.reasons)
+    copies = dict.fromkeys(kind for funnel in funnels for kind in funnel.copies)
     return Funnel(
         n_references=sum(funnel.n_references for funnel in funnels),
         stages={s: _sum(funnel.stages[s] for funnel in funnels) for s in STAGES},
@@ -101,11 +117,14 @@ def together(funnels: Sequence[Funnel]) -> Funnel:
         reasons=_frequent_first(
             {r: _sum(funnel.reasons.get(r, none) for funnel in funnels) for r in reasons}
         ),
+        copies=_frequent_first(
+            {kind: _sum(funnel.copies.get(kind, none) for funnel in funnels) for kind in copies}
+        ),
     )
 
 
-def _frequent_first(reasons: dict[Reason, Tally]) -> dict[Reason, Tally]:
-    return dict(sorted(reasons.items(), key=lambda item: (-item[1].uses, item[0])))
+def _frequent_first(tallies: dict[K, Tally]) -> dict[K, Tally]:
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].uses, item[0])))
 
 
 def _sum(tallies: Iterable[Tally]) -> Tally:

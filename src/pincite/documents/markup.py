@@ -37,6 +37,11 @@ _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
+# The bars that the Wayback Machine and archive.today put above a page.
+_ARCHIVE_BARS = (
+    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'] | "
+    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
+)
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
@@ -90,6 +95,7 @@ def parsed(source: str) -> Page | None:
         tree = lxml_html.document_fromstring(_storable(source), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):
         return None
+    _drop_bars(tree)
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     return Page(tree, source, cut_short=bool(len(limits)))
 
@@ -160,6 +166,13 @@ def drop_hidden(page: Page) -> None:
     for element in page.tree.xpath("//body//*[@hidden or @style]"):
         if _is_hidden(element, "div") and element.getparent() is not None:
             element.drop_tree()
+
+
+def _drop_bars(tree: Any) -> None:
+    """Take what an archive put above the page out of it."""
+    for bar in tree.xpath(_ARCHIVE_BARS):
+        if bar.getparent() is not None:
+            bar.drop_tree()
 
 
 def _is_web_address(url: str) -> bool:

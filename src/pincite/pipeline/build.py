@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pincite.core import aggregation, flags
 from pincite.core.funnel import funnel
-from pincite.documents.sources import open_sources
+from pincite.documents.sources import Sources, open_sources
 from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -22,15 +22,16 @@ from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
+from pincite.pipeline.cited_copies import CitedCopies, Place
 from pincite.pipeline.estimate import Estimate, Estimator
 from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
-from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
+from pincite.pipeline.web_pages import web_candidates, web_pages
 from pincite.pipeline.web_settings import MANNERS, PRIVATE, WebSettings
 from pincite.protocols import Expander
-from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
 
 # Settings that change how fast or where something is done, never what comes out.
 WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
@@ -85,14 +86,13 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
-        local = _source_of(copies.get if copies else None, stored)
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
         listed = reliability.of_settings(settings)
         exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            source_of=_online(local, web) if web else local,
+            copies=CitedCopies(_places(copies, stored), web),
             lexical=stored.lexical(hosts, settings.filters) if stored else None,
             dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
@@ -108,6 +108,7 @@ def verifying(
             expander=expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters) if stored else None,
+            online=stack.enter_context(web_candidates(settings, web)),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
@@ -122,21 +123,21 @@ def verifying(
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
         estimator = Estimator(
-            stored=local,
+            stored=pipeline.copies.at_hand,
             seconds_a_pair=verifier.seconds_a_pair,
             of_a_page=settings.read,
             candidates=settings.judged if stored else 0,
-            rules=settings.web_rules,
+            rules=web.sources.rules if web else settings.web_rules,
         )
-        if web is None:
-            yield Run(pipeline, versions, warnings, estimator.of, precision)
-        else:
-            asked = web.sources
+        if web:
             estimator = replace(
-                estimator, rules=web.rules, is_kept=asked.is_kept, host_of=asked.host_of
+                estimator,
+                asked=pipeline.copies.asked_first,
+                is_kept=web.sources.is_kept,
+                host_of=web.sources.host_of,
             )
-            prepare = partial(web.prepare, stored=local)
-            yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
+        prepare = pipeline.copies.prepare
+        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -159,7 +160,9 @@ def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
 
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
     """What went wrong while it ran without ending the run."""
-    return pipeline.expander.warnings if pipeline.expander else ()
+    of_expander = pipeline.expander.warnings if pipeline.expander else ()
+    of_search = pipeline.online.search.warnings if pipeline.online else ()
+    return (*of_expander, *of_search, *pipeline.copies.warnings)
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
@@ -221,29 +224,12 @@ def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
         yield corpus
 
 
-def _online(local: SourceOf, web: WebPages) -> SourceOf:
-    """What is here, else what the web has."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found = local(url)
-        return web.get(url) if is_wanted(found) else found
-
-    return source_of
+def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+    """First the stored copies, then the corpus."""
+    places = [Place(CopyKind.STORED, copies.get)] if copies else []
+    return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
-def _source_of(
-    stored_copy: Callable[[str], Document | Unchecked] | None, corpus: EmbeddedCorpus | None
-) -> Callable[[str], Document | Unchecked]:
-    """First the stored copies, then the corpus; what the copies know of a failure wins."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found: Document | Unchecked = Unchecked(
-            url, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
-        )
-        if stored_copy:
-            found = stored_copy(url)
-        if isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED and corpus:
-            return corpus.get([url])[0] or found
-        return found
-
-    return source_of
+def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+    (found,) = corpus.get([url])
+    return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pincite.core.funnel import addresses
 from pincite.core.passages import WIDE_WORDS
 from pincite.documents.fetch_rules import WebRules
-from pincite.pipeline.web_pages import is_wanted
-from pincite.types import Article, Claim, Document, Passage, Span, Unchecked
+from pincite.pipeline.cited_copies import is_wanted
+from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 
 Seconds = tuple[float, float]  # at least about, at most about
 LATENCY: Seconds = (0.2, 3.0)  # seconds of a request: tools/bench_fetch.py's, and a slow site's
@@ -56,11 +56,12 @@ class Estimate:
 class Estimator:
     """Knows what is at hand and how fast this machine is."""
 
-    stored: Callable[[str], Document | Unchecked]  # the supplied copy, or the corpus's
+    stored: Callable[[Citation], Document | Unchecked]  # the supplied copy, or the corpus's
     seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]  # measured by judging these
     of_a_page: int  # passages of a source that are judged, at most
     candidates: int  # passages of the corpus that are judged for a claim; 0 without one
     rules: WebRules
+    asked: Callable[[Citation], str | None] = lambda citation: None  # first of the web; None: never
     is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
     host_of: Callable[[str], str | None] = lambda url: None  # None: it would not be opened
 
@@ -68,13 +69,16 @@ class Estimator:
         """What one article needs."""
         cited = [citation for claim in article.claims for citation in claim.citations]
         uses = Counter(found[0] for citation in cited if (found := addresses(citation)))
-        copies = {url: self.stored(url) for url in uses}
+        sources = {found[0]: c for c in cited if (found := addresses(c))}
+        copies = {url: self.stored(citation) for url, citation in sources.items()}
         at_hand = [url for url, copy in copies.items() if isinstance(copy, Document)]
         others = [url for url, copy in copies.items() if is_wanted(copy)]
-        kept = [url for url in others if self.rules.online and self.is_kept(url)]
-        wanted = [url for url in others if url not in set(kept)]
         online = self.rules.online
-        hosts = Counter(host for url in wanted if online and (host := self.host_of(url)))
+        asked = {url: self.asked(sources[url]) for url in others if online}
+        kept = [url for url, address in asked.items() if address and self.is_kept(address)]
+        wanted = [url for url in others if url not in set(kept)]
+        first = [address for url in wanted if (address := asked.get(url))]
+        hosts = Counter(host for address in first if (host := self.host_of(address)))
         of_candidates = len(article.claims) * self.candidates
         sure = of_candidates + sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
         most = sure + sum(uses[url] for url in wanted if online) * self.of_a_page

@@ -23,6 +23,7 @@ from pincite.pipeline.check_settings import CHOICES
 
 Expansion = Literal["none", "rm3", "titles", "server"]
 Decoding = Literal["beam", "sample"]
+Markup = Literal["wikitext", "html"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Settings(AskSettings):
     kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
     wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
+    article_markup: Markup = "wikitext"  # of articles from a wiki: or its HTML, templates expanded
     reliability: str = ""  # an imported list of sources; empty: the one called like the language
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
@@ -125,6 +127,7 @@ _CHOICES: dict[str, Any] = {
     "fusion": Mode,
     "expansion": Expansion,
     "title_decoding": Decoding,
+    "article_markup": Markup,
     **CHOICES,
     **ASK_CHOICES,
 }

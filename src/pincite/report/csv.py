@@ -17,7 +17,8 @@ COLUMNS = (
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
-    "citation_reached"
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -35,6 +36,7 @@ def to_csv(report: Report) -> str:
                 _advice(report, finding),
                 *_reliability(finding, result),
                 str(stage(result, finding.label)) if result else None,
+                *_copy(result),
             ]
             writer.writerow([cell(value) for value in row])
     return out.getvalue()
@@ -87,6 +89,16 @@ def _reliability(finding: Finding, result: CitationResult | None) -> list[str | 
     listings = (result.listing if result else None, suggested)
     labels = [str(found.reliability) if found else None for found in listings]
     return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
+
+
+def _copy(result: CitationResult | None) -> list[str | float | None]:
+    """Which copy was read, why not the page itself, and what today's page says if it changed."""
+    if result is None or result.copy is None:
+        return [None] * 6
+    copy, changed = result.copy, result.changed
+    not_live = str(result.not_live.reason) if result.not_live else None
+    today = [str(changed.label), changed.evidence.quoted] if changed else [None, None]
+    return [str(copy.kind), copy.url, copy.date, not_live, *today]
 
 
 def cell(value: object) -> object:

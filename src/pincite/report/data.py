@@ -13,7 +13,9 @@ from pincite.core import aggregation
 from pincite.report import funnel, wording
 from pincite.report.json_text import dumped
 from pincite.types import (
+    Changed,
     CitationResult,
+    Copy,
     Evidence,
     Exclusion,
     Finding,
@@ -90,6 +92,7 @@ def _finding(finding: Finding, rank: int) -> dict[str, Any]:
         "label": str(finding.label),
         "score": _rounded(finding.score),
         "prob_supported": support(finding),
+        "source_changed": finding.source_changed,
         "missing": [_part(part, claim.text) for part in finding.missing],
         "citations": [_citation(result, claim.text) for result in finding.citations],
         "together": _evidence(finding.together) if finding.together else None,
@@ -108,17 +111,36 @@ def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
         "template": citation.template,
         "title": citation.title,
         "url": citation.url,
+        "archive_url": citation.archive_url,
+        "url_status": citation.url_status,
         "tags": list(citation.tags),
         "reliability": listing(result.listing),
         "label": str(result.label),
         "clauses": [_part(part, claim) for part in result.clauses],
         "missing": [_part(part, claim) for part in result.missing],
-        "unchecked": (
-            {"reason": str(outcome.reason), "detail": outcome.detail}
-            if isinstance(outcome, Unchecked)
-            else None
-        ),
+        "copy": _copy(result.copy),
+        "not_live": _reason(result.not_live),
+        "changed": _changed(result.changed),
+        "unchecked": _reason(outcome if isinstance(outcome, Unchecked) else None),
         "evidence": None if unchecked else _evidence(outcome),
+    }
+
+
+def _copy(copy: Copy | None) -> dict[str, Any] | None:
+    return {"kind": str(copy.kind), "url": copy.url, "date": copy.date} if copy else None
+
+
+def _reason(why: Unchecked | None) -> dict[str, Any] | None:
+    return {"reason": str(why.reason), "detail": why.detail} if why else None
+
+
+def _changed(changed: Changed | None) -> dict[str, Any] | None:
+    if changed is None:
+        return None
+    return {
+        "copy": _copy(changed.copy),
+        "label": str(changed.label),
+        "evidence": _evidence(changed.evidence),
     }
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pincite.report.wording import REASONS, STEPS
-from pincite.types import Funnel, Reason, Stage, Tally
+from pincite.report.wording import COPIES, REASONS, STEPS
+from pincite.types import CopyKind, Funnel, Reason, Stage, Tally
 
 COUNTED = "Uses count reference marks; sources count each page or book once."
 HEADS = {
@@ -24,6 +24,7 @@ def as_dict(funnel: Funnel) -> dict[str, Any]:
         "stages": {str(s): _tally(tally) for s, tally in funnel.stages.items()},
         "waiting": funnel.waiting,
         "reasons": {str(reason): _tally(tally) for reason, tally in funnel.reasons.items()},
+        "copies": {str(kind): _tally(tally) for kind, tally in funnel.copies.items()},
     }
 
 
@@ -34,13 +35,14 @@ def from_dict(found: Mapping[str, Any]) -> Funnel:
         stages={stage: Tally(**found["stages"][stage]) for stage in Stage},
         waiting=found["waiting"],
         reasons={Reason(reason): Tally(**tally) for reason, tally in found["reasons"].items()},
+        copies={CopyKind(kind): Tally(**tally) for kind, tally in found["copies"].items()},
     )
 
 
 def line(funnel: Funnel) -> str:
     """The uses of references in one line.
 
-    >>> line(Funnel(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}))[:46]
+    >>> line(Funnel(5, {stage: Tally(4, 3) for stage in Stage}, 0, {}, {}))[:46]
     '5 references → 4 at a claim → 4 with address →'
     """
     steps = [f"{tally.uses} {HEADS[stage]}" for stage, tally in funnel.stages.items()]
@@ -53,6 +55,12 @@ def columns(funnel: Funnel) -> list[tuple[str, int, int | None]]:
     return first + [
         (HEADS[stage], tally.uses, tally.sources) for stage, tally in funnel.stages.items()
     ]
+
+
+def counted(funnel: Funnel) -> str:
+    """What the numbers count, and which copies were judged."""
+    kinds = (f"{COPIES[kind]} {_counted(tally)}" for kind, tally in funnel.copies.items())
+    return f"{COUNTED} Judged: {', '.join(kinds)}." if funnel.copies else COUNTED
 
 
 def lost(funnel: Funnel) -> list[tuple[str, str, str]]:

@@ -44,7 +44,7 @@ def to_html(report: Report, today: date) -> str:
         article_url=safe_link(report.url),
         counts=data.counts(report),
         columns=funnel.columns(report.funnel),
-        counted=funnel.COUNTED,
+        counted=funnel.counted(report.funnel),
         lost=funnel.lost(report.funnel),
         n_lost=funnel.n_lost(report.funnel),
         findings=findings,
@@ -53,6 +53,7 @@ def to_html(report: Report, today: date) -> str:
         signs=wording.SIGNS,
         labels=wording.LABELS,
         advice=wording.ADVICE,
+        changed_step=wording.CHANGED_STEP,
         flag_advice=wording.flag_advice(report.flag_precision),
         css=templates.style(),
     )
@@ -62,6 +63,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
     support = data.support(finding)
     texts = [wikitext.tag(finding, today)]
+    texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     return {
         "rank": rank,
@@ -98,6 +100,7 @@ def _pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
 def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     outcome = result.outcome
     unchecked = isinstance(outcome, Unchecked)
+    read = wording.copy_read(result)
     differs = result.missing != finding.missing or result.label is not finding.label
     return {
         "label": result.label,
@@ -110,7 +113,11 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
+        "read": read[:1].upper() + read[1:],
+        "read_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
+        "changed": wording.what_changed(result),
+        "today": _quoted(result.changed.evidence) if result.changed else None,
     }
 
 

@@ -9,7 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.report import data, funnel, wording
-from pincite.types import Evidence, Finding, Funnel, Label, Listing, Report
+from pincite.types import (
+    CitationResult,
+    CopyKind,
+    Evidence,
+    Finding,
+    Funnel,
+    Label,
+    Listing,
+    Report,
+)
 
 STYLES = {
     Label.SUPPORTED: "green",
@@ -71,7 +80,7 @@ def funnel_table(found: Funnel) -> Table:
         box=None,
         padding=(0, 1, 0, 0),  # fits 80 columns
         header_style="dim",
-        caption=funnel.COUNTED,
+        caption=funnel.counted(found),
         caption_justify="left",
         caption_style="dim",
     )
@@ -129,6 +138,7 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
         text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
+            text.append(_copy_lines(result), style="dim")
             text.append(_evidence_lines(result.outcome), style="dim")
         else:
             text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
@@ -145,6 +155,17 @@ def _details(finding: Finding) -> Text:
 def _listed(listing: Listing | None) -> str:
     words = wording.reliability(listing)
     return f"\n      source: {words}" if words else ""
+
+
+def _copy_lines(result: CitationResult) -> str:
+    """Which copy of an archive was read; what today's page says, if it changed."""
+    lines = []
+    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK):
+        lines.append(f"\n      {wording.copy_read(result)}")
+    if result.changed:
+        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
+        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
+    return "".join(lines)
 
 
 def _excluded(report: Report, ranks: dict[int, int]) -> Text:

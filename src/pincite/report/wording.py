@@ -12,6 +12,8 @@ from pincite.core.reliability import LABELS as LISTED
 from pincite.types import (
     Bar,
     Citation,
+    CitationResult,
+    CopyKind,
     Exclusion,
     Finding,
     Label,
@@ -60,6 +62,7 @@ REASONS = {
     Reason.LANGUAGE: "in a language the model does not read",
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
+    Reason.USURPED: "its address is in other hands",
 }
 # What a person can do about each.
 STEPS = {
@@ -87,7 +90,23 @@ STEPS = {
     Reason.LANGUAGE: "ask someone who reads the language",
     Reason.TITLE_ONLY: "hand in the full text if you have it",
     Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
+    Reason.USURPED: "look for an archived copy from before",
 }
+COPIES = {
+    CopyKind.LIVE: "the page itself",
+    CopyKind.ARCHIVED: "archived copy",
+    CopyKind.WAYBACK: "copy in the Wayback Machine",
+    CopyKind.STORED: "stored copy",
+    CopyKind.OWN: "your own copy",
+    CopyKind.CORPUS: "copy in the corpus",
+}
+# What today's page bears out where an archived copy bears out more.
+TODAY = {
+    Label.PARTLY_SUPPORTED: "today's page only a part of it",
+    Label.NOT_SUPPORTED: "today's page does not",
+    Label.REFUTED: "today's page may say otherwise",
+}
+CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
     Bar.SITE: "excluded by the settings",
@@ -121,6 +140,32 @@ def why_unchecked(outcome: Unchecked) -> str:
     """The reason in words, with the detail where there is one."""
     words = REASONS[outcome.reason]
     return f"{words} ({outcome.detail})" if outcome.detail else words
+
+
+def copy_read(result: CitationResult) -> str:
+    """Which copy was read, and why it was not the page itself; empty if nothing was read."""
+    copy, instead = result.copy, result.not_live
+    if copy is None:
+        return ""
+    of_archive = copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+    when = (" of " if of_archive else ", fetched ") + copy.date[:10] if copy.date else ""
+    read = f"{COPIES[copy.kind]}{when}"
+    if instead:
+        return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
+    status = result.citation.url_status
+    if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
+        return one_line(f"{read}; the citation says url-status={status}")
+    return one_line(read)
+
+
+def what_changed(result: CitationResult) -> str:
+    """How the source changed since it was cited; empty if it was not found to have."""
+    if result.changed is None or result.copy is None:
+        return ""
+    when = f" of {result.copy.date[:10]}" if result.copy.date else ""
+    whole = result.label is Label.SUPPORTED
+    then = "bears the claim out" if whole else "bears a part of the claim out"
+    return one_line(f"the archived copy{when} {then}, {TODAY[result.changed.label]}")
 
 
 def why_open(finding: Finding) -> str:

@@ -140,7 +140,7 @@ def to_html(found: WorkList) -> str:
         rows=shown,
         head=found.head,
         columns=funnel.columns(summed),
-        counted=f"{funnel.COUNTED} Of many articles, once in each.",
+        counted=f"{funnel.counted(summed)} Of many articles, a source counts once in each.",
         lost=funnel.lost(summed),
         waiting=summed.waiting,
         css=templates.style("worklist.css"),
