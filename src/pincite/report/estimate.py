@@ -55,6 +55,8 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     cost = SERVER if asks_a_server(settings) else FREE
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
+    if found.n_to_fetch and (settings.wayback or settings.search_url):
+        times += "; more if archives or the search engine are asked"
     return [f"{counted}: {', '.join(copies)}).", f"{times}. {cost}"]
 
 
