@@ -8,7 +8,7 @@ import json
 from typing import Any, get_args
 
 from pincite.report import data
-from pincite.types import Bar, CopyKind, Label, PartKind, Reason, Reliability
+from pincite.types import Bar, CopyKind, Label, PartKind, Reason, Reliability, Stage
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
@@ -166,11 +166,30 @@ COUNTS = obj(
     },
     with_suggestion=WHOLE,
 )
+TALLY = obj(
+    uses=WHOLE | {"description": "of references"},
+    sources=WHOLE | {"description": "distinct ones"},
+)
+FUNNEL = obj(
+    references=WHOLE | {"description": "uses in the article, those at no claim included"},
+    stages=obj(**{str(stage): TALLY for stage in Stage})
+    | {"description": "how many citations came so far"},
+    waiting=WHOLE | {"description": "uses whose claims were not come to: the run was stopped"},
+    reasons={"type": "object", "propertyNames": REASON, "additionalProperties": TALLY}
+    | {"description": "why citations were not judged, the most frequent first"},
+    copies={
+        "type": "object",
+        "propertyNames": {"enum": [str(kind) for kind in CopyKind]},
+        "additionalProperties": TALLY,
+    }
+    | {"description": "which copies were judged, the most frequent first"},
+)
 REPORT = obj(
     schema_version={"const": data.SCHEMA_VERSION},
     article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT), url=maybe(TEXT)),
     complete={"type": "boolean"},
     counts=COUNTS,
+    funnel=FUNNEL,
     flag_precision=listed(obj(base_rate=PROBABILITY, precision=PROBABILITY))
     | {"description": "share of flags that were right in tests, by share of citations that fail"},
     advice=maybe(TEXT),

@@ -405,6 +405,39 @@ class Finding:
         return any(result.changed for result in self.citations)
 
 
+class Stage(StrEnum):
+    """How far a citation came. Each stage has passed all those before it."""
+
+    CITED = "cited"  # stands at a claim
+    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
+    OBTAINED = "obtained"  # a copy of the page itself is at hand: supplied, kept or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+
+
+class Tally(NamedTuple):
+    """How many citations, in two counts: a source that is cited five times is fetched once."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many of an article's citations came how far, and why the others did not.
+
+    `stages` counts who reached a stage, so no number is above the one before it. The first two
+    count all claims of the article, the others those that were judged before the run ended.
+    """
+
+    n_references: int  # uses of references in the article, those at no claim included
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses whose claims were not come to, because the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The findings of one article, worst first, with all that is needed to repeat them."""
@@ -419,6 +452,7 @@ class Report:
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
+    funnel: Funnel
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
@@ -427,44 +461,3 @@ class Report:
     def complete(self) -> bool:
         """Whether every claim of the article was judged."""
         return len(self.findings) == self.n_claims
-
-
-# ── Language models ──────────────────────────────────────────────────────────────────────────────
-
-
-class Guidance(NamedTuple):
-    """What a reply must look like, as a rule that some servers enforce."""
-
-    kind: Literal["json", "regex", "grammar"]
-    rule: str  # a JSON Schema as text, a regular expression, a GBNF grammar
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
-
-    user: str
-    system: str = ""
-    max_tokens: int = 256  # of the reply
-    temperature: float = 0.0
-    seed: int | None = 13  # for servers that heed one
-    top_logprobs: int = 0  # alternatives at each token that the reply should come with; 0: none
-    guidance: Guidance | None = None  # what the reply must look like
-
-
-class TokenChoice(NamedTuple):
-    """A token of a reply, and what might have stood in its place."""
-
-    token: str
-    top: tuple[tuple[str, float], ...]  # token, natural log of its probability; itself among them
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What it replied; the counts are the server's, None where it gives none."""
-
-    text: str
-    complete: bool = True  # False: cut at `max_tokens`
-    n_prompt_tokens: int | None = None
-    n_reply_tokens: int | None = None
-    tokens: tuple[TokenChoice, ...] = ()  # empty unless log probabilities were asked for and came

@@ -240,3 +240,64 @@ def test_own_copies_come_before_the_web(home: Wiki, tmp_path: Path) -> None:
     web = checked()
     assert web["copy"] is None or web["copy"]["kind"] != "own"
     assert "/cited" in [asked["path"] for asked in home.asked]
+
+
+def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = ("verify", "--category", "Bridges", "--online", "--out", "o", "-q")
+    run(*many)
+    home.asked.clear()
+    for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("THREADS", "1")):
+        monkeypatch.setenv(f"PINCITE_{name}", value)
+    monkeypatch.setenv("PINCITE_CONTACT", "me@example.org")
+    monkeypatch.setenv("PINCITE_WEB_CACHE", "elsewhere.sqlite")
+    run(*many)
+    assert texts_asked(home) == []
+    monkeypatch.setenv("PINCITE_WEB_MEGABYTES", "1")  # another limit, other copies
+    run(*many)
+    assert texts_asked(home) == ["11", "30"]
+
+
+def test_a_report_tells_the_settings_of_the_web(home: Wiki) -> None:
+    done = run("verify", "Town", "--online", "--contact", "me@example.org", "-q", "--json", "-")
+    settings = json.loads(done.stdout)["settings"]
+    assert settings["online"] is True
+    assert {"web_pause", "web_seconds", "web_megabytes", "wiki", "depth"} <= set(settings)
+    assert not {"contact", "web_cache", "answer", "top_k"} & set(settings)
+    assert "me@example.org" not in done.stdout
+
+
+def pages_asked(wiki: Wiki) -> list[str]:
+    return [asked["path"] for asked in wiki.asked if asked["path"] != "/w/api.php"]
+
+
+def test_an_estimate_fetches_no_source(home: Wiki) -> None:
+    home.pages[0].revisions.append((12, TEXT.replace("https://gone.example", home.url)))
+    given = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--estimate")
+    said = run(*given).stdout
+    assert (
+        "2 claims, 2 citations, 2 with an address (2 sources: 1 at hand, 1 to fetch from 1" in said
+    )
+    assert "Nothing is paid" in said
+    found = json.loads(run(*given, "-q", "--json", "-").stdout)
+    assert found["hosts"] == {"127.0.0.1": 1}
+    assert found["seconds_of_fetching"][0] <= found["seconds_of_fetching"][1]
+    assert pages_asked(home) == []
+    Path("town.wiki").write_text(TEXT)
+    offline = json.loads(run("verify", "town.wiki", "--estimate", "--json", "-").stdout)
+    assert (offline["missing"], offline["to_fetch"]) == (2, 0)
+
+
+def test_an_estimate_comes_before_a_run(home: Wiki) -> None:
+    assert "2 with an address" in run("verify", "Varde Bridge", "--online").stderr
+    assert "address" not in run("verify", "Varde Bridge", "--online", "-q").stderr
+
+
+def test_an_estimate_of_many_articles(home: Wiki) -> None:
+    given = ("verify", "--category", "Bridges", "--online", "--estimate")
+    done = run(*given, "--json", "-")
+    assert "From 2 of 3 articles" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["articles"], found["citations"]) == (3, 6)
+    assert pages_asked(home) == []
+    home.category = {"Bridges": ["Nowhere"]}
+    assert "none of 1 articles could be read" in run(*given, code=3).stderr

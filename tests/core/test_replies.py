@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.completions import Completion, TokenChoice
 from pincite.core.replies import (
     json_in,
     label_in,
@@ -14,7 +15,6 @@ from pincite.core.replies import (
     listed,
     statement_in,
 )
-from pincite.types import Completion, TokenChoice
 
 ABC = ["A", "B", "C"]
 

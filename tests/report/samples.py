@@ -1,6 +1,8 @@
 """A small report built by hand, and one whose every text is hostile."""
 
+from pincite.core.funnel import funnel
 from pincite.types import (
+    Article,
     Bar,
     Changed,
     Citation,
@@ -128,6 +130,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
             (),
         ),
     )
+    article = Article(text, text, tuple(f.claim for f in findings), n_references=4)
     return Report(
         title=text,
         language="en",
@@ -139,5 +142,6 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",
+        funnel=funnel(article, findings),
         flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
     )

@@ -27,6 +27,7 @@ VERBS = {
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",
+    "cache": "fetched pages and judged pairs that are kept",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

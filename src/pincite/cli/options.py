@@ -137,6 +137,7 @@ def progress(quiet: bool) -> Any:
         MofNCompleteColumn,
         Progress,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
@@ -144,6 +145,8 @@ def progress(quiet: bool) -> Any:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
@@ -181,7 +184,11 @@ def lines_of(path: Path) -> list[str]:
 
 def say(message: str, quiet: bool = False) -> None:
     """A line for the person, on stderr."""
-    if not quiet:
+    if quiet:
+        return
+    if hasattr(sys.stderr, "rich_proxied_file"):  # bars are shown: click would write into them
+        sys.stderr.write(f"{message}\n")
+    else:
         click.echo(message, err=True)
 
 

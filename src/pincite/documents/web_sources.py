@@ -18,6 +18,7 @@ from pincite.documents.fetch import Response, WebClient
 from pincite.documents.fetch_addresses import target_of
 from pincite.documents.fetch_cache import DAY, FetchCache, Kept
 from pincite.documents.fetch_outcome import PASSING, of_error, of_reply
+from pincite.documents.fetch_rules import WebRules
 from pincite.documents.read import read_bytes
 from pincite.documents.robots import Robots
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
@@ -80,6 +81,23 @@ class WebSources:
                 hosts.setdefault(host, []).append(key)
         self._ask(hosts, found, len(keys))
         return [replace(found[_key(url)], url=url) for url in urls]
+
+    @property
+    def rules(self) -> WebRules:
+        """What it keeps to."""
+        return self._client.rules
+
+    def is_kept(self, url: str) -> bool:
+        """Whether an address would be answered from the cache alone."""
+        kept = self._cache.get(_key(url))
+        return kept is not None and kept.fresh
+
+    def host_of(self, url: str) -> str | None:
+        """The host that would be asked for an address; None if it would not be opened."""
+        try:
+            return target_of(_key(url), self._client.rules.ports).host
+        except FetchError:
+            return None
 
     def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
         """Every host's pages, the longest list first."""

@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite.core import aggregation, flags
+from pincite.core.funnel import funnel
 from pincite.documents.own_copies import OwnCopies
 from pincite.documents.sources import Sources, open_sources
 from pincite.documents.web_sources import FetchStep
@@ -23,16 +24,19 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
 from pincite.pipeline.cited_copies import CitedCopies, Place, without_own_copies
+from pincite.pipeline.estimate import Estimate, Estimator
 from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.pipeline.own_sources import OwnSources, folder_of
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.pipeline.web_pages import web_candidates, web_pages
-from pincite.pipeline.web_settings import PRIVATE
+from pincite.pipeline.web_settings import MANNERS, PRIVATE, WebSettings
 from pincite.protocols import Expander
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
 
+# Settings that change how fast or where something is done, never what comes out.
+WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
 UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
 
 
@@ -43,6 +47,7 @@ class Run:
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
+    estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
     prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
 
@@ -124,7 +129,22 @@ def verifying(
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
-        yield Run(pipeline, versions, warnings, precision, pipeline.copies.prepare)
+        estimator = Estimator(
+            stored=pipeline.copies.at_hand,
+            seconds_a_pair=verifier.seconds_a_pair,
+            of_a_page=settings.read,
+            candidates=settings.judged if stored else 0,
+            rules=web.sources.rules if web else settings.web_rules,
+        )
+        if web:
+            estimator = replace(
+                estimator,
+                asked=pipeline.copies.asked_first,
+                is_kept=web.sources.is_kept,
+                host_of=web.sources.host_of,
+            )
+        prepare = pipeline.copies.prepare
+        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -172,17 +192,28 @@ def report_of(
         settings=report_settings(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        funnel=funnel(article, findings),
         flag_precision=run.flag_precision,
         url=article.url,
     )
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """What a report of `verify` records: all settings but those that only `ask` has."""
-    values = recorded(settings)
-    for field in dataclasses.fields(AskSettings):
-        values.pop(field.name, None)
-    return values
+    """What a report of `verify` records: all settings but those that only `ask` and `check` have.
+
+    What concerns the web stays, private values excepted: it says where copies came from.
+    """
+    of_others = {field.name for field in dataclasses.fields(AskSettings)}
+    of_others -= {field.name for field in dataclasses.fields(WebSettings)}
+    return {name: value for name, value in recorded(settings).items() if name not in of_others}
+
+
+def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
+    """Of recorded settings those that can change a verdict: not pauses, threads and places.
+
+    Another pause would otherwise make every finished report of a batch void.
+    """
+    return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 
 
 def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:

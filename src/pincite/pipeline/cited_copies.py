@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pincite.core.archives import WAYBACK_HOSTS, Snapshot, snapshot_at
+from pincite.core.funnel import addresses
 from pincite.documents.dates import stated_date
 from pincite.documents.web_pages import WebPages
 from pincite.types import (
@@ -114,9 +115,8 @@ class CitedCopies:
         if self.web is None:
             return
         every = (c for claim in article.claims for c in claim.citations)
-        online = (c for c in every if c.url or c.archive_url)
-        citations = [c for c in online if not isinstance(self.own(c), Document)]
-        firsts = {c.citation_id: self._first(c) for c in citations}
+        citations = [c for c in every if c.url or c.archive_url]
+        firsts = {c.citation_id: self.asked_first(c) for c in citations}
         wanted = list(dict.fromkeys(filter(None, firsts.values())))
         came = dict(zip(wanted, self.web.fetch(wanted), strict=True))
         copies = (
@@ -126,13 +126,24 @@ class CitedCopies:
         )
         self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
 
-    def _first(self, citation: Citation) -> str | None:
+    def at_hand(self, citation: Citation) -> Document | Unchecked:
+        """What is stored of it, so that nothing need be asked of the web; else NOT_SUPPLIED."""
+        if isinstance(own := self.own(citation), Document):
+            return own
+        here = [self._stored(url).source for url in addresses(citation)]
+        known = [found for found in here if not is_wanted(found)]
+        documents = [found for found in known if isinstance(found, Document)]
+        return [*documents, *known, *here][0]
+
+    def asked_first(self, citation: Citation) -> str | None:
         """The address that will be asked first of the web; None where none need or may be."""
         address = _ordered(citation)[0]
+        if isinstance(self.own(citation), Document):
+            return None
         if address == citation.url and citation.url_status in OTHER_HANDS:
             return None
         here = [self._stored(url).source for url in (citation.url, address) if url]
-        return self._asked(address, citation) if all(map(_is_wanted, here)) else None
+        return self._asked(address, citation) if all(map(is_wanted, here)) else None
 
     def _asked(self, address: str, citation: Citation) -> str:
         """The address as it is asked for: of an archived copy the raw page, nothing around it."""
@@ -147,7 +158,7 @@ class CitedCopies:
     def _at(self, address: str, citation: Citation) -> CitedSource:
         """What is stored of an address, else what the web has."""
         found = self._stored(address)
-        if not _is_wanted(found.source):
+        if not is_wanted(found.source):
             return found
         if address == citation.url and citation.url_status in OTHER_HANDS:
             detail = f"the citation says url-status={citation.url_status}"
@@ -163,7 +174,7 @@ class CitedCopies:
             found = place.get(address)
             if isinstance(found, Document):
                 return CitedSource(found, Copy(place.kind, found.url, found.fetched))
-            if not _is_wanted(found):
+            if not is_wanted(found):
                 return CitedSource(found)
             if place.kind is CopyKind.STORED:
                 missing = found  # it names the folder
@@ -213,13 +224,6 @@ class CitedCopies:
         return found if found and isinstance(found.source, Document) else None
 
 
-def addresses(citation: Citation) -> list[str]:
-    """Where the source may be found, the page itself first."""
-    doi = f"https://doi.org/{citation.doi}" if citation.doi else None
-    pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
-    return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
-
-
 def _ordered(citation: Citation) -> list[str]:
     """The addresses in the order in which they are tried."""
     found = addresses(citation)
@@ -233,7 +237,7 @@ def _raw(snapshot: Snapshot, citation: Citation) -> str:
     return snapshot.raw(_first_digits([citation.archive_date, citation.access_date]))
 
 
-def _is_wanted(found: Document | Unchecked) -> bool:
+def is_wanted(found: Document | Unchecked) -> bool:
     """Whether to look further: nobody supplied the page, and nobody knows why not."""
     return isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED
 

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from pincite.core import aggregation, cascade, changes, own, parts, queries, steering
 from pincite.core.clauses import clauses
 from pincite.core.copies import without_copies
+from pincite.core.funnel import addresses
 from pincite.core.fusion import JUDGED, Mode, at_most, fused, kept, shares
 from pincite.core.passages import cited_passages
-from pincite.pipeline.cited_copies import CitedCopies, CitedSource, addresses
+from pincite.pipeline.cited_copies import CitedCopies, CitedSource
 from pincite.pipeline.exclusions import WITHOUT_LIST, Exclusions
 from pincite.pipeline.web_candidates import WebCandidates
 from pincite.protocols import Expander, Retriever, Verifier, WordRetriever

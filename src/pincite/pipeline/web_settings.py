@@ -9,8 +9,11 @@ from pincite.documents.fetch_rules import WAYBACK_API, WAYBACK_PAUSE, WebRules
 from pincite.errors import ConfigError
 from pincite.models import weights
 
-# In no report, which others may read: a person's address, and a folder on their machine.
-PRIVATE = frozenset({"contact", "own_copies"})
+# A person's address, and where on the machine something lies: in no report, which others may read.
+PRIVATE = frozenset({"contact", "own_copies", "web_cache"})
+# How pages are asked for, not which copies count. How old a page of the cache may be is among them:
+# a finished report is as old as it is.
+MANNERS = frozenset({"web_pause", "web_at_once", "web_cache_days", "wayback_pause"})
 _DEFAULT = WebRules()
 
 

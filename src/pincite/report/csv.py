@@ -1,9 +1,14 @@
-"""One row a citation, for spreadsheets; texts cannot become formulas."""
+"""One row a citation, for spreadsheets; texts cannot become formulas.
+
+How far a citation came stands in its row (`citation_reached`): counting that column gives the
+funnel, and no line has to be told apart from the rows.
+"""
 
 import csv
 import io
 from collections.abc import Sequence
 
+from pincite.core.funnel import stage
 from pincite.report import wording
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
 
@@ -12,6 +17,7 @@ COLUMNS = (
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
@@ -29,6 +35,7 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
                 *_reliability(finding, result),
+                str(stage(result, finding.label)) if result else None,
                 *_copy(result),
                 *_places(finding, result),
             ]

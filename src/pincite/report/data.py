@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core import aggregation
-from pincite.report import wording
+from pincite.report import funnel, wording
 from pincite.report.json_text import dumped
 from pincite.types import (
     Changed,
@@ -50,6 +50,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         },
         "complete": report.complete,
         "counts": counts(report),
+        "funnel": funnel.as_dict(report.funnel),
         "flag_precision": [
             {"base_rate": base_rate, "precision": _rounded(precision)}
             for base_rate, precision in report.flag_precision
@@ -64,7 +65,7 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 
 def counts(report: Report) -> dict[str, Any]:
-    """How many of what: the funnel from references to verdicts."""
+    """How many of what: references, claims and verdicts."""
     labels = Counter(finding.label for finding in report.findings)
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
     reasons = Counter(str(o.reason) for o in outcomes if isinstance(o, Unchecked))

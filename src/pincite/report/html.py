@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pincite.report import data, templates, wikitext, wording
+from pincite.report import data, funnel, templates, wikitext, wording
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -43,6 +43,10 @@ def to_html(report: Report, today: date) -> str:
         report=report,
         article_url=safe_link(report.url),
         counts=data.counts(report),
+        columns=funnel.columns(report.funnel),
+        counted=funnel.counted(report.funnel),
+        lost=funnel.lost(report.funnel),
+        n_lost=funnel.n_lost(report.funnel),
         findings=findings,
         open=[finding for finding in findings if finding["label"] is Label.UNCHECKED],
         order=wording.ORDER,

@@ -6,7 +6,7 @@ that begin with `#` are for the editor and stay out of the article.
 
 from datetime import date
 
-from pincite.report import wording
+from pincite.report import funnel, wording
 from pincite.types import (
     CitationResult,
     CopyKind,
@@ -34,6 +34,7 @@ def to_wikitext(report: Report, today: date) -> str:
     ]
     blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
     head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    head += f"# {funnel.line(report.funnel)}\n"
     if report.flag_precision:
         head += f"# {wording.flag_advice(report.flag_precision)}\n"
     return "\n".join([head, *blocks])
