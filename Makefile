@@ -34,8 +34,8 @@ demo-check: $(STAMP) ## five statements against a shipped knowledge base
 demo-ask: $(STAMP) ## three questions to shipped abstracts
 	@$(BIN)/pincite demo --ask
 
-test: $(TRAIN) ## all tests but the slow ones
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+test: $(TRAIN) ## all tests but the slow ones, without a network where that can be arranged
+	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 test-all: $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"

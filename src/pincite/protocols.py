@@ -12,18 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.checks import Failed, Interpretation, Judged, Reading
+from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.types import (
-    Claim,
-    Completion,
-    Document,
-    Evidence,
-    Fetched,
-    Hit,
-    Passage,
-    Prompt,
-    Unchecked,
-)
+from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
@@ -95,6 +86,22 @@ class Fetcher(Protocol):
     """
 
     def fetch(self, urls: Sequence[str]) -> list[Fetched | Unchecked]: ...
+
+
+class WebSearch(Protocol):
+    """A search engine of the web: for each query at most `k` pages, best first, each once.
+
+    One that fails has none, and is named in `warnings`: a claim without candidates is no error.
+    """
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong so far, one message a kind."""
+        ...
+
+    def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
+        """`language`: ISO 639-1, of the pages that are wanted; empty: any."""
+        ...
 
 
 class Generator(Protocol):

@@ -5,7 +5,7 @@ import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
-from pincite.documents.markup import addresses_in, parsed, visible_pieces, visible_text
+from pincite.documents.markup import addresses_in, parsed, visible
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.types import Document, Reason, Unchecked
 
@@ -81,9 +81,8 @@ def test_a_list_of_definitions_and_a_very_short_page() -> None:
 def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
     page = parsed("<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>")
     assert page is not None
-    text = visible_text(page, visible_pieces(page))
-    assert text.split() == "A bold title one two three four".split()
-    assert "three four" in text
+    assert visible(page, 0).text.split() == "A bold title one two three four".split()
+    assert "three four" in visible(page, 0).text
 
 
 @pytest.mark.parametrize(
@@ -325,3 +324,33 @@ def test_a_teaser_before_a_wall_is_one_with_its_lead_too() -> None:
     found = read(page(f"{article}<div class='paywall'>Subscribe to continue reading</div>"))
     assert isinstance(found, Unchecked)
     assert found.reason is Reason.PAYWALL
+
+
+WAYBACK_BAR = (
+    "<!-- BEGIN WAYBACK TOOLBAR INSERT --><style>#wm-ipp-base{display:none}</style>"
+    "<div id='wm-ipp-base' lang='en'><div id='wm-ipp'><div id='donato'>Ask for gifts</div>"
+    "<a href='/web/2014*/x'>12 captures</a><p>30 Nov 1999 to 20 Aug 2019, about this capture</p>"
+    "</div></div><div id='wm-ipp-print'>Printed from the archive</div>"
+    "<!-- END WAYBACK TOOLBAR INSERT -->"
+)
+TODAY_BAR = (
+    "<center><div id='HEADER'><table><tr><td>archive.today webpage capture</td><td>Saved from"
+    "</td></tr></table></div><div id='CONTENT'>",
+    "</div><div id='DIVSHARE'>share, download, report an error</div></center>",
+)
+
+
+@pytest.mark.parametrize("body", [ARTICLE, f"<html><body><p>{PARAGRAPHS[0]}</p></body></html>"])
+def test_the_bars_of_archives_are_no_text(body: str) -> None:
+    plain = document(body).text
+    assert document(body.replace("<body>", f"<body>{WAYBACK_BAR}")).text == plain
+    before, after = TODAY_BAR
+    framed = body.replace("<body>", f"<body>{before}").replace("</body>", f"{after}</body>")
+    text = document(framed).text
+    assert PARAGRAPHS[0] in text
+    assert not [word for word in ("capture", "Saved", "share") if word in text]
+
+
+def test_a_page_may_call_its_own_parts_so() -> None:
+    page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
+    assert PARAGRAPHS[0] in document(page).text

@@ -15,7 +15,7 @@ from pincite.types import Document, Fetched, Reason, Unchecked
 BUDGET_SECONDS = 20.0
 NOT_OF_THE_WEB = {  # what no server's answer can become
     *(Reason.OFFLINE, Reason.NOT_SUPPLIED, Reason.ENCRYPTED, Reason.LANGUAGE),
-    *(Reason.TITLE_ONLY, Reason.WITHDRAWN),
+    *(Reason.TITLE_ONLY, Reason.WITHDRAWN, Reason.USURPED),
 }
 
 

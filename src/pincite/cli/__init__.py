@@ -18,6 +18,7 @@ VERBS = {
     "check": "what a knowledge base says for and against a statement",
     "ask": "answer a question, every sentence verified",
     "replay": "a check made anew from its trace, without a model",
+    "source": "your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
@@ -26,6 +27,7 @@ VERBS = {
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",
+    "cache": "fetched pages and judged pairs that are kept",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

@@ -86,12 +86,13 @@ class WebClient:
         allow: Collection[str] = frozenset(),
         trust: ssl.SSLContext | None = None,
     ) -> None:
-        """For tests only, and in no settings: other names and certificates, and inner addresses.
+        """All but the rules is for tests, and for a server that the user named; see `web_search`.
 
         Args:
             rules: limits and manners.
             resolve: how a name becomes addresses.
-            allow: addresses that may be connected to although they are not public.
+            allow: addresses that may be connected to although they are not public. No setting
+                gives them to the client that opens cited pages.
             trust: what certificates are checked against.
         """
         self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
@@ -108,6 +109,7 @@ class WebClient:
         accept: str = "*/*",
         headers: Mapping[str, str] | None = None,
         check: Check | None = None,
+        pause: bool = True,
     ) -> Response:
         """The reply to a GET.
 
@@ -116,6 +118,8 @@ class WebClient:
             accept: the media types that are wanted.
             headers: further ones; to another host than the first they are not carried on.
             check: is asked about each address on the way, and raises if it must not be opened.
+            pause: whether the host is left alone afterwards; not after its robots.txt, which is
+                asked for because a page is.
 
         Raises:
             FetchingIsOff: the rules do not say `online`.
@@ -134,7 +138,7 @@ class WebClient:
         while True:
             if check:
                 check(target)
-            reply = self._persistently(target, sent)
+            reply = self._persistently(target, sent, pause)
             following = self._following(target, reply)
             if not following:
                 return Response(
@@ -199,14 +203,16 @@ class WebClient:
             limit = self.rules.redirects
             raise RedirectedTooOften(f"{url} leads on more than {limit} times.", url)
 
-    def _persistently(self, target: Target, headers: dict[str, str]) -> fetch_wire.Reply:
+    def _persistently(
+        self, target: Target, headers: dict[str, str], pause: bool
+    ) -> fetch_wire.Reply:
         """The reply of the last attempt: where waiting may help, it is made again."""
         wait = self.rules.first_wait
         for attempt in range(1, self.rules.attempts + 1):
             last = attempt == self.rules.attempts
             lane = self._lane(target.host)
             try:
-                reply = self._once(lane, target, headers)
+                reply = self._once(lane, target, headers, pause)
             except (HostUnreachable, BodyCut) as error:
                 if last or isinstance(error, UntrustedHost):
                     _remember(lane, error)
@@ -230,7 +236,9 @@ class WebClient:
             wait = min(2 * wait, self.rules.longest_wait)
         raise AssertionError("the last attempt returns or raises")
 
-    def _once(self, lane: _Lane, target: Target, headers: dict[str, str]) -> fetch_wire.Reply:
+    def _once(
+        self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool
+    ) -> fetch_wire.Reply:
         """One exchange, when it is this request's turn at the host."""
         with lane.lock:
             if lane.failure and time.monotonic() < lane.failed_until:
@@ -244,7 +252,7 @@ class WebClient:
             try:
                 return lane.wire.exchange(target, addresses, whole)
             finally:
-                lane.free_at = time.monotonic() + lane.pause
+                lane.free_at = time.monotonic() + (lane.pause if pause else 0.0)
 
     def _addresses(self, target: Target) -> list[str]:
         """Where to connect to. Behind a proxy names are the proxy's business, numbers are ours."""

@@ -16,7 +16,7 @@ class WebRules:
     # Manners. A second between requests is what archives and small sites ask for.
     pause: float = 1.0  # seconds between the end of a request and the next to the same host
     longest_crawl_delay: float = 30.0  # of robots.txt; more is taken for this
-    at_once: int = 32  # hosts; each has one connection, and threads that wait cost little
+    at_once: int = 64  # hosts; each has one connection, and threads that wait cost little
     attempts: int = 3  # where a host is busy, failing or unreachable
     first_wait: float = 1.0  # seconds before the second attempt, doubled each time
     longest_wait: float = 60.0  # a host that asks for more counts as busy for now
@@ -35,3 +35,9 @@ class WebRules:
 
 
 DEFAULT_RULES = WebRules()
+
+# The Wayback Machine's availability service, and the seconds between two questions to it. Its
+# limits are not published; 15 requests a minute is what is known of another of its services
+# (https://github.com/internetarchive/wayback/issues/274).
+WAYBACK_API = "https://archive.org/wayback/available"
+WAYBACK_PAUSE = 4.0

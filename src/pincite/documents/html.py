@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any
 
-from pincite.documents import gaps, markup, outcome
+from pincite.documents import anchors, gaps, markup, outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
@@ -38,8 +38,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     markup.drop_camouflaged(page)
-    pieces = markup.visible_pieces(page)
-    visible = markup.visible_text(page, pieces)
+    visible, names, pieces = markup.visible(page, anchors.MAX_ANCHORS)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
     stated = markup.statements_of(page)
@@ -58,6 +57,7 @@ def read_html(body: Body) -> Document | Unchecked:
         fetched=body.fetched,
         language=language_of(text, declared),
         meta=_meta(article, stated),
+        anchors=anchors.located(names, text),
     )
 
 

@@ -5,11 +5,11 @@ What a reader would see, what the head says (language, addresses), and the marks
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -49,6 +49,12 @@ _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
+AFTER_NAME = 120  # characters: more than eight words
+# The bars that the Wayback Machine and archive.today put above a page.
+_ARCHIVE_BARS = (
+    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'] | "
+    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
+)
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 # Bylines stand near the top; a page of comments may mark thousands.
 MOST_MARKED, LONGEST_BYLINE = 5, 200
@@ -79,6 +85,14 @@ class Page:
     def n_elements(self) -> int:
         """Number of elements and comments in the tree."""
         return sum(1 for _ in self.tree.iter())
+
+
+class Visible(NamedTuple):
+    """The text that a reader sees, and what an address can name in it."""
+
+    text: str
+    names: list[tuple[str, str]]  # an `id` or `<a name>`, and the words that follow it, in order
+    pieces: list[Piece]
 
 
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
@@ -116,6 +130,7 @@ def parsed(source: str) -> Page | None:
         tree = lxml_html.document_fromstring(_storable(source), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):
         return None
+    _drop_bars(tree)
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     return Page(tree, source, cut_short=bool(len(limits)))
 
@@ -126,16 +141,32 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible_pieces(page: Page) -> list[Piece]:
-    """All that a reader would see but navigation and footer, in order; none of a page cut short."""
-    return [] if page.cut_short else list(_pieces_of(page.tree))
+def visible(page: Page, most_names: int) -> Visible:
+    """What a reader would see but navigation and footer: a block a line, cells with bars.
 
-
-def visible_text(page: Page, pieces: Sequence[Piece]) -> str:
-    """The text of a page's visible pieces: a block a line, cells with bars."""
+    With at most `most_names` of its names; none, and no pieces, of a page that the parser gave up.
+    """
     if page.cut_short:
-        return cleaned(_without_tags(page.source))
-    return cleaned("".join(text for text, _ in pieces))
+        return Visible(cleaned(_without_tags(page.source)), [], [])
+    pieces: list[Piece] = []
+    names: list[tuple[str, int]] = []
+    for name, piece in _visible_pieces(page.tree):
+        if name and len(names) < most_names:
+            names.append((name, len(pieces)))
+        if piece[0]:
+            pieces.append(piece)
+    texts = [text for text, _ in pieces]
+    named = [(name, _joined(texts, start)) for name, start in names]
+    return Visible(cleaned("".join(texts)), named, pieces)
+
+
+def _joined(pieces: list[str], start: int) -> str:
+    """The text from a piece on, as long as a name needs it."""
+    length, end = 0, start
+    while end < min(len(pieces), start + AFTER_NAME) and length < AFTER_NAME:
+        length += len(pieces[end].strip())
+        end += 1
+    return cleaned("".join(pieces[start:end]))
 
 
 def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
@@ -267,6 +298,13 @@ def _stated_colour(element: Any, what: str) -> str:
     return "white" if _WHITE.fullmatch(colour) else colour
 
 
+def _drop_bars(tree: Any) -> None:
+    """Take what an archive put above the page out of it."""
+    for bar in tree.xpath(_ARCHIVE_BARS):
+        if bar.getparent() is not None:
+            bar.drop_tree()
+
+
 def _is_web_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
@@ -287,8 +325,8 @@ def _block(line: list[Piece]) -> Block:
     return Block(text, linked / max(1, len(text)), "h1" in parts, "comments" in parts)
 
 
-def _pieces_of(tree: Any) -> Iterator[Piece]:
-    """Text in document order, with its border.
+def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
+    """Text in document order, each piece with the name of the element that it begins, if any.
 
     A walk by events, since recursion would end at Python's limit.
     """
@@ -305,14 +343,13 @@ def _pieces_of(tree: Any) -> Iterator[Piece]:
             if new := _part_of(element, tag):
                 opened.setdefault(new, element)
                 part = next(filter(opened.__contains__, _PARTS))
-            piece = _border(tag, element) + _unbroken(element.text)
+            name = element.get("id") or (element.get("name") if tag == "a" else None) or ""
+            yield name, (_border(tag, element) + _unbroken(element.text), part)
         else:
             if part and element in opened.values():
                 opened = {name: one for name, one in opened.items() if one is not element}
                 part = next(filter(opened.__contains__, _PARTS), "")
-            piece = ("" if hidden else _border(tag)) + _unbroken(element.tail)
-        if piece:
-            yield piece, part
+            yield "", (("" if hidden else _border(tag)) + _unbroken(element.tail), part)
 
 
 def _part_of(element: Any, tag: str) -> str:

@@ -4,8 +4,8 @@
 HTTP is somebody else's (`Web`, see `documents.fetch`): this room opens no connection.
 
 Manners: https://www.mediawiki.org/wiki/API:Etiquette and /wiki/Manual:Maxlag_parameter. `maxlag=5`
-lets the wiki refuse while its replicas lag behind; then, and where it asks for a pause in
-`Retry-After`, the request waits and is sent again.
+lets the wiki refuse while its replicas lag behind: an error in a reply of status 200, so the wait
+is here. A status of 429 or 5xx is waited for by whoever makes the connection.
 """
 
 import json
@@ -41,7 +41,7 @@ class Reply(Protocol):
 
 
 class Web(Protocol):
-    """One GET. Raises FetchError where no reply came."""
+    """One GET, made again while the host is busy. Raises FetchError where no reply came."""
 
     def get(  # noqa: D102
         self, url: str, *, accept: str = "*/*", headers: Mapping[str, str] | None = None
@@ -96,7 +96,7 @@ class ActionApi:
         """The HTML of a revision, by the wiki's REST interface: an alternative to wikitext."""
         url = f"{self.site.base}{self.site.scripts}/rest.php/v1/revision/{revision_id}/html"
         with self._turn:
-            reply = self._patient(url, "text/html")
+            reply = self._got(url, "text/html")
         if reply.status != 200:
             message = f"{self.site.host} gives no HTML of revision {revision_id}: {_status(reply)}"
             raise WikiError(message, "no_html")
@@ -104,7 +104,7 @@ class ActionApi:
 
     def _asked(self, url: str) -> dict[str, Any]:
         for attempt in range(ATTEMPTS):
-            reply = self._patient(url, "application/json")
+            reply = self._got(url, "application/json")
             parsed = self._parsed(reply)
             error = parsed.get("error")
             if not isinstance(error, dict):
@@ -113,15 +113,6 @@ class ActionApi:
             if code not in _LATER or attempt == ATTEMPTS - 1:
                 raise self._error(code, info)
             self._wait(reply, attempt, _why(code))
-        raise AssertionError
-
-    def _patient(self, url: str, accept: str) -> Reply:
-        """The reply; asked again while the wiki says by its status that it is busy."""
-        for attempt in range(ATTEMPTS):
-            reply = self._got(url, accept)
-            if reply.status not in _BUSY or attempt == ATTEMPTS - 1:
-                return reply
-            self._wait(reply, attempt, f"is busy (HTTP {reply.status})")
         raise AssertionError
 
     def _got(self, url: str, accept: str) -> Reply:
