@@ -26,6 +26,8 @@ VERBS = {
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",
+    "serve": "web pages and an HTTP API",
+    "worker": "run a server's jobs",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

@@ -1,0 +1,138 @@
+"""The process in which jobs run, one after the other: `python -m pincite.server.runner WORKER`.
+
+Started and watched by `server.worker`, which hands it job ids on stdin and ends it where a job
+takes too long or too much memory: whatever a job does, the server goes on. SIGINT
+ends a job early, with what there is; the end of stdin (the worker is gone) ends the process at
+once, and the job goes back to the queue when its lease runs out.
+"""
+
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import PinciteError
+from pincite.pipeline import settings as pipeline_settings
+from pincite.pipeline.settings import Settings
+from pincite.server import work
+from pincite.server.corpora import CorpusRegister
+from pincite.server.database import Database
+from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.settings import ServerSettings
+from pincite.server.settings import load as load_server_settings
+
+TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
+LOG = logging.getLogger("pincite.server.runner")
+
+
+class Teller:
+    """Writes what a job tells into the database, not more often than people can read."""
+
+    def __init__(self, store: JobStore, job_id: str, worker: str) -> None:
+        self._store, self._job_id, self._worker = store, job_id, worker
+        self._waiting: list[tuple[str, Mapping[str, Any]]] = []
+        self._last = 0.0
+
+    def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
+        """One event; of progress that nobody has read yet only the newest is kept."""
+        if "done" in data and self._waiting and self._waiting[-1][0] == kind == "fetching":
+            self._waiting.pop()
+        self._waiting.append((kind, data))
+        if time.monotonic() - self._last >= TELL_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._waiting:
+            self._store.tell(self._job_id, self._worker, self._waiting)
+        self._waiting, self._last = [], time.monotonic()
+
+
+class Runner:
+    """Runs jobs of one worker."""
+
+    def __init__(self, worker: str, server: ServerSettings, settings: Settings) -> None:
+        self._worker, self._settings = worker, settings
+        database = Database(server.database_url)
+        self._store = JobStore(database)
+        self._corpora = CorpusRegister(database, server.folder / "corpora")
+
+    def run(self, job_id: str) -> None:
+        """Do a job and keep its result; what goes wrong is kept as its problem."""
+        job = self._store.get(job_id)
+        if job is None:
+            return
+        tell = Teller(self._store, job_id, self._worker)
+        try:
+            found = work.done(job.kind, job.request, self._folder(job), self._settings, tell)
+        except KeyboardInterrupt:
+            self._end(job_id, Status.CANCELLED)
+        except PinciteError as error:
+            self._end(job_id, Status.FAILED, {"code": _code(error), "detail": str(error)})
+        except Exception:
+            LOG.exception("job %s", job_id)  # says where; the requester learns that it is a bug
+            detail = "A fault of the program; the server's log has it under this job's id."
+            self._end(job_id, Status.FAILED, {"code": "internal", "detail": detail})
+        else:
+            tell.flush()
+            status = Status.DONE if found.complete else Status.CANCELLED
+            if job.kind != "verify":  # a part of them that failed is told in the result
+                status = Status.DONE
+            self._store.finish(job_id, self._worker, status, result=found.result, files=found.files)
+
+    def _folder(self, job: Job) -> Path | None:
+        corpus_id = job.request.get("corpus")
+        entry = self._corpora.get(corpus_id) if corpus_id else None
+        return entry.folder if entry else None
+
+    def _end(self, job_id: str, status: Status, problem: Mapping[str, Any] | None = None) -> None:
+        self._store.finish(job_id, self._worker, status, problem=problem)
+
+
+def _code(error: PinciteError) -> str:
+    """MissingModel → missing_model."""
+    name = type(error).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def main() -> None:
+    """Read job ids from stdin, one a line; answer each with a line when it is done."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    worker, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    runner = Runner(worker, load_server_settings({}, config), pipeline_settings.load({}, config))
+    lines: list[str] = []
+    arrived = threading.Condition()
+
+    def read() -> None:
+        for line in sys.stdin:
+            with arrived:
+                lines.append(line.strip())
+                arrived.notify()
+        os._exit(0)  # the worker is gone: nobody may run this job beside whoever takes it next
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        with arrived:
+            while not lines:
+                arrived.wait()
+            job_id = lines.pop(0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            runner.run(job_id)
+        except KeyboardInterrupt:
+            LOG.warning("job %s was ended while its end was written", job_id)
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stdout.write(json.dumps({"done": job_id}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

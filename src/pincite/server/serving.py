@@ -1,0 +1,96 @@
+"""Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
+
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import uvicorn
+
+from pincite.errors import ConfigError
+from pincite.pipeline import settings as pipeline_settings
+from pincite.server.app import create_app
+from pincite.server.settings import ServerSettings, load
+from pincite.server.site import Site, opened
+from pincite.server.worker import Worker
+
+Say = Callable[[str], None]
+KEEP_ALIVE_SECONDS = 30
+SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
+
+
+def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Raises:
+        ConfigError: a setting means nothing, or the port is taken.
+    """
+    site = _site(given, config)
+    worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
+    listening = _listening(site.server)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
+    _log()
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(site),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # who asks is what the connection says
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            h11_max_incomplete_event_size=64_000,
+        )
+    )
+    worker.start()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        worker.stop()
+        site.database.close()
+
+
+def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Run jobs until Ctrl-C or SIGTERM."""
+    site = _site(given, config)
+    slots = max(1, site.server.jobs_at_once)
+    worker = Worker(site.jobs, site.server, slots=slots, config=config)
+    _log()
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    worker.start()
+    say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
+    ended.wait()
+    worker.stop()
+    site.database.close()
+
+
+def _site(given: Mapping[str, object], config: Path | None) -> Site:
+    return opened(load(given, config), pipeline_settings.load({}, config))
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        what = f"{settings.host}:{settings.port} cannot be listened on ({error.strerror})."
+        raise ConfigError(f"{what} Give another --port.") from error
+    return listening
+
+
+def _log() -> None:
+    """Warnings and worse on stderr; no claim stands in any of them."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+    )
