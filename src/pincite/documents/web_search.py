@@ -26,7 +26,7 @@ REPLY_BYTES = 2_000_000  # twenty results take 20 kB
 MAX_WORDS = 32  # Google ignores what comes after
 KEEP_DAYS = 1.0  # so that a run that was stopped goes on without asking again
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
-# Anything else may be an operator: "!g", ":de" and "<9" are SearXNG's, "-" and "site:" its engines'.
+# The rest may be an operator: "!g", ":de" and "<9" are SearXNG's, "-" and "site:" its engines'.
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
 
 
