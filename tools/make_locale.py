@@ -6,6 +6,7 @@ with an empty `msgstr`. The `.mo` beside it is what the program reads, and is co
 
 import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -22,6 +23,8 @@ METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED)
 WIDTH = 100
+SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
+HEADER = "# What Pincite's pages say. Apache-2.0, as the program."
 
 
 def collected() -> Catalog:
@@ -47,6 +50,9 @@ def translated(language: str) -> Catalog:
         catalog = read_po(stream, locale=language, domain="pincite")
     catalog.update(collected(), no_fuzzy_matching=True, update_header_comment=False)
     catalog.obsolete.clear()
+    catalog.header_comment, catalog.fuzzy = HEADER, False
+    catalog.project, catalog.version, catalog.copyright_holder = "Pincite", "1", ""
+    catalog.msgid_bugs_address = catalog.last_translator = ""
     return catalog
 
 
@@ -65,7 +71,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 def as_mo(catalog: Catalog) -> bytes:
     out = io.BytesIO()
-    catalog.creation_date = catalog.revision_date = "2026-01-01 00:00+0000"
+    catalog.creation_date = catalog.revision_date = SOME_DAY
     write_mo(out, catalog)
     return out.getvalue()
 
