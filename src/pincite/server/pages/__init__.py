@@ -1,1 +1,1 @@
-"""The web pages: server-rendered, readable without JavaScript, asking no other site for anything."""
+"""The web pages: server-rendered, readable without JavaScript, asking no other site."""

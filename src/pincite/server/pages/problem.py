@@ -17,7 +17,9 @@ def problem_page(request: Request, problem: Any) -> HTMLResponse:
         problem: a `problems.ProblemBody`.
     """
     heading = _headings(request).get(problem.code) or _headings(request)["other"]
-    return page(request, "problem.html", None, status=problem.status, problem=problem, heading=heading)
+    return page(
+        request, "problem.html", None, status=problem.status, problem=problem, heading=heading
+    )
 
 
 def _headings(request: Request) -> dict[str, str]:
