@@ -2,7 +2,15 @@
 
 from fastapi import FastAPI
 
-from pincite.server import api_jobs, api_meta, problems
+from pincite.server import (
+    api_corpora,
+    api_documents,
+    api_feedback,
+    api_jobs,
+    api_meta,
+    api_search,
+    problems,
+)
 from pincite.server.border import LOCAL_NAMES, Border
 from pincite.server.identity import identify_local
 from pincite.server.metrics import Metrics
@@ -31,7 +39,8 @@ def create_app(site: Site) -> FastAPI:
     app.state.identify = identify_local
     problems.install(app)
     app.include_router(api_meta.router)
-    app.include_router(api_jobs.router)
+    for api in (api_jobs, api_corpora, api_documents, api_search, api_feedback):
+        app.include_router(api.router)
     pages.install(app)
     app.add_middleware(
         Border,

@@ -17,16 +17,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pincite.errors import PinciteError
+from pincite.errors import InputError, PinciteError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.pipeline.settings import Settings
-from pincite.server import work
+from pincite.server import ingesting, work
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
 from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.library import removed
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.server.uploads import Uploads
 
+PROGRESS = frozenset({"fetching", "reading"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 LOG = logging.getLogger("pincite.server.runner")
 
@@ -41,7 +44,7 @@ class Teller:
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
         """One event; of progress that nobody has read yet only the newest is kept."""
-        if "done" in data and self._waiting and self._waiting[-1][0] == kind == "fetching":
+        if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
             self._waiting.pop()
         self._waiting.append((kind, data))
         if time.monotonic() - self._last >= TELL_SECONDS:
@@ -62,6 +65,7 @@ class Runner:
         database = Database(server.database_url)
         self._store = JobStore(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
+        self._uploads = Uploads(server.folder / "uploads")
 
     def run(self, job_id: str) -> None:
         """Do a job and keep its result; what goes wrong is kept as its problem."""
@@ -70,11 +74,12 @@ class Runner:
             return
         tell = Teller(self._store, job_id, self._worker)
         try:
-            found = work.done(job.kind, job.request, self._folder(job), self._settings, tell)
+            found = self._done(job, tell)
         except KeyboardInterrupt:
             self._end(job_id, Status.CANCELLED)
         except PinciteError as error:
-            self._end(job_id, Status.FAILED, {"code": _code(error), "detail": str(error)})
+            detail = self._without_paths(str(error), job)
+            self._end(job_id, Status.FAILED, {"code": _code(error), "detail": detail})
         except Exception:
             LOG.exception("job %s", job_id)  # says where; the requester learns that it is a bug
             detail = "A fault of the program; the server's log has it under this job's id."
@@ -82,9 +87,37 @@ class Runner:
         else:
             tell.flush()
             status = Status.DONE if found.complete else Status.CANCELLED
-            if job.kind != "verify":  # a part of them that failed is told in the result
+            if job.kind in ("check", "ask"):  # a part of them that failed is told in the result
                 status = Status.DONE
             self._store.finish(job_id, self._worker, status, result=found.result, files=found.files)
+        if job.kind == "ingest":
+            self._clear_away(job)
+
+    def _done(self, job: Job, tell: Teller) -> work.Done:
+        folder = self._folder(job)
+        if job.kind != "ingest":
+            return work.done(job.kind, job.request, folder, self._settings, tell)
+        if folder is None:
+            raise InputError("The corpus is not there any more.")
+        files = self._uploads.at(job.request["upload"])
+        found = ingesting.done(job.request, folder, files, self._settings, tell)
+        problems = json.loads(found.result)["problems"]
+        names = [each["name"] for each in job.request["files"]]
+        self._corpora.note_problems(job.request["corpus"], names, problems)
+        return found
+
+    def _clear_away(self, job: Job) -> None:
+        """The files that were sent, and a corpus that was deleted while they were read."""
+        ended = self._store.get(job.job_id)
+        if ended is None or ended.ended:
+            self._uploads.remove(job.request["upload"])
+        if self._corpora.get(job.request["corpus"]) is None:
+            removed(self._corpora.folder_of(job.request["corpus"]))
+
+    def _without_paths(self, text: str, job: Job) -> str:
+        """A message for whoever asked, who need not know where the server keeps its files."""
+        folder = self._folder(job)
+        return text.replace(str(folder), "The corpus") if folder else text
 
     def _folder(self, job: Job) -> Path | None:
         corpus_id = job.request.get("corpus")

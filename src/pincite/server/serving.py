@@ -29,7 +29,9 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         ConfigError: a setting means nothing, or the port is taken.
     """
     site = _site(given, config)
-    worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
+    slots = site.server.jobs_at_once
+    tidy = site.library.tidy
+    worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=tidy)
     listening = _listening(site.server)
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
@@ -52,6 +54,7 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         server.run(sockets=[listening])
     finally:
         worker.stop()
+        site.library.shelf.close()
         site.database.close()
 
 
@@ -59,7 +62,8 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
     """Run jobs until Ctrl-C or SIGTERM."""
     site = _site(given, config)
     slots = max(1, site.server.jobs_at_once)
-    worker = Worker(site.jobs, site.server, slots=slots, config=config)
+    tidy = site.library.tidy
+    worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=tidy)
     _log()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

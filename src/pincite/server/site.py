@@ -5,11 +5,16 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
+from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
+from pincite.server.library import Library
 from pincite.server.settings import ServerSettings
+from pincite.server.shelf import Shelf
+from pincite.server.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +26,21 @@ class Site:
     database: Database
     jobs: JobStore
     corpora: CorpusRegister
+    library: Library
+    feedback: FeedbackStore
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
-    """The stores, with the database's tables brought to this version."""
+    """The stores, with the database's tables and the folders brought to this version."""
     server.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = Database(server.database_url)
     database.migrate()
-    return Site(
-        server,
-        settings,
-        database,
-        JobStore(database, queue=server.queue),
-        CorpusRegister(database, server.folder / "corpora"),
-    )
+    jobs = JobStore(database, queue=server.queue)
+    corpora = CorpusRegister(database, server.folder / "corpora")
+    shelf = Shelf(lambda: build.encoder(settings))
+    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
+    library.tidy()
+    return Site(server, settings, database, jobs, corpora, library, FeedbackStore(database))
 
 
 def _of(request: Request) -> Site:
