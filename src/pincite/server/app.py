@@ -14,6 +14,7 @@ from pincite.server import (
 from pincite.server.border import LOCAL_NAMES, Border
 from pincite.server.identity import identify_local
 from pincite.server.metrics import Metrics
+from pincite.server.pages import routes as pages
 from pincite.server.site import Site
 
 ABOUT = """Does the source bear the statement out, and which would?
@@ -40,6 +41,7 @@ def create_app(site: Site) -> FastAPI:
     app.include_router(api_meta.router)
     for api in (api_jobs, api_corpora, api_documents, api_search, api_feedback):
         app.include_router(api.router)
+    pages.install(app)
     app.add_middleware(
         Border,
         hosts=LOCAL_NAMES | set(site.server.hosts),

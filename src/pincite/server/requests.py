@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pincite.core.fusion import Mode
+from pincite.server.examples import Example
 from pincite.server.jobs import Kind
 
-Example = Literal["article"]  # shipped: works without a network
 
 
 def _storable(text: str) -> str:
