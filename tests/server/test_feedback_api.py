@@ -159,6 +159,7 @@ def test_a_reading_becomes_a_row_of_a_test_set(
 
 def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[..., str]) -> None:
     job_id = finished("verify")
+    readings = finished("check", result={"readings": []})
     unfinished = site.jobs.submit("local", "ask", "A question", {})[0].job_id
     for body, status, code in (
         ({"item": "nothing"}, 422, "unknown_item"),
@@ -169,7 +170,7 @@ def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[
         ({"owner": "me"}, 422, "invalid_request"),
         ({"job_id": unfinished}, 409, "no_result"),
         ({"job_id": "x" * 22}, 404, "not_found"),
-        ({"job_id": finished("check", result={"readings": []})}, 422, "unknown_item"),
+        ({"job_id": readings}, 422, "unknown_item"),
     ):
         answer = say(client, **{"job_id": job_id} | body)
         assert (answer.status_code, answer.json()["code"]) == (status, code), body
