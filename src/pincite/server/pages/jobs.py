@@ -9,15 +9,16 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pincite.server import api_jobs
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Event, Job, Kind, Status
-from pincite.server.pages import forms, languages
+from pincite.server.pages import forms, languages, verified
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.paging import Cursor, cursor_of, read_cursor
 from pincite.server.site import Site, Stores
 
-# Makes the page of a result: the request, who asks, the stores, the job, its report's JSON.
-View = Callable[[Request, Identity, Site, Job, bytes], HTMLResponse]
-VIEWS: dict[Kind, View] = {}
+# Makes the page of a result: the request, who asks, the stores, the job, its report's JSON. None if
+# another version of Pincite wrote it.
+View = Callable[[Request, Identity, Site, Job, bytes], HTMLResponse | None]
+VIEWS: dict[Kind, View] = {"verify": verified.result_page}
 ROWS = 50
 MAX_STEPS = 8  # of those that were last; the rest would scroll away what matters
 
@@ -30,8 +31,8 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
     job = api_jobs.readable(site, job_id, who)
     result = site.jobs.result(job_id) if job.ended else None
     view = VIEWS.get(job.kind)
-    if result is not None and view:
-        return view(request, who, site, job, result)
+    if result is not None and view and (shown := view(request, who, site, job, result)):
+        return shown
     return page(request, "job.html", who, **_progress(request, site, job))
 
 

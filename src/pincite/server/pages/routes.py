@@ -2,12 +2,14 @@
 
 from fastapi import FastAPI
 
-from pincite.server.pages import home, jobs, static, verify
+from pincite.server.pages import feedback, home, jobs, static, verified, verify
 from pincite.server.pages.problem import problem_page
+from pincite.server.pages.verify_view import Results
 
 
 def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
-    for module in (static, home, verify, jobs):
+    app.state.results = Results()
+    for module in (static, home, verify, verified, feedback, jobs):
         app.include_router(module.router)

@@ -63,4 +63,6 @@ def _examples(request: Request) -> list[tuple[str, str, str]]:
     _ = languages.translations(languages.language_of(request)).gettext
     return [
         ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
+        ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
+        ("vole", "Saltfen vole", _("An animal: abstracts, a census that nobody can open")),
     ]

@@ -118,6 +118,11 @@ def _row(finding: Finding, rank: int) -> Row:
     )
 
 
+def counts(report: Report) -> dict[str, Any]:
+    """As in the report's JSON."""
+    return data.counts(report)
+
+
 def unchecked(report: Report) -> list[tuple[str, int]]:
     """Why citations could not be checked, and how many each; the most frequent first."""
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
