@@ -29,7 +29,7 @@ from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.server.uploads import Uploads
 
-PROGRESS = frozenset({"fetching", "reading"})  # events of which only the newest counts
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 LOG = logging.getLogger("pincite.server.runner")
 

@@ -17,7 +17,7 @@ function follow(job) {
     late = setTimeout(() => { last = Date.now(); moved(); }, wait);
   };
   const events = new EventSource(job.dataset.events);
-  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "note", "message"])
+  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "unread", "waiting", "note", "message"])
     events.addEventListener(kind, soon);
   events.addEventListener("ended", () => { events.close(); location.reload(); });
   setInterval(moved, 3000);
