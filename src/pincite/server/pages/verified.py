@@ -71,9 +71,7 @@ def board(
 
 
 @router.get("/jobs/{job_id}/sources/{doc_id}")
-def source(
-    job_id: str, doc_id: str, request: Request, who: Reader, site: Stores
-) -> HTMLResponse:
+def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A source's whole text, for who ran the job."""
     job = api_jobs.readable(site, job_id, who)
     document = api_jobs.get_file(job_id, doc_id, who, site)
