@@ -108,6 +108,13 @@ document.addEventListener("change", (event) => {
 document.addEventListener("input", (event) => {
   if (event.target.id === "threshold") event.target.nextElementSibling.value = `${Math.round(100 * event.target.value)} %`;
 });
+// A reference's text opens while one points at it; Escape closes it until one points elsewhere.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.body.classList.add("hush");
+});
+for (const kind of ["focusin", "pointerover"]) document.addEventListener(kind, (event) => {
+  if (!event.target.closest(".cited")) document.body.classList.remove("hush");
+});
 document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.parentElement || event.detail.elt));
 document.addEventListener("htmx:afterSettle", () => {
   const finding = document.getElementById("finding");
