@@ -1,9 +1,11 @@
 """Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
 
+import contextlib
 import logging
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +15,7 @@ import uvicorn
 from pincite.errors import ConfigError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.server.app import create_app
+from pincite.server.demo import furnish
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.worker import Worker
@@ -22,13 +25,32 @@ KEEP_ALIVE_SECONDS = 30
 SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
 
 
-def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+def serve(
+    given: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+) -> None:
     """Serve until Ctrl-C or SIGTERM.
+
+    Args:
+        given: settings of the command line.
+        config: a TOML file with others.
+        say: tells a person where it is.
+        demo: start with the shipped documents as corpora; without a data folder in one that is
+            removed at the end.
 
     Raises:
         ConfigError: a setting means nothing, or the port is taken.
     """
-    site = _site(given, config)
+    with contextlib.ExitStack() as stack:
+        if demo and not given.get("data"):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pincite-demo-"))
+            given = {**given, "data": folder}
+        site = _site(given, config)
+        if demo:
+            furnish(site, say)
+        _serve(site, config, say)
+
+
+def _serve(site: Site, config: Path | None, say: Say) -> None:
     slots = site.server.jobs_at_once
     tidy = site.library.tidy
     worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=tidy)
