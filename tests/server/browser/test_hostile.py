@@ -1,4 +1,4 @@
-"""A hundred hostile texts in every place that takes one: they are shown, and nothing comes of them."""
+"""A hundred hostile texts wherever one fits: they are shown, and nothing comes of them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from server.browser.watched import Served, Watched, payloads
 from pincite.report import data
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore, Status
-from pincite.types import Claim, Finding, Report, Span
+from pincite.types import Claim, Finding, Report
 
 TEXTS = payloads()
 
@@ -176,7 +176,13 @@ def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str
             page.wait_for_url("**/jobs/*")
             page.request.get(f"/jobs/{job_id}?threshold={text}")
         for text in TEXTS:
-            body = {"job_id": job_id, "item": "0000/r1", "verdict": "wrong", "note": text, "quote": text}
+            body = {
+                "job_id": job_id,
+                "item": "0000/r1",
+                "verdict": "wrong",
+                "note": text,
+                "quote": text,
+            }
             served.api("/api/v1/feedback", body)
         said = page.request.get("/api/v1/feedback/export?format=opinions")
         assert said.headers["x-content-type-options"] == "nosniff"

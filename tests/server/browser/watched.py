@@ -103,7 +103,7 @@ class Served:
 
 @dataclass
 class Watched:
-    """A context whose pages are watched: nothing runs that was not meant to, nobody else is asked."""
+    """A context whose pages are watched: nothing strange runs, and no other site is asked."""
 
     browser: Browser
     base: str

@@ -153,7 +153,10 @@ def article(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:
     for block in verified.view.get("blocks", ()):
         pieces, end, text = [], 0, block["text"]
         for start, stop, claim_id in block["claims"]:
-            pieces += [(text[end:start], "", ""), (text[start:stop], claim_id, labels.get(claim_id))]
+            pieces += [
+                (text[end:start], "", ""),
+                (text[start:stop], claim_id, labels.get(claim_id)),
+            ]
             end = stop
         pieces.append((text[end:], "", ""))
         yield {
