@@ -142,7 +142,11 @@ class Watched:
         page.on("request", lambda request: asked(request.url))
         page.on("pageerror", lambda error: self.wrong.append(f"error {error}"))
         page.on("console", self._said)
-        page.on("dialog", lambda dialog: (self.wrong.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", self._asked)
+
+    def _asked(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     def _said(self, message: Any) -> None:
         # A newer request takes the place of one under way: htmx calls that an error.

@@ -26,8 +26,8 @@ def test_a_translation_has_the_same_places_and_no_markup(language: str) -> None:
     for message in make_locale.translated(language):
         if not message.id:
             continue
-        texts = message.string if isinstance(message.string, tuple) else (message.string,)
-        wanted = message.id[-1] if isinstance(message.id, tuple) else message.id
+        texts = [message.string] if isinstance(message.string, str) else [*(message.string or [])]
+        wanted = message.id if isinstance(message.id, str) else message.id[-1]
         for text in texts:
             assert sorted(place.findall(text)) == sorted(place.findall(wanted)), text
             assert "<" not in text  # a page would take it for markup
