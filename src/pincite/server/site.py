@@ -9,6 +9,7 @@ from pincite.pipeline.settings import Settings
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore
+from pincite.server.people import People, people_of
 from pincite.server.settings import ServerSettings
 
 
@@ -21,6 +22,7 @@ class Site:
     database: Database
     jobs: JobStore
     corpora: CorpusRegister
+    people: People  # of server mode; empty in local mode
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
@@ -34,6 +36,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
         database,
         JobStore(database, queue=server.queue),
         CorpusRegister(database, server.folder / "corpora"),
+        people_of(database, server),
     )
 
 
