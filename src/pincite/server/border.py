@@ -104,7 +104,7 @@ class Border:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
         length = request.headers.get("content-length", "0")
         limit = self._body_bytes(request.url.path)
-        if not length.isdigit() or int(length) > limit:
+        if not (length.isascii() and length.isdigit()) or int(length) > limit:
             return Problem(413, "too_large", f"A request may have {limit:,} bytes.")
         if request.method not in SAFE and not _own_origin(request.headers):
             return Problem(403, "foreign_origin", "The request comes from a page of another site.")
