@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from server.postgres import Postgres, running
 
 from pincite.pipeline.settings import Settings
 from pincite.server.app import create_app
@@ -12,7 +13,6 @@ from pincite.server.database import Database
 from pincite.server.jobs import JobStore
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
-from server.postgres import Postgres, running
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]

@@ -10,6 +10,7 @@ import pytest
 from pincite.server import jobs as module
 from pincite.server.database import Database
 from pincite.server.jobs import MAX_ATTEMPTS, JobStore, KeyReused, QueueFull, Status
+from pincite.server.tables import now
 
 REQUEST = {"example": "article"}
 
@@ -27,7 +28,8 @@ def test_the_oldest_is_taken_first_and_those_behind_it_know_their_place(store: J
     first, second, third = (submit(store, title) for title in "abc")
     assert [store.get(each).ahead for each in (first, second, third)] == [0, 1, 2]  # type: ignore[union-attr]
     taken = store.take("w")
-    assert taken and (taken.job_id, taken.status, taken.attempts) == (first, Status.RUNNING, 1)
+    assert taken
+    assert (taken.job_id, taken.status, taken.attempts) == (first, Status.RUNNING, 1)
     assert [job.ahead for job in store.listed("local", 10)] == [1, 0, 0]
     assert store.counts()[Status.QUEUED] == 2
 
@@ -41,7 +43,10 @@ def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
         job_id, "w", Status.DONE, result='{"a": "ü\\ud800"}', files={"article": {"x": 1}}
     )
     job = store.get(job_id)
-    assert job and job.ended and job.status is Status.DONE and job.title == "The real title"
+    assert job
+    assert job.ended
+    assert job.status is Status.DONE
+    assert job.title == "The real title"
     assert store.result(job_id) == b'{"a": "\xc3\xbc\\ud800"}'
     assert store.file(job_id, "article") == {"x": 1}
     assert store.file(job_id, "none") is None
@@ -61,7 +66,8 @@ def test_only_who_holds_a_job_may_tell_and_end_it(store: JobStore) -> None:
     assert not store.renew(job_id, "another")
     store.give_back(job_id, "another", died=True)
     job = store.get(job_id)
-    assert job and (job.status, job.title) == (Status.RUNNING, "t")
+    assert job
+    assert (job.status, job.title) == (Status.RUNNING, "t")
     assert kinds(store, job_id) == ["queued", "started"]
 
 
@@ -91,13 +97,17 @@ def test_cancelling(store: JobStore) -> None:
     assert store.get(waits).status is Status.CANCELLED  # type: ignore[union-attr]
     assert store.take("w").job_id == runs  # type: ignore[union-attr]
     asked = store.cancel(runs)
-    assert asked and asked.cancelled and asked.status is Status.RUNNING
+    assert asked
+    assert asked.cancelled
+    assert asked.status is Status.RUNNING
     assert not store.renew(runs, "w"), "the worker learns of it"
     assert store.finish(runs, "w", Status.CANCELLED, result="{}")
     assert store.take("w").job_id == ended  # type: ignore[union-attr]
     store.finish(ended, "w", Status.DONE, result="{}")
     after = store.cancel(ended)
-    assert after and after.status is Status.DONE and not after.cancelled
+    assert after
+    assert after.status is Status.DONE
+    assert not after.cancelled
     assert store.cancel("nobody") is None
 
 
@@ -111,7 +121,8 @@ def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
     assert store.free_abandoned() == [job_id]
     monkeypatch.undo()
     again = store.take("next")
-    assert again and (again.job_id, again.attempts) == (job_id, 2)
+    assert again
+    assert (again.job_id, again.attempts) == (job_id, 2)
     assert not store.renew(job_id, "stopped")  # it was continued
     assert not store.finish(job_id, "stopped", Status.DONE, result='"old"')
     assert store.finish(job_id, "next", Status.DONE, result='"new"')
@@ -135,8 +146,10 @@ def test_a_job_that_always_brings_its_process_down_fails(store: JobStore) -> Non
         assert store.take("w")
         store.give_back(job_id, "w", died=True)
     job = store.get(job_id)
-    assert job and job.status is Status.FAILED
-    assert job.problem and job.problem["code"] == "worker_died"
+    assert job
+    assert job.status is Status.FAILED
+    assert job.problem
+    assert job.problem["code"] == "worker_died"
     assert store.take("w") is None
 
 
@@ -146,7 +159,8 @@ def test_stopping_a_worker_counts_for_nothing(store: JobStore) -> None:
         assert store.take("w")
         store.give_back(job_id, "w", died=False)
     job = store.get(job_id)
-    assert job and (job.status, job.attempts) == (Status.QUEUED, 0)
+    assert job
+    assert (job.status, job.attempts) == (Status.QUEUED, 0)
 
 
 def test_an_abandoned_job_that_was_cancelled_ends(
@@ -182,8 +196,8 @@ def test_old_jobs_go_with_all_they_left_and_those_under_way_stay(store: JobStore
     store.take("w")
     store.finish(old, "w", Status.DONE, result="{}", files={"article": {}})
     store.take("w")
-    assert store.delete_older(module.now() - 60) == 0
-    assert store.delete_older(module.now() + 60) == 1
+    assert store.delete_older(now() - 60) == 0
+    assert store.delete_older(now() + 60) == 1
     assert store.get(old) is None
     assert store.events(old) == []
     assert store.file(old, "article") is None
@@ -260,5 +274,5 @@ def at_once(act: Callable[[int], Any], n: int) -> list[Any]:
 
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes."""
-    at = module.now() + 3600
+    at = now() + 3600
     monkeypatch.setattr(module, "now", lambda: at)

@@ -10,11 +10,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from pincite.errors import ConfigError
-from pincite.server.database import Database, DatabaseError
+from pincite.server.database import MIGRATIONS, Database, DatabaseError
 from pincite.server.jobs import JobStore, Status
 from pincite.server.tables import metadata
 
-REVISIONS = [path.name[:4] for path in sorted(Path("src").rglob("migrations/versions/0*.py"))]
+REVISIONS = [path.name[:4] for path in sorted((MIGRATIONS / "versions").glob("0*.py"))]
 
 
 def test_the_migrations_make_the_tables_that_the_program_has(database: Database) -> None:
@@ -41,7 +41,9 @@ def test_from_every_state_what_is_there_is_kept(database_url: str, revision: str
     assert database.revision() == database.newest
     store = JobStore(database)
     job = store.get("j" * 22)
-    assert job and job.status is Status.DONE and job.request == {"example": "article"}
+    assert job
+    assert job.status is Status.DONE
+    assert job.request == {"example": "article"}
     assert [event.kind for event in store.events(job.job_id)] == ["queued"]
     assert database.faults() == []
     database.migrate()  # once more changes nothing
