@@ -23,7 +23,7 @@ from pincite.server.work import DEMO
 from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}
-LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 100}  # some seconds
+LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 60}  # some seconds
 PATIENCE = 60.0
 
 
@@ -103,7 +103,10 @@ def test_jobs_run_one_after_the_other_and_leave_what_their_pages_show(site: Site
     assert runners() == []
 
 
-def test_a_cancelled_job_keeps_what_it_found_and_a_killed_one_runs_again(site: Site) -> None:
+def test_a_cancelled_job_keeps_what_it_found_and_a_killed_one_runs_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WATCH_SECONDS", 0.1)
     cancelled, killed = submit(site, LONG), submit(site, SHORT)
     with working(site):
         until(site, cancelled, begun(site))

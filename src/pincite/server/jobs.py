@@ -184,9 +184,15 @@ class JobStore:
 
     def result(self, job_id: str) -> bytes | None:
         """The report's JSON, UTF-8; None if there is none (yet)."""
-        with self._db.reading() as db:
-            packed = db.execute(sa.select(jobs.c.result).where(jobs.c.job_id == job_id)).scalar()
+        packed = self.packed_result(job_id)
         return gzip.decompress(packed) if packed is not None else None
+
+    def packed_result(self, job_id: str) -> bytes | None:
+        """The same as it is kept: by gzip."""
+        wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
+        with self._db.reading() as db:
+            packed: bytes | None = db.execute(wanted).scalar()
+        return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
         """What a job left beside its result under a name: "article", or a document's id."""

@@ -21,6 +21,7 @@ from pincite.server.jobs import KeyReused, QueueFull
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
+_CODES = {413: "too_large"}  # where Python's names differ from version to version
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -115,7 +116,7 @@ async def _of_validation(request: Request, error: Exception) -> Response:
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = HTTPStatus(error.status_code).name.lower()
+    code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
     problem = Problem(error.status_code, code, str(error.detail), headers=error.headers)
     return response(request, problem)
 
