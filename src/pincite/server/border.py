@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -96,7 +97,9 @@ class Border:
             await self._app(scope, _limited(receive, limit), sent)
         except _TooLarge as error:
             if not begun:
-                await response(request, Problem(413, "too_large", str(error)))(scope, receive, sent)
+                await response(request, Problem(413, "too_large", error.detail))(
+                    scope, receive, sent
+                )
         except Exception:
             LOG.exception("request %s: %s %s", request_id, scope["method"], scope["path"])
             if not begun:
@@ -137,8 +140,11 @@ class Border:
         return len(origins) == 1 and same and origin.scheme in self._schemes
 
 
-class _TooLarge(Exception):
-    pass
+class _TooLarge(HTTPException):
+    """Of this kind because the framework takes any other error while a body is read for its own."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413, f"A request may have {limit:,} bytes.")
 
 
 def _embeds_nothing(headers: Headers) -> bool:
@@ -156,7 +162,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise _TooLarge(f"A request may have {limit:,} bytes.")
+            raise _TooLarge(limit)
         return message
 
     return limited

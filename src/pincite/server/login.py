@@ -9,7 +9,6 @@ import hmac
 from typing import Literal, cast
 
 from fastapi import Request
-from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
@@ -95,13 +94,6 @@ async def csrf_checked(request: Request) -> None:
             f"The request lacks this session's token (field {CSRF_FIELD!r} or header "
             f"{CSRF_HEADER}). Load the page again.",
         )
-
-
-def csrf_field(identity: Identity | None) -> Markup:
-    """What a form of a page needs that changes something; nothing where there is no session."""
-    if identity is None or not identity.csrf:
-        return Markup()
-    return Markup('<input type="hidden" name="{}" value="{}">').format(CSRF_FIELD, identity.csrf)
 
 
 def _is_form(request: Request) -> bool:

@@ -47,6 +47,9 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
             h11_max_incomplete_event_size=64_000,
         )
     )
+    # When it has ended, uvicorn sends itself the signal again, which would end this process before
+    # the jobs that run are back in the queue.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     worker.start()
     try:
         server.run(sockets=[listening])
