@@ -3,13 +3,13 @@
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -33,12 +33,41 @@ def _version(path: Path) -> int:
     return int(number) if number.isdigit() else 0
 
 
-@dataclass(frozen=True, slots=True)
 class Postgres:
     """A server that runs."""
 
-    port: int
-    folder: Path
+    def __init__(self, folder: Path, as_user: list[str], binaries: Path) -> None:
+        """Over a data folder that `initdb` made."""
+        self.folder, self.port = folder, _free_port()
+        options = {"listen_addresses": "127.0.0.1", "port": self.port, "fsync": "off"}
+        options |= {"unix_socket_directories": folder, "max_connections": 60}
+        settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+        # With the signal, it ends when these tests are killed, too.
+        program = [*as_user, "--pdeathsig", "INT", str(binaries / "postgres")]
+        self._command = [*program, "-D", str(folder / "data"), *settings]
+        self.start()
+
+    def start(self) -> None:
+        """Returns when it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, cwd=self.folder
+            )
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.run("SELECT 1")
+            except psycopg.OperationalError:
+                if self._process.poll() is not None or time.monotonic() > end:
+                    raise RuntimeError((self.folder / "log").read_text()) from None
+                time.sleep(0.1)
+            else:
+                return
+
+    def stop(self) -> None:
+        """At once, whoever is connected."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait()
 
     def url(self, name: str = "postgres") -> str:
         """Of one of its databases, for `server.database`."""
@@ -63,7 +92,7 @@ class Postgres:
 
 @contextmanager
 def running() -> Iterator[Postgres]:
-    """Starts one and ends it; it ends too when these tests are killed."""
+    """Starts one and ends it."""
     there = binaries()
     if there is None:
         pytest.skip("no PostgreSQL server is installed: apt-get install postgresql")
@@ -72,38 +101,15 @@ def running() -> Iterator[Postgres]:
     if os.getuid() == 0:  # which PostgreSQL refuses to run as
         shutil.chown(folder, USER, USER)
         as_user += ["--reuid", USER, "--regid", USER, "--clear-groups"]
-    port = _free_port()
-    data = folder / "data"
-    arguments = ["-D", str(data), "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync"]
-    initdb = [*as_user, str(there / "initdb"), *arguments, "--locale=C.UTF-8"]
+    initdb = [*as_user, str(there / "initdb"), "-D", str(folder / "data"), "-A", "trust"]
+    initdb += ["-U", USER, "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"]
     subprocess.run(initdb, check=True, stdout=subprocess.DEVNULL, cwd=folder)
-    options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder}
-    options |= {"fsync": "off", "max_connections": 60}
-    settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-    command = [*as_user, "--pdeathsig", "INT", str(there / "postgres"), "-D", str(data), *settings]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
-    found = Postgres(port, folder)
+    found = Postgres(folder, as_user, there)
     try:
-        _wait(found, server)
         yield found
     finally:
-        server.terminate()
-        server.wait()
+        found.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _wait(found: Postgres, server: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            found.run("SELECT 1")
-        except psycopg.OperationalError:
-            if server.poll() is not None or time.monotonic() > end:
-                raise RuntimeError((found.folder / "log").read_text()) from None
-            time.sleep(0.1)
-        else:
-            return
 
 
 def _free_port() -> int:

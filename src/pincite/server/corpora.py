@@ -78,7 +78,7 @@ class CorpusRegister:
             "owner": owner,
             "name": name,
             "about": about,
-            "folder": str(where),
+            "folder": str(folder or corpus_id),  # relative: the data folder may move
             "shared": shared,
             "group_id": group_id,
             "created": now(),
@@ -94,12 +94,14 @@ class CorpusRegister:
         """An entry, or None."""
         with self._db.reading() as db:
             row = db.execute(sa.select(corpora).where(corpora.c.corpus_id == corpus_id)).first()
-        return _entry(row) if row else None
+        return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
         """All of them, by name; who may see which is decided by whoever asks."""
         with self._db.reading() as db:
-            return [_entry(row) for row in db.execute(sa.select(corpora).order_by(corpora.c.name))]
+            return [
+                self._entry(row) for row in db.execute(sa.select(corpora).order_by(corpora.c.name))
+            ]
 
     def change(self, corpus_id: str, **values: str | None) -> None:
         """Set the name, what it is about, or who may read it."""
@@ -111,8 +113,7 @@ class CorpusRegister:
         with self._db.writing() as db:
             db.execute(corpora.delete().where(corpora.c.corpus_id == corpus_id))
 
-
-def _entry(row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
-    values = dict(row._mapping)
-    values |= {"folder": Path(values["folder"]), "shared": Shared(values["shared"])}
-    return CorpusEntry(**values)
+    def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
+        values = dict(row._mapping)
+        values |= {"folder": self._folder / values["folder"], "shared": Shared(values["shared"])}
+        return CorpusEntry(**values)

@@ -243,6 +243,12 @@ class JobStore:
             found = {Status(status): n for status, n in db.execute(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
+    def abandoned(self) -> int:
+        """How many jobs are under way whose worker gave no sign of life in time."""
+        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
+        with self._db.reading() as db:
+            return _scalar(db, sa.select(sa.func.count()).where(lost))
+
     # ── For those who work ───────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from pincite.errors import ConfigError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.server.app import create_app
+from pincite.server.backup import using
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.worker import Worker
@@ -27,51 +29,61 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
 
     Raises:
         ConfigError: a setting means nothing, or the port is taken.
+        InUse: a backup is being restored.
     """
-    site = _site(given, config)
-    worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
-    listening = _listening(site.server)
-    host, port = listening.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
-    _log()
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(site),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # who asks is what the connection says
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            h11_max_incomplete_event_size=64_000,
-        )
-    )
-    # When it has ended, uvicorn sends itself the signal again, which would end this process before
-    # the jobs that run are back in the queue.
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    worker.start()
-    try:
-        server.run(sockets=[listening])
-    finally:
+    with using(load(given, config).folder):
+        site = _site(given, config)
+        worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
+        listening = _listening(site.server)
+        host, port = listening.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
+        _log()
+        server = uvicorn.Server(_as_uvicorn_wants(create_app(site)))
+        # When it has ended, uvicorn sends itself the signal again, which would end this process
+        # before the jobs that run are back in the queue.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        worker.start()
+        try:
+            server.run(sockets=[listening])
+        finally:
+            worker.stop()
+            site.database.close()
+
+
+def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Run jobs until Ctrl-C or SIGTERM.
+
+    Raises:
+        ConfigError: a setting means nothing.
+        InUse: a backup is being restored.
+    """
+    with using(load(given, config).folder):
+        site = _site(given, config)
+        slots = max(1, site.server.jobs_at_once)
+        worker = Worker(site.jobs, site.server, slots=slots, config=config)
+        _log()
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        worker.start()
+        say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
+        ended.wait()
         worker.stop()
         site.database.close()
 
 
-def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
-    """Run jobs until Ctrl-C or SIGTERM."""
-    site = _site(given, config)
-    slots = max(1, site.server.jobs_at_once)
-    worker = Worker(site.jobs, site.server, slots=slots, config=config)
-    _log()
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
-    worker.start()
-    say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
-    ended.wait()
-    worker.stop()
-    site.database.close()
+def _as_uvicorn_wants(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # who asks is what the connection says
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+    )
 
 
 def _site(given: Mapping[str, object], config: Path | None) -> Site:
