@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million locale clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 	$(BIN)/python tools/make_check_schema.py
 	$(BIN)/python tools/make_ask_schema.py
+
+locale: $(STAMP) ## collect the pages' texts and compile their translations
+	$(BIN)/python tools/make_locale.py
 
 calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)

@@ -55,6 +55,7 @@ HOMES = {
     "alembic": {"server/"},
     "uvicorn": {"server/serving.py"},
     "prometheus_client": {"server/metrics.py"},
+    "python_multipart": {"server/multipart.py"},
 }
 
 

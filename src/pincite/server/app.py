@@ -5,11 +5,15 @@ from fastapi import Depends, FastAPI
 from pincite.server import (
     api_accounts,
     api_audit,
+    api_corpora,
+    api_documents,
+    api_feedback,
     api_groups,
     api_jobs,
     api_links,
     api_me,
     api_meta,
+    api_search,
     api_session,
     problems,
 )
@@ -19,6 +23,7 @@ from pincite.server.identity import Identify, identify_local
 from pincite.server.limits import Limits, RateLimited
 from pincite.server.login import csrf_checked, identifier
 from pincite.server.metrics import Metrics
+from pincite.server.pages import routes as pages
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 
@@ -26,6 +31,10 @@ PARTS = (
     api_meta,
     api_jobs,
     api_links,
+    api_corpora,
+    api_documents,
+    api_search,
+    api_feedback,
     api_session,
     api_me,
     api_accounts,
@@ -58,6 +67,7 @@ def create_app(site: Site) -> FastAPI:
     problems.install(app)
     for part in PARTS:
         app.include_router(part.router)
+    pages.install(app)
     if site.server.mode == "server":
         app.add_middleware(Audited, log=site.people.audit)
         app.add_middleware(RateLimited, limits=limits)

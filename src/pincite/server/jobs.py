@@ -25,7 +25,7 @@ MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
 MAX_TITLE = 300
 
 
-Kind = Literal["verify", "check", "ask"]
+Kind = Literal["verify", "check", "ask", "ingest"]
 
 
 class Status(StrEnum):
@@ -235,6 +235,14 @@ class JobStore:
         with self._db.writing() as db:
             old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
             return db.execute(jobs.delete().where(old)).rowcount
+
+    def open_requests(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
+        """Ids and requests of the jobs of a kind that have not ended."""
+        wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
+            jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
+        )
+        with self._db.reading() as db:
+            return [(row[0], row[1]) for row in db.execute(wanted)]
 
     def counts(self) -> dict[Status, int]:
         """How many jobs there are in each state."""

@@ -33,7 +33,8 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
     """
     with using(load(given, config).folder):
         site = _site(given, config)
-        worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
+        slots = site.server.jobs_at_once
+        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
         listening = _listening(site.server)
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
@@ -48,6 +49,7 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
             server.run(sockets=[listening])
         finally:
             worker.stop()
+            site.library.shelf.close()
             site.database.close()
 
 
@@ -61,7 +63,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
     with using(load(given, config).folder):
         site = _site(given, config)
         slots = max(1, site.server.jobs_at_once)
-        worker = Worker(site.jobs, site.server, slots=slots, config=config)
+        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
         _log()
         ended = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -70,6 +72,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
         ended.wait()
         worker.stop()
+        site.library.shelf.close()
         site.database.close()
 
 

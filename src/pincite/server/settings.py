@@ -48,7 +48,7 @@ class ServerSettings:
     keep_days: float = 90.0  # of finished jobs; 0: for ever
     # What comes in
     body_megabytes: float = 20.0  # of a request
-    upload_megabytes: float = 200.0  # of one file for a corpus
+    upload_megabytes: float = 200.0  # of the files that are sent for a corpus at once
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""

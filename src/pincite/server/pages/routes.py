@@ -1,0 +1,15 @@
+"""All pages, in one place."""
+
+from fastapi import FastAPI
+
+from pincite.server.pages import feedback, home, jobs, static, verified, verify
+from pincite.server.pages.problem import problem_page
+from pincite.server.pages.verify_view import Results
+
+
+def install(app: FastAPI) -> None:
+    """Serve the pages, and show errors as one."""
+    app.state.problem_page = problem_page
+    app.state.results = Results()
+    for module in (static, home, verify, verified, feedback, jobs):
+        app.include_router(module.router)
