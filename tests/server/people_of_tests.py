@@ -63,6 +63,7 @@ def program(
         app or create_app(site),  # type: ignore[arg-type]
         base_url=site.server.address,
         raise_server_exceptions=False,
+        follow_redirects=False,
     )
     client.headers["Authorization"] = f"Bearer {text}"
     return client

@@ -13,7 +13,7 @@ from pincite.server import passwords
 from pincite.server.accounts_tables import accounts, api_keys, logins, sessions
 from pincite.server.database import Database
 from pincite.server.identity import Role
-from pincite.server.names import checked, key_of
+from pincite.server.names import MAX_NAME, checked, key_of
 from pincite.server.tables import new_id, now
 
 
@@ -185,6 +185,34 @@ class Logins:
         with self._db.reading() as db:
             return db.execute(sa.select(logins.c.account_id).where(this)).first() is not None
 
+    def arrive(self, provider: str, subject: str, name: str, role: Role) -> Account:
+        """A new account for somebody whom a provider sent, by their name there if it is free.
+
+        An account that has this name already is somebody else's: names prove nothing.
+
+        Raises:
+            AccountExists: they came twice at once.
+        """
+        account_id = new_id()
+        try:
+            with self._db.writing() as db:
+                chosen = _free_name(db, name, provider, account_id)
+                values = {
+                    "account_id": account_id,
+                    "name": chosen,
+                    "name_key": key_of(chosen),
+                    "role": role.value,
+                    "disabled": False,
+                    "created": now(),
+                    "last_login": now(),
+                }
+                db.execute(accounts.insert().values(values))
+                row = {"provider": provider, "subject": subject, "account_id": account_id}
+                db.execute(logins.insert().values(**row, name=name[:200], created=now()))
+                return _found(db, account_id)
+        except sa.exc.IntegrityError as error:
+            raise AccountExists("This login has an account by now. Log in again.") from error
+
     def link(self, provider: str, subject: str, account_id: str, name: str) -> None:
         """From now on the provider's person comes in with this account.
 
@@ -220,6 +248,17 @@ class Logins:
                 raise ConfigError("Nothing else opens the account. Set a password first.")
             gone = db.execute(logins.delete().where(mine & (logins.c.provider == provider)))
             return gone.rowcount > 0
+
+
+def _free_name(db: sa.Connection, name: str, provider: str, account_id: str) -> str:
+    try:
+        wanted = checked(" ".join(name.split())[: MAX_NAME - 40])
+    except ConfigError:
+        wanted = "somebody"
+    for chosen in (wanted, f"{wanted} ({provider})"):
+        if _first(db, accounts.c.name_key == key_of(chosen)) is None:
+            return chosen
+    return f"{wanted} {account_id[:8]}"
 
 
 def spare_last_admin(db: sa.Connection, account_id: str) -> None:

@@ -91,12 +91,7 @@ def change_account(
 @router.delete("/{account_id}", operation_id="delete_account", status_code=204)
 def delete_account(account_id: IdPath, who: Admin, request: Request, site: Stores) -> None:
     """Delete an account and what is its own, as its owner could."""
-    try:
-        if not personal.forget(site.database, account_id, site.server.folder / "corpora"):
-            raise not_found()
-    except LastAdmin as error:
-        raise Problem(409, "last_admin", str(error)) from error
-    noted(request, "an account")  # its id is to be forgotten too
+    deleted(site, request, account_id)
 
 
 def made(site: Site, request: Request, body: NewAccountRequest) -> Account:
@@ -134,3 +129,18 @@ def changed(site: Site, request: Request, account_id: str, body: AccountChange) 
     detail = body.model_dump(mode="json", exclude_none=True)
     noted(request, account_id, {**detail, **({"password": "set"} if body.password else {})})
     return account
+
+
+def deleted(site: Site, request: Request, account_id: str) -> None:
+    """Delete somebody's account.
+
+    Raises:
+        Problem: 404; 409 it is the only admin.
+    """
+    try:
+        if not personal.forget(site.database, account_id):
+            raise not_found()
+    except LastAdmin as error:
+        raise Problem(409, "last_admin", str(error)) from error
+    site.library.tidy()
+    noted(request, "an account")  # its id is to be forgotten too

@@ -243,9 +243,10 @@ def forgotten(site: Site, request: Request, who: Identity, password: str | None)
     """
     proven(site, request, who, password)
     try:
-        personal.forget(site.database, who.account_id, site.server.folder / "corpora")
+        personal.forget(site.database, who.account_id)
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
+    site.library.tidy()
     request.state.identity = None  # nobody's deed: the log says that an account was deleted
     site.people.audit.record("", "delete_me", request_id=request.state.request_id)
 

@@ -99,6 +99,11 @@ def identity_of(request: Request) -> Identity | None:
     return identity
 
 
+def guest(request: Request) -> Identity | None:
+    """A dependency: anybody may; says who asks if they are logged in."""
+    return identity_of(request)
+
+
 def anybody(request: Request) -> Identity:
     """A dependency: whoever is logged in or sends a key, whatever they may.
 
@@ -148,10 +153,10 @@ def needs(may: May) -> Callable[[Request], Identity]:
 def declares(dependency: object) -> str | None:
     """What a dependency of a route says about who may use it; None: nothing."""
     said: str | None = getattr(dependency, "declares", None)
-    for named in (public, anybody, in_person):
+    for named in (anybody, in_person):
         if dependency is named:
             return named.__name__
-    return said
+    return "public" if dependency in (public, guest) else said
 
 
 def owned(owner: str | None, identity: Identity) -> None:
@@ -168,4 +173,5 @@ Researcher = Annotated[Identity, Depends(needs(May.STUDY))]
 Admin = Annotated[Identity, Depends(needs(May.ADMIN))]
 Anybody = Annotated[Identity, Depends(anybody)]
 InPerson = Annotated[Identity, Depends(in_person)]
+Guest = Annotated[Identity | None, Depends(guest)]
 PUBLIC = Depends(public)

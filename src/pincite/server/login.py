@@ -96,5 +96,11 @@ async def csrf_checked(request: Request) -> None:
         )
 
 
+def csrf_for(request: Request) -> str:
+    """What forms of a page carry that is shown to this browser; empty where it has no session."""
+    token = request.cookies.get(cookie_name(request.app.state.site.server))
+    return csrf_of(token) if token else ""
+
+
 def _is_form(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() in FORMS

@@ -5,10 +5,8 @@ A test compares `KEPT` with the tables: one that says whose a row is must be dea
 
 import gzip
 import json
-import shutil
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
 import sqlalchemy as sa
@@ -26,7 +24,7 @@ from pincite.server.accounts_tables import (
 )
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
-from pincite.server.tables import corpora, feedback, jobs, new_id
+from pincite.server.tables import corpora, feedback, jobs, new_id, now
 
 # Whose a row is. What is deleted with the account by the database itself stands here too.
 KEPT: dict[str, sa.Column[Any]] = {
@@ -68,17 +66,14 @@ def export(database: Database, account_id: str, into: IO[bytes]) -> None:
                 packed.writestr(f"results/{job_id}.json", gzip.decompress(result))
 
 
-def forget(database: Database, account_id: str, folder: Path) -> bool:
+def forget(database: Database, account_id: str) -> bool:
     """Delete an account and what is its own; False if there is none.
 
     Jobs with their results, feedback and private corpora are deleted. Corpora that are shared stay
     for those they are shared with, without an owner. The audit log keeps what was done, not by
     whom.
 
-    Args:
-        database: of the server.
-        account_id: whose.
-        folder: corpora inside of it are the server's to delete; others only were linked.
+    The corpora are marked as deleted: their folders go when `Library.tidy` comes by.
 
     Raises:
         LastAdmin
@@ -90,8 +85,8 @@ def forget(database: Database, account_id: str, folder: Path) -> bool:
         this = accounts.c.account_id == account_id
         if db.execute(accounts.delete().where(this)).rowcount != 1:
             return False
-        folders = list(db.execute(sa.select(corpora.c.folder).where(private)).scalars())
-        db.execute(corpora.delete().where(private))
+        gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
+        db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # an account that there is not
@@ -99,9 +94,6 @@ def forget(database: Database, account_id: str, folder: Path) -> bool:
             db.execute(sa.delete(owner.table).where(owner == account_id))
         db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
         db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
-    for each in map(Path, folders):
-        if each.resolve().is_relative_to(folder.resolve()):
-            shutil.rmtree(each, ignore_errors=True)  # there may be nothing in it yet
     return True
 
 

@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse
 
 from pincite.report import html, templates, wording
 from pincite.server.identity import Identity
+from pincite.server.login import csrf_for
 from pincite.server.pages import languages, static
 from pincite.types import Label
 
@@ -50,7 +51,7 @@ def page(
     text = template.render(
         **values,
         who=who,
-        csrf=who.csrf if who else "",
+        csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
         language=language,

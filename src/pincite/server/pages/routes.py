@@ -2,7 +2,17 @@
 
 from fastapi import FastAPI
 
-from pincite.server.pages import feedback, home, jobs, static, verified, verify
+from pincite.server.pages import (
+    account,
+    admin,
+    feedback,
+    home,
+    jobs,
+    login,
+    static,
+    verified,
+    verify,
+)
 from pincite.server.pages.problem import problem_page
 from pincite.server.pages.verify_view import Results
 
@@ -11,5 +21,5 @@ def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
     app.state.results = Results()
-    for module in (static, home, verify, verified, feedback, jobs):
+    for module in (static, home, verify, verified, feedback, jobs, login, account, admin):
         app.include_router(module.router)
