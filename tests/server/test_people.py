@@ -26,6 +26,10 @@ from pincite.server.site import Site
 from pincite.server.tables import metadata
 
 MakeSite = Callable[..., Site]
+UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
+UNREADABLE += ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"]
+READABLE = ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}"]
+READABLE += ["\ufdfa"]
 
 
 @pytest.fixture
@@ -45,11 +49,7 @@ def where(account: Somebody) -> str:
 # ── Names ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
-    + ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"],
-)
+@pytest.mark.parametrize("name", UNREADABLE)
 def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) -> None:
     with pytest.raises(ConfigError):
         checked(name)
@@ -57,10 +57,7 @@ def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) ->
         site.people.groups.add(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}", "\ufdfa"],
-)
+@pytest.mark.parametrize("name", READABLE)
 def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
     account = site.people.accounts.add(name, Role.READER, PASSWORD)
     assert site.people.accounts.named(name) == account
