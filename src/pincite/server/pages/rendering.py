@@ -2,7 +2,9 @@
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
 `sign(label)` and `word(label)` of a verdict; `link(url)`, the URL if a browser may open it, else
-none; `when(seconds)`, a time. What each page is given besides its own values is in `page`.
+none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`. `_`
+takes a template's own words or a constant of ours, never a text from outside: what it gives is taken
+for markup.
 """
 
 from collections.abc import Mapping
@@ -74,6 +76,7 @@ def _environment(language: str) -> Any:
         "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
         "link": html.safe_link,
         "when": when,
+        "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
         "ORDER": wording.ORDER,
     }
