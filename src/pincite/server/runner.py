@@ -30,7 +30,7 @@ from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.server.uploads import Uploads
 
-PROGRESS = frozenset({"fetching", "reading"})  # events of which only the newest counts
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
 RETRY_SECONDS = 2.0
