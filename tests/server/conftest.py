@@ -1,11 +1,13 @@
 """Sites on SQLite and on PostgreSQL, and a client that speaks to the application directly."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from server.postgres import Postgres, running
+from server.processes import Started
 
 from pincite.pipeline.settings import Settings
 from pincite.server.app import create_app
@@ -16,6 +18,13 @@ from pincite.server.site import Site, opened
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    while Started.running:
+        Started.running.pop().end(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")

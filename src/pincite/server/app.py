@@ -4,6 +4,7 @@ from fastapi import FastAPI
 
 from pincite.server import api_jobs, api_meta, problems
 from pincite.server.border import LOCAL_NAMES, Border
+from pincite.server.described import describe
 from pincite.server.identity import identify_local
 from pincite.server.metrics import Metrics
 from pincite.server.site import Site
@@ -31,6 +32,7 @@ def create_app(site: Site) -> FastAPI:
     problems.install(app)
     app.include_router(api_meta.router)
     app.include_router(api_jobs.router)
+    describe(app)
     app.add_middleware(
         Border,
         hosts=LOCAL_NAMES | set(site.server.hosts),

@@ -1,7 +1,7 @@
 """What every request passes before anything of ours sees it, and every reply on its way out.
 
 Host and Origin are checked (a page of another site, or a name that was made to point here, gets
-nothing), bodies are limited while they come, and each reply carries a request id and the headers
+nothing), an address that no database takes is refused, bodies are limited while they come, and each reply carries a request id and the headers
 that keep a browser from executing or leaking what strangers wrote.
 """
 
@@ -105,6 +105,8 @@ class Border:
         host = _name(request.headers.get("host", ""))
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
+        if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
+            return Problem(400, "nul_in_address", "The address holds a NUL; expected text.")
         length = request.headers.get("content-length", "0")
         limit = self._body_bytes(request.url.path)
         if not (length.isascii() and length.isdigit()) or int(length) > limit:

@@ -21,6 +21,7 @@ from pincite.server.worker import Worker
 
 Say = Callable[[str], None]
 KEEP_ALIVE_SECONDS = 30
+BACKLOG = 2048
 SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
 
 
@@ -96,6 +97,7 @@ def _listening(settings: ServerSettings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)  # who reads the address that is printed next may ask at once
     except OSError as error:
         what = f"{settings.host}:{settings.port} cannot be listened on ({error.strerror})."
         raise ConfigError(f"{what} Give another --port.") from error
