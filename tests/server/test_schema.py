@@ -8,6 +8,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import load_all_checks
 from schemathesis.core.failures import Failure, FailureGroup
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from pincite.server.app import create_app
@@ -40,6 +41,7 @@ def failures(site: Site, n_examples: int) -> dict[str, str]:
     api = schemathesis.openapi.from_asgi(URL, create_app(site))
     found: dict[str, str] = {}
     for each in api.get_all_operations():
+        assert isinstance(each, Ok), each
         operation = each.ok()
 
         @settings(QUIET, max_examples=n_examples)

@@ -8,6 +8,7 @@ from pincite.server.described import describe
 from pincite.server.identity import identify_local
 from pincite.server.metrics import Metrics
 from pincite.server.site import Site
+from pincite.server.worker import Worker
 
 ABOUT = """Does the source bear the statement out, and which would?
 
@@ -16,8 +17,13 @@ Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `ev
 """
 
 
-def create_app(site: Site) -> FastAPI:
-    """The application over the stores of a site."""
+def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
+    """The application over the stores of a site.
+
+    Args:
+        site: its stores.
+        worker: the one in this process, if there is one: `/readyz` looks at it.
+    """
     app = FastAPI(
         title="Pincite",
         description=ABOUT,
@@ -27,6 +33,7 @@ def create_app(site: Site) -> FastAPI:
         redoc_url=None,
     )
     app.state.site = site
+    app.state.worker = worker
     app.state.metrics = metrics = Metrics()
     app.state.identify = identify_local
     problems.install(app)

@@ -243,6 +243,13 @@ class JobStore:
             found = {Status(status): n for status, n in db.execute(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
+    def oldest_seconds(self) -> float:
+        """How long the job at the queue's head has waited; 0 if none does."""
+        first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
+        with self._db.reading() as db:
+            created = db.execute(first).scalar()
+        return max(0.0, now() - created) if created is not None else 0.0
+
     def abandoned(self) -> int:
         """How many jobs are under way whose worker gave no sign of life in time."""
         lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())

@@ -21,12 +21,13 @@ from typing import Any, TypeVar
 from pincite.errors import PinciteError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.pipeline.settings import Settings
-from pincite.server import work
+from pincite.server import logs, work
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.server.tallies import Key, Stopwatch, Tallies, of_result
 
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
@@ -70,6 +71,7 @@ class Runner:
         self._worker, self._settings = worker, settings
         database = Database(server.database_url)
         self._store = JobStore(database)
+        self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
 
     def run(self, job_id: str) -> None:
@@ -87,9 +89,15 @@ class Runner:
 
     def _done(self, job: Job) -> Callable[[], object]:
         """The work; comes back with what writes its end."""
-        tell = Teller(self._store, job.job_id, self._worker)
+        tell, watch = Teller(self._store, job.job_id, self._worker), Stopwatch(job.kind)
+
+        def heard(kind: str, data: Mapping[str, Any]) -> None:
+            watch.hear(kind)
+            tell(kind, data)
+
         try:
-            found = work.done(job.kind, job.request, self._folder(job), self._settings, tell)
+            found = work.done(job.kind, job.request, self._folder(job), self._settings, heard)
+            counted = of_result(job.kind, found.result) | watch.ended()
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
         except PinciteError as error:
@@ -99,16 +107,19 @@ class Runner:
             LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
             detail = "A fault of the program; the server's log has it under this job's id."
             return self._ending(job, Status.FAILED, {"code": "internal", "detail": detail})
-        return lambda: self._keep(job, found, tell)
+        return lambda: self._keep(job, found, tell, counted)
 
-    def _keep(self, job: Job, found: work.Done, tell: Teller) -> None:
+    def _keep(self, job: Job, found: work.Done, tell: Teller, counted: Mapping[Key, float]) -> None:
         tell.flush()
         if found.title:
             self._store.entitle(job.job_id, self._worker, found.title)
         # A part of a check or an answer that failed is told in its result.
         done = found.complete or job.kind != "verify"
         status = Status.DONE if done else Status.CANCELLED
-        self._store.finish(job.job_id, self._worker, status, result=found.result, files=found.files)
+        if self._store.finish(
+            job.job_id, self._worker, status, result=found.result, files=found.files
+        ):
+            self._tallies.add(counted)
 
     def _folder(self, job: Job) -> Path | None:
         corpus_id = job.request.get("corpus")
@@ -143,9 +154,10 @@ def _code(error: PinciteError) -> str:
 def main() -> None:
     """Read job ids from stdin, one a line; answer each with a line when it is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     worker, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    runner = Runner(worker, load_server_settings({}, config), pipeline_settings.load({}, config))
+    server = load_server_settings({}, config)
+    logs.configure(server.log)
+    runner = Runner(worker, server, pipeline_settings.load({}, config))
     lines: list[str] = []
     arrived = threading.Condition()
 

@@ -1,9 +1,7 @@
 """Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
 
-import logging
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +11,7 @@ from fastapi import FastAPI
 
 from pincite.errors import ConfigError
 from pincite.pipeline import settings as pipeline_settings
+from pincite.server import logs
 from pincite.server.app import create_app
 from pincite.server.backup import using
 from pincite.server.settings import ServerSettings, load
@@ -39,8 +38,8 @@ def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         host, port = listening.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
-        _log()
-        server = uvicorn.Server(_as_uvicorn_wants(create_app(site)))
+        logs.configure(site.server.log, requests=site.server.log_requests)
+        server = uvicorn.Server(_as_uvicorn_wants(create_app(site, worker)))
         # When it has ended, uvicorn sends itself the signal again, which would end this process
         # before the jobs that run are back in the queue.
         signal.signal(signal.SIGTERM, lambda *_: None)
@@ -63,7 +62,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         site = _site(given, config)
         slots = max(1, site.server.jobs_at_once)
         worker = Worker(site.jobs, site.server, slots=slots, config=config)
-        _log()
+        logs.configure(site.server.log)
         ended = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: ended.set())
@@ -102,12 +101,3 @@ def _listening(settings: ServerSettings) -> socket.socket:
         what = f"{settings.host}:{settings.port} cannot be listened on ({error.strerror})."
         raise ConfigError(f"{what} Give another --port.") from error
     return listening
-
-
-def _log() -> None:
-    """Warnings and worse on stderr; no claim stands in any of them."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )

@@ -10,6 +10,7 @@ from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore
 from pincite.server.settings import ServerSettings
+from pincite.server.tallies import Tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Site:
     database: Database
     jobs: JobStore
     corpora: CorpusRegister
+    tallies: Tallies
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
@@ -34,6 +36,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
         database,
         JobStore(database, queue=server.queue),
         CorpusRegister(database, server.folder / "corpora"),
+        Tallies(database),
     )
 
 

@@ -60,9 +60,10 @@ class Worker:
             if thread.is_alive():
                 thread.join(GRACE_SECONDS)
 
-    def wait(self) -> None:
-        """Until it is stopped."""
-        self._stop.wait()
+    @property
+    def works(self) -> bool:
+        """Whether all its threads live."""
+        return all(thread.is_alive() for thread in (*self._threads, self._tidy))
 
     def _slot(self, number: int) -> None:
         name = f"{self._name}-{number}"
