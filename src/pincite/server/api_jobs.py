@@ -57,7 +57,7 @@ class JobBody(BaseModel):
     attempts: int
     problem: dict[str, Any] | None
     n_events: int
-    request: dict[str, Any]
+    request: dict[str, Any]  # without a text that was sent: that is the file "text"
     links: dict[str, str]
 
 
@@ -158,7 +158,11 @@ def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Resp
 
 @router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file", responses=OF_ONE)
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
-    """The article that was checked ("article"), or a source that was read, by its document id."""
+    """A file of a job.
+
+    The article that was checked ("article"), a source that was read, by its document id, or the
+    text that was sent ("text").
+    """
     job = readable(site, job_id, who)
     owned(job.owner, who)  # whole texts are not for those who got a link
     found = site.jobs.file(job_id, name)

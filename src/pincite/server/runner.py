@@ -7,6 +7,7 @@ at once, and the job goes back to the queue when its lease runs out. A database 
 while costs nothing but the while: what a job found is written when it is back.
 """
 
+import dataclasses
 import json
 import logging
 import os
@@ -32,6 +33,7 @@ from pincite.server.tallies import Key, Stopwatch, Tallies, of_result
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
 RETRY_SECONDS = 2.0
+NICENESS = 10  # on the cores that it shares with the server, people who read come first
 LOG = logging.getLogger("pincite.server.runner")
 T = TypeVar("T")
 
@@ -96,7 +98,8 @@ class Runner:
             tell(kind, data)
 
         try:
-            found = work.done(job.kind, job.request, self._folder(job), self._settings, heard)
+            request = _patiently(lambda: self._store.whole_request(job))
+            found = work.done(job.kind, request, self._folder(job), self._settings, heard)
             counted = of_result(job.kind, found.result) | watch.ended()
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
@@ -145,6 +148,14 @@ def _patiently(act: Callable[[], T]) -> T:
             time.sleep(RETRY_SECONDS)
 
 
+def _sharing(settings: Settings, n_processes: int) -> Settings:
+    """With threads for this process's share of the cores, unless somebody chose a number."""
+    if settings.threads:
+        return settings
+    n_cores = len(os.sched_getaffinity(0))
+    return dataclasses.replace(settings, threads=max(1, n_cores // max(1, n_processes)))
+
+
 def _code(error: PinciteError) -> str:
     """MissingModel → missing_model."""
     name = type(error).__name__
@@ -155,9 +166,10 @@ def main() -> None:
     """Read job ids from stdin, one a line; answer each with a line when it is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
     worker, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    server = load_server_settings({}, config)
+    server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
     logs.configure(server.log)
-    runner = Runner(worker, server, pipeline_settings.load({}, config))
+    os.nice(NICENESS)
+    runner = Runner(worker, server, _sharing(settings, server.jobs_at_once))
     lines: list[str] = []
     arrived = threading.Condition()
 

@@ -169,6 +169,7 @@ class _Process:
         given = [name, *([str(config)] if config else [])]
         # It reads the settings itself, but not the options that this process was started with.
         places = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
+        places["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", "pincite.server.runner", *given],
             env=os.environ | {f"PINCITE_SERVER_{key}": value for key, value in places.items()},
