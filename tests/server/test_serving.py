@@ -46,5 +46,5 @@ def test_a_port_that_is_taken_is_said() -> None:
 def test_what_everybody_may_do_is_offered_to_this_machine_only() -> None:
     with pytest.raises(ConfigError, match='mode = "server"'):
         ServerSettings(host="0.0.0.0")
-    with pytest.raises(ConfigError, match="server.log is 'xml'"):
+    with pytest.raises(ConfigError, match=r"server\.log is 'xml'"):
         ServerSettings(log="xml")  # type: ignore[arg-type]

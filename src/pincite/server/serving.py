@@ -100,6 +100,7 @@ def _listening(settings: ServerSettings) -> socket.socket:
         listening.bind((settings.host, settings.port))
         listening.listen(BACKLOG)  # who reads the address that is printed next may ask at once
     except OSError as error:
+        listening.close()
         what = f"{settings.host}:{settings.port} cannot be listened on ({error.strerror})."
         raise ConfigError(f"{what} Give another --port.") from error
     return listening
