@@ -17,12 +17,12 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite.core.reliability import LABELS as LISTED
 from pincite.report import wording
-from pincite.server.pages import languages
+from pincite.server.pages import languages, words
 
 SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
 # Words that the pages share with the reports: they stand there, and are translated here.
-SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED)
+SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED, *words.SHARED)
 WIDTH = 100
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
 HEADER = "# What Pincite's pages say. Apache-2.0, as the program."

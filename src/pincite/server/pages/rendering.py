@@ -13,12 +13,15 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from pincite.report import html, templates, wording
 from pincite.server.identity import Identity
+from pincite.server.ingesting import SCHEME
+from pincite.server.login import csrf_for
 from pincite.server.pages import languages, static
 from pincite.types import Label
 
@@ -52,7 +55,7 @@ def page(
     text = template.render(
         **values,
         who=who,
-        csrf=who.csrf if who else "",
+        csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
         language=language,
@@ -77,10 +80,20 @@ def _environment(language: str) -> Any:
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
+        "called": called,
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = wording.one_line
     return environment
+
+
+def called(url: str, title: str = "") -> str:
+    """What a document is called: its title, else the name of the file that was sent, else the URL.
+
+    >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
+    ('two words.pdf', 'A page')
+    """
+    return wording.one_line(title) or unquote(url.removeprefix(SCHEME))
 
 
 def when(at: float) -> str:

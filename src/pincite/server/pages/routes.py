@@ -2,7 +2,20 @@
 
 from fastapi import FastAPI
 
-from pincite.server.pages import feedback, home, jobs, static, verified, verify
+from pincite.server.pages import (
+    account,
+    admin,
+    ask,
+    check,
+    corpora,
+    feedback,
+    home,
+    jobs,
+    login,
+    static,
+    verified,
+    verify,
+)
 from pincite.server.pages.problem import problem_page
 from pincite.server.pages.verify_view import Results
 
@@ -11,5 +24,6 @@ def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
     app.state.results = Results()
-    for module in (static, home, verify, verified, feedback, jobs):
+    asked = (verify, verified, check, ask, corpora, feedback, jobs)
+    for module in (static, home, *asked, login, account, admin):
         app.include_router(module.router)

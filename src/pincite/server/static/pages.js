@@ -17,7 +17,7 @@ function follow(job) {
     late = setTimeout(() => { last = Date.now(); moved(); }, wait);
   };
   const events = new EventSource(job.dataset.events);
-  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "note", "message"])
+  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "unread", "waiting", "note", "message"])
     events.addEventListener(kind, soon);
   events.addEventListener("ended", () => { events.close(); location.reload(); });
   setInterval(moved, 3000);
@@ -110,6 +110,13 @@ document.addEventListener("change", (event) => {
 });
 document.addEventListener("input", (event) => {
   if (event.target.id === "threshold") event.target.nextElementSibling.value = `${Math.round(100 * event.target.value)} %`;
+});
+// A reference's text opens while one points at it; Escape closes it until one points elsewhere.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.body.classList.add("hush");
+});
+for (const kind of ["focusin", "pointerover"]) document.addEventListener(kind, (event) => {
+  if (!event.target.closest(".cited")) document.body.classList.remove("hush");
 });
 document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.parentElement || event.detail.elt));
 document.addEventListener("htmx:afterSettle", (event) => {
