@@ -1,7 +1,8 @@
 """Collect what the pages say, and compile what translators made of it: `make locale`.
 
-`src/pincite/server/locale/de/LC_MESSAGES/pincite.po` is the file to edit; texts that are new stand in it
-with an empty `msgstr`. The `.mo` beside it is what the program reads, and is committed too.
+`pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
+stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads, and is
+committed too.
 """
 
 import io
@@ -34,12 +35,12 @@ def collected() -> Catalog:
         SERVER, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
     )
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalog.add(message, locations=[(file, None)])
+        catalog.add(message, locations=[(file, 0)])
     for table in SHARED:
         for text in table.values():
-            catalog.add(text, locations=[("report/wording.py", None)])
-    catalog.add(wording.ADVICE, locations=[("report/wording.py", None)])
-    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", None)])
+            catalog.add(text, locations=[("report/wording.py", 0)])
+    catalog.add(wording.ADVICE, locations=[("report/wording.py", 0)])
+    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", 0)])
     return catalog
 
 

@@ -1,4 +1,4 @@
-"""What `pincite serve --demo` starts with: the shipped documents as corpora, all of them invented."""
+"""What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -12,8 +12,10 @@ from pincite.server.database import Database
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
 from pincite.server.library import Library
+from pincite.server.people import People, people_of
 from pincite.server.settings import ServerSettings
 from pincite.server.shelf import Shelf
+from pincite.server.tallies import Tallies
 from pincite.server.uploads import Uploads
 
 
@@ -28,6 +30,13 @@ class Site:
     corpora: CorpusRegister
     library: Library
     feedback: FeedbackStore
+    people: People  # of server mode; empty in local mode
+    tallies: Tallies
+
+    def tidy(self) -> None:
+        """Finish what was begun, and forget what has expired."""
+        self.library.tidy()
+        self.people.forget_old()
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
@@ -39,8 +48,11 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     corpora = CorpusRegister(database, server.folder / "corpora")
     shelf = Shelf(lambda: build.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
-    library.tidy()
-    return Site(server, settings, database, jobs, corpora, library, FeedbackStore(database))
+    feedback, people = FeedbackStore(database), people_of(database, server)
+    stores = (jobs, corpora, library, feedback, people, Tallies(database))
+    site = Site(server, settings, database, *stores)
+    site.tidy()
+    return site
 
 
 def _of(request: Request) -> Site:

@@ -1,4 +1,4 @@
-"""A hundred hostile texts in every place that takes one: they are shown, and nothing comes of them."""
+"""A hundred hostile texts wherever one fits: they are shown, and nothing comes of them."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -32,7 +32,8 @@ def test_nothing_stands_beyond_the_edge(
 
 def widest(page: Page) -> object:
     return page.evaluate(
-        "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth)"
+        "[...document.querySelectorAll('*')]"
+        ".filter(e => e.getBoundingClientRect().right > innerWidth)"
         ".map(e => e.outerHTML.slice(0, 80))"
     )
 

@@ -110,7 +110,7 @@ def test_what_somebody_thinks_is_kept(watch: Watch, demo: Served, article: str) 
 def test_a_job_can_be_stopped_and_stands_in_the_history(watch: Watch) -> None:
     with watch() as seen:
         page = seen.page()
-        cited = "The tower was built in {year}.<ref>{{{{cite web|url=https://a.example/{year}}}}}</ref> "
+        cited = "Built in {year}.<ref>{{{{cite web|url=https://a.example/{year}}}}}</ref> "
         page.get_by_label("Wikitext of an article").fill(
             "== Tower ==\n" + "".join(cited.format(year=year) for year in range(1000, 1900))
         )

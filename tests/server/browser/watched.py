@@ -103,7 +103,7 @@ class Served:
 
 @dataclass
 class Watched:
-    """A context whose pages are watched: nothing runs that was not meant to, nobody else is asked."""
+    """A context whose pages are watched: nothing strange runs, and no other site is asked."""
 
     browser: Browser
     base: str
@@ -142,7 +142,11 @@ class Watched:
         page.on("request", lambda request: asked(request.url))
         page.on("pageerror", lambda error: self.wrong.append(f"error {error}"))
         page.on("console", self._said)
-        page.on("dialog", lambda dialog: (self.wrong.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", self._asked)
+
+    def _asked(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog {dialog.message}")
+        dialog.dismiss()
 
     def _said(self, message: Any) -> None:
         # A newer request takes the place of one under way: htmx calls that an error.

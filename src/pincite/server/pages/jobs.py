@@ -1,6 +1,6 @@
 """A job's page: how far it is, then its result; and the list of one's jobs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -79,7 +79,7 @@ def history(
     )
 
 
-def _words(request: Request) -> dict[str, Mapping[Any, str]]:
+def _words(request: Request) -> dict[str, Any]:
     _ = languages.translations(languages.language_of(request)).gettext
     return {
         "kinds": {

@@ -2,9 +2,9 @@
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
 `sign(label)` and `word(label)` of a verdict; `link(url)`, the URL if a browser may open it, else
-none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides its own values is in `page`.
-`_` takes a template's own words or a constant of ours, never a text from outside: what it gives is
-taken for markup.
+none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`. `_`
+takes a template's own words or a constant of ours, never a text from outside: what it gives counts
+as markup.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from fastapi.responses import HTMLResponse
 from pincite.report import html, templates, wording
 from pincite.server.identity import Identity
 from pincite.server.ingesting import SCHEME
+from pincite.server.login import csrf_for
 from pincite.server.pages import languages, static
 from pincite.types import Label
 
@@ -54,7 +55,7 @@ def page(
     text = template.render(
         **values,
         who=who,
-        csrf=who.csrf if who else "",
+        csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
         language=language,

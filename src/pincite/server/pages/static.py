@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 
 from pincite.report import templates
+from pincite.server.identity import PUBLIC
 from pincite.server.problems import not_found
 
 FOLDER = Path(__file__).parents[1] / "static"
@@ -24,7 +25,7 @@ def address(name: str) -> str:
     return f"/static/{_digest(name)}/{name}"
 
 
-@router.get("/static/{digest}/{name}")
+@router.get("/static/{digest}/{name}", dependencies=[PUBLIC])
 def static(digest: str, name: str) -> Response:
     """A file."""
     if name not in NAMES or digest != _digest(name):

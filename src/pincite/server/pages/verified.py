@@ -166,7 +166,7 @@ def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
 def _open(
     site: Site, who: Identity, job: Job, verified: Verified, report: Report, claim_id: str | None
 ) -> dict[str, Any] | None:
-    """The finding on the right: the one that is asked for, else the worst; None if there is none."""
+    """The finding on the right: the one asked for, else the worst; None if there is none."""
     ids = [finding.claim.claim_id for finding in report.findings]
     if not ids and claim_id is None:
         return None
@@ -180,7 +180,7 @@ def _open(
     view = verify_view.finding_view(
         found, at + 1, verified.view.get("names", {}), documents, date.today()
     )
-    return view | {"before_id": ids[at - 1] if at else "", "next_id": (ids + [""])[at + 1]}
+    return view | {"before_id": ids[at - 1] if at else "", "next_id": [*ids, ""][at + 1]}
 
 
 def _nothing(_name: str) -> None:
