@@ -77,8 +77,7 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
     seen: dict[str, Document] = {}
     with build.verifying(settings, corpus, sources, fetching=_fetching(tell)) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
-        copies = cast(CitedCopies, _Noted(run.pipeline.copies, seen))
-        pipeline = dataclasses.replace(run.pipeline, copies=copies)
+        pipeline = noting(run.pipeline, seen)
         findings: list[Finding] = []
         complete = True
         try:
@@ -119,6 +118,12 @@ def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
         tell("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
 
     return step
+
+
+def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
+    """The same pipeline, which notes in `read` the cited sources that it reads, by document id."""
+    copies = cast(CitedCopies, _Noted(pipeline.copies, read))
+    return dataclasses.replace(pipeline, copies=copies)
 
 
 @dataclass(frozen=True, slots=True)
