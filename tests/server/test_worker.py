@@ -19,11 +19,11 @@ from pincite.server import worker as worker_module
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.runner import Runner, Teller
 from pincite.server.site import Site
-from pincite.server.work import DEMO
+from pincite.server.examples import EXAMPLES
 from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}
-LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 40}  # some seconds
+LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 40}  # some seconds
 PATIENCE = 60.0
 
 
