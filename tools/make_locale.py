@@ -1,8 +1,7 @@
 """Collect what the pages say, and compile what translators made of it: `make locale`.
 
 `pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
-stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads, and is
-committed too.
+stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
 """
 
 import io
@@ -35,12 +34,12 @@ def collected() -> Catalog:
         SERVER, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
     )
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalog.add(message, locations=[(file, 0)])
+        catalog.add(message, locations=[(file, None)])
     for table in SHARED:
         for text in table.values():
-            catalog.add(text, locations=[("report/wording.py", 0)])
-    catalog.add(wording.ADVICE, locations=[("report/wording.py", 0)])
-    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", 0)])
+            catalog.add(text, locations=[("report/wording.py", None)])
+    catalog.add(wording.ADVICE, locations=[("report/wording.py", None)])
+    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", None)])
     return catalog
 
 

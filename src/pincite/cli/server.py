@@ -1,5 +1,6 @@
 """`pincite server`: accounts, copies of a server's state, and whether all is well with it."""
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
     if wrong:
         raise click.exceptions.Exit(1)
+
+
+@command.command("hash-password")
+def hash_password() -> None:
+    """Hash a password for the setting `gate_password`; it is asked for, or read from a pipe."""
+    from pincite.server import passwords
+
+    password = (
+        click.prompt("Password", hide_input=True, err=True, confirmation_prompt=True)
+        if (sys.stdin.isatty())
+        else sys.stdin.readline().rstrip("\n")
+    )
+    click.echo(passwords.hashed(password))
 
 
 command.add_command(server_user.command)

@@ -20,6 +20,7 @@ from pincite.server import (
 from pincite.server.audited import Audited
 from pincite.server.border import LOCAL_NAMES, Border
 from pincite.server.described import describe
+from pincite.server.gate import Gated, gate_of
 from pincite.server.identity import Identify, identify_local
 from pincite.server.limits import Limits, RateLimited
 from pincite.server.login import csrf_checked, identifier
@@ -72,11 +73,14 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.limits = limits = Limits(site.server)
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
+    app.state.gate = gate = gate_of(site.server)
     problems.install(app)
     for part in PARTS:
         app.include_router(part.router)
     pages.install(app)
     describe(app)
+    if gate:
+        app.add_middleware(Gated, gate=gate)
     if site.server.mode == "server":
         app.add_middleware(Audited, log=site.people.audit)
         app.add_middleware(RateLimited, limits=limits)

@@ -40,6 +40,8 @@ class ServerSettings:
     requests_a_minute: int = 600  # of an account or key; 0: as many as they like
     address_requests_a_minute: int = 3000  # of an address, where a whole office may sit; 0: any
     login_tries: int = 10  # wrong passwords from an address in 15 minutes; 5 times that for a name
+    consent: str = ""  # a text file that people agree to before they see anything; either mode
+    gate_password: str = ""  # one for everybody, before accounts if there are any; hashed
     audit_days: float = 365.0  # how long it is known who did what; 0: for ever
     # Jobs
     jobs_at_once: int = 1  # of the worker inside `serve`; 0: only separate `pincite worker`s

@@ -15,6 +15,7 @@ from pincite.server.pages import (
     static,
     verified,
     verify,
+    welcome,
 )
 from pincite.server.pages.problem import problem_page
 from pincite.server.pages.verify_view import Results
@@ -25,5 +26,5 @@ def install(app: FastAPI) -> None:
     app.state.problem_page = problem_page
     app.state.results = Results()
     asked = (verify, verified, check, ask, corpora, feedback, jobs)
-    for module in (static, home, *asked, login, account, admin):
+    for module in (static, home, welcome, *asked, login, account, admin):
         app.include_router(module.router)
