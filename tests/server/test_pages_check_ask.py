@@ -14,13 +14,14 @@ import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
 from samples import HOSTILE
+from server.people_of_tests import SERVER, browser, somebody
 from server.test_corpora_api import BRIDGE, C, run_next, send
 
 from pincite.answers import Standing, Support
 from pincite.checks import Outcome, StatementType
 from pincite.pipeline.settings import Settings
 from pincite.report import ask_data, ask_wording, check_data, check_wording
-from pincite.server.identity import ALLOWED, Identity, Role
+from pincite.server.identity import Role
 from pincite.server.jobs import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
@@ -284,17 +285,22 @@ def test_a_corpus_by_forms_alone(client: TestClient, site: Site) -> None:
     assert client.get(here).status_code == 404
 
 
-def test_an_upload_needs_the_sessions_token(client: TestClient, site: Site) -> None:
-    corpus_id = client.post(C, json={"name": "Mine"}).json()["corpus_id"]
-    anna = Identity("local", "anna", Role.EDITOR, ALLOWED[Role.EDITOR], csrf="secret")
-    client.app.state.identify = lambda request: anna  # type: ignore[attr-defined]
+@pytest.mark.parametrize("root", ["", "/api/v1"])
+def test_an_upload_needs_the_sessions_token(make_site: Callable[..., Site], root: str) -> None:
+    site = make_site(**SERVER)
+    anna = somebody(site, Role.EDITOR).client
+    corpus_id = anna.post(C, json={"name": "Mine"}).json()["corpus_id"]
+    token = anna.headers.pop("X-CSRF-Token")
     parts = [("files", ("a.txt", io.BytesIO(BRIDGE)))]
-    here = f"/corpora/{corpus_id}/documents"
-    assert client.post(here, files=parts, data={"csrf": "wrong"}).status_code == 403
-    assert client.post(here, files=parts).status_code == 403
+    here = f"{root}/corpora/{corpus_id}/documents"
+    assert anna.post(here, files=parts, data={"csrf": "wrong"}).status_code == 403
+    assert anna.post(here, files=parts).status_code == 403
+    assert anna.post(here, files=parts, headers={"X-CSRF-Token": "no"}).status_code == 403
     assert not list((site.server.folder / "uploads").iterdir())
-    kept = client.post(here, files=parts, data={"csrf": "secret"}, follow_redirects=False)
-    assert kept.status_code == 303
+    assert anna.post(here, files=parts, data={"csrf": token}).status_code in (202, 303)
+    kept = anna.post(here, files=parts, headers={"X-CSRF-Token": token})
+    assert kept.status_code in (202, 303)
+    assert browser(site).post(here, files=parts).status_code == 401
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
