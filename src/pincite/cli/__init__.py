@@ -28,7 +28,7 @@ VERBS = {
     "reliability": "a wiki's list of good and bad sources",
     "serve": "web pages and an HTTP API",
     "worker": "run a server's jobs",
-    "server": "back up, restore and check a server",
+    "server": "a server's accounts, backups and checks",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

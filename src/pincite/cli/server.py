@@ -1,17 +1,17 @@
-"""`pincite server`: copies of a server's state, and whether all is well with it."""
+"""`pincite server`: accounts, copies of a server's state, and whether all is well with it."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from pincite.cli import options
+from pincite.cli import options, server_user
 
 config_option = click.option("--config", type=options.FilePath, help="The server's TOML file.")
 data_option = click.option("--data", type=str, help="Folder of the database and the corpora.")
 
 
-@click.group("server", short_help="back up, restore and check a server")
+@click.group("server", short_help="accounts, backups and checks of a server")
 def command() -> None:
     """Look after what `pincite serve` keeps: jobs, results, corpora, accounts."""
 
@@ -75,3 +75,6 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
     if wrong:
         raise click.exceptions.Exit(1)
+
+
+command.add_command(server_user.command)

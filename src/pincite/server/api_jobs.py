@@ -12,12 +12,13 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from pincite.index.corpus import is_corpus
 from pincite.server.identity import Identity, Reader, Runner, owned
 from pincite.server.jobs import Event, Job, JobStore, Kind, Status
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import AskRequest, CheckRequest, VerifyRequest
-from pincite.server.requests import Request as Body
+from pincite.server.requests import Request as Asked
 from pincite.server.sharing import may_read
 from pincite.server.site import Site, Stores
 
@@ -216,7 +217,7 @@ async def get_events(
 
 
 def started(
-    site: Site, who: Identity, kind: Kind, body: Body, response: Response, key: str | None
+    site: Site, who: Identity, kind: Kind, body: Asked, response: Response, key: str | None
 ) -> JobBody:
     """The job that a request made, or made before."""
     if isinstance(body, VerifyRequest) and body.article and not site.settings.online:
@@ -230,6 +231,8 @@ def started(
         entry = site.corpora.get(body.corpus)
         if entry is None or not may_read(entry, who):
             raise Problem(422, "unknown_corpus", "There is no such corpus, or none for you.")
+        if not is_corpus(entry.folder):
+            raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
         raise Problem(422, "invalid_key", "Expected a printable Idempotency-Key.")
     subject = " ".join(body.subject.split())

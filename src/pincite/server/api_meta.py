@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
 from pincite.server import condition
-from pincite.server.identity import May, needs
+from pincite.server.identity import PUBLIC, May, needs
 from pincite.server.metrics import Metrics, Now
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.site import Stores
@@ -39,13 +39,18 @@ class Version(BaseModel):
     api: str = "v1"
 
 
-@router.get("/healthz", operation_id="healthz")
+@router.get("/healthz", operation_id="healthz", dependencies=[PUBLIC])
 def healthz() -> Health:
     """Whether the process answers."""
     return Health()
 
 
-@router.get("/readyz", operation_id="readyz", responses={503: {"model": ProblemBody}})
+@router.get(
+    "/readyz",
+    operation_id="readyz",
+    responses={503: {"model": ProblemBody}},
+    dependencies=[PUBLIC],
+)
 def readyz(request: Request, site: Stores) -> Ready:
     """Whether it can work, and if not, which part of it: database, folder, worker."""
     worker: Worker | None = request.app.state.worker
@@ -61,7 +66,7 @@ def readyz(request: Request, site: Stores) -> Ready:
     return Ready(parts=dict.fromkeys(parts, "ok"))
 
 
-@router.get("/version", operation_id="version")
+@router.get("/version", operation_id="version", dependencies=[PUBLIC])
 def get_version() -> Version:
     """Which Pincite this is."""
     return Version(pincite=version("pincite"))

@@ -1,15 +1,48 @@
 """The server as an ASGI application: what it is made of, and in which order a request meets it."""
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
-from pincite.server import api_jobs, api_meta, problems
+from pincite.server import (
+    api_accounts,
+    api_audit,
+    api_corpora,
+    api_documents,
+    api_feedback,
+    api_groups,
+    api_jobs,
+    api_links,
+    api_me,
+    api_meta,
+    api_search,
+    api_session,
+    problems,
+)
+from pincite.server.audited import Audited
 from pincite.server.border import LOCAL_NAMES, Border
 from pincite.server.described import describe
-from pincite.server.identity import identify_local
+from pincite.server.identity import Identify, identify_local
+from pincite.server.limits import Limits, RateLimited
+from pincite.server.login import csrf_checked, identifier
 from pincite.server.metrics import Metrics
+from pincite.server.pages import routes as pages
+from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 from pincite.server.worker import Worker
 
+PARTS = (
+    api_meta,
+    api_jobs,
+    api_links,
+    api_corpora,
+    api_documents,
+    api_search,
+    api_feedback,
+    api_session,
+    api_me,
+    api_accounts,
+    api_groups,
+    api_audit,
+)
 ABOUT = """Does the source bear the statement out, and which would?
 
 Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `events`, and take its
@@ -31,22 +64,42 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
+        dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
     app.state.worker = worker
     app.state.metrics = metrics = Metrics()
-    app.state.identify = identify_local
+    app.state.limits = limits = Limits(site.server)
+    app.state.identify = _identify(site)
+    app.state.spend = limits.spend
     problems.install(app)
-    app.include_router(api_meta.router)
-    app.include_router(api_jobs.router)
+    for part in PARTS:
+        app.include_router(part.router)
+    pages.install(app)
     describe(app)
+    if site.server.mode == "server":
+        app.add_middleware(Audited, log=site.people.audit)
+        app.add_middleware(RateLimited, limits=limits)
     app.add_middleware(
         Border,
-        hosts=LOCAL_NAMES | set(site.server.hosts),
+        hosts=LOCAL_NAMES | set(site.server.names),
+        schemes=_schemes(site.server),
         body_bytes=lambda path: _limit(site, path),
         observe=metrics.observe,
     )
     return app
+
+
+def _identify(site: Site) -> Identify:
+    if site.server.mode == "local":
+        return identify_local
+    return identifier(site.people.sessions, site.people.keys, site.server)
+
+
+def _schemes(server: ServerSettings) -> tuple[str, ...]:
+    """Of our pages' Origin: where cookies go over https only, a page without it is not ours."""
+    secure = server.mode == "server" and server.secure_cookies
+    return ("https",) if secure else ("http", "https")
 
 
 def _limit(site: Site, path: str) -> int:

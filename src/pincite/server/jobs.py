@@ -26,7 +26,7 @@ MAX_TITLE = 300
 TEXT = "text"  # of a request: up to megabytes, which nobody wants who asks how far a job is
 
 
-Kind = Literal["verify", "check", "ask"]
+Kind = Literal["verify", "check", "ask", "ingest"]
 
 
 class Status(StrEnum):
@@ -245,6 +245,14 @@ class JobStore:
         with self._db.writing() as db:
             old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
             return db.execute(jobs.delete().where(old)).rowcount
+
+    def open_requests(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
+        """Ids and requests of the jobs of a kind that have not ended."""
+        wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
+            jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
+        )
+        with self._db.reading() as db:
+            return [(row[0], row[1]) for row in db.execute(wanted)]
 
     def counts(self) -> dict[Status, int]:
         """How many jobs there are in each state."""

@@ -47,6 +47,7 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
         or len(values) != len(kinds)
         or any(type(value) is not kind for value, kind in zip(values, kinds, strict=True))
         or any(isinstance(value, str) and "\0" in value for value in values)
+        or any(isinstance(value, int) and abs(value) >= 2**63 for value in values)
     ):
         raise Problem(422, "invalid_cursor", "The cursor is none that this server gave.")
     return tuple(values)

@@ -8,10 +8,11 @@ import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -83,6 +84,9 @@ def response(request: Request, problem: Problem) -> Response:
         request_id=getattr(request.state, "request_id", ""),
         errors=problem.errors,
     )
+    if problem.code == "not_logged_in" and request.method == "GET" and _wants_a_page(request):
+        there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/login?{urlencode({'next': there})}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if page and _wants_a_page(request):
         shown: Response = page(request, body)

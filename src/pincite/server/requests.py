@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pincite.core.fusion import Mode
+from pincite.server.examples import Example
 from pincite.server.jobs import Kind
-
-Example = Literal["article"]  # shipped: works without a network
 
 
 def _storable(text: str) -> str:
@@ -27,11 +26,13 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """What a request brings: only what is known, and never changed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Tuning(_Body):
+class Tuning(Body):
     """Settings that a request may change; those that it leaves out are the server's."""
 
     threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -53,7 +54,7 @@ class Tuning(_Body):
         return self.model_dump(exclude_none=True)
 
 
-class VerifyRequest(_Body):
+class VerifyRequest(Body):
     """An article: by title or address (where the server is online), as text, or a shipped one."""
 
     article: Line | None = None
@@ -77,7 +78,7 @@ class VerifyRequest(_Body):
         return self.article or self.title or ("An example article" if self.example else "Untitled")
 
 
-class ReadingBody(_Body):
+class ReadingBody(Body):
     """A reading that a person worded or kept."""
 
     text: Annotated[Line, Field(min_length=1)]
@@ -85,7 +86,7 @@ class ReadingBody(_Body):
     negation: Line = ""
 
 
-class CheckRequest(_Body):
+class CheckRequest(Body):
     """A statement and the knowledge base that it is checked against."""
 
     statement: Annotated[Line, Field(min_length=1)]
@@ -100,7 +101,7 @@ class CheckRequest(_Body):
         return self.statement
 
 
-class AskRequest(_Body):
+class AskRequest(Body):
     """A question and the corpus that answers it."""
 
     question: Annotated[Line, Field(min_length=1)]
@@ -112,6 +113,28 @@ class AskRequest(_Body):
     def subject(self) -> str:
         """What it is about, in a line."""
         return self.question
+
+
+class SentFile(Body):
+    """A file of an upload."""
+
+    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
+    name: str  # as its sender calls it
+    n_bytes: int
+
+
+class IngestRequest(Body):
+    """Files that were sent for a corpus; made by the server, which has put them aside."""
+
+    corpus: Id
+    upload: Id
+    files: tuple[SentFile, ...]
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a line."""
+        first = self.files[0].name
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
 
 Request = VerifyRequest | CheckRequest | AskRequest

@@ -19,17 +19,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pincite.errors import PinciteError
+from pincite.errors import InputError, PinciteError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.pipeline.settings import Settings
-from pincite.server import logs, work
+from pincite.server import ingesting, logs, work
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
+from pincite.server.library import removed
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.server.tallies import Key, Stopwatch, Tallies, of_result
+from pincite.server.uploads import Uploads
 
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
 RETRY_SECONDS = 2.0
@@ -48,7 +51,7 @@ class Teller:
 
     def __call__(self, kind: str, data: Mapping[str, Any]) -> None:
         """One event; of progress that nobody has read yet only the newest is kept."""
-        if "done" in data and self._waiting and self._waiting[-1][0] == kind == "fetching":
+        if kind in PROGRESS and self._waiting and self._waiting[-1][0] == kind:
             self._waiting.pop()
         self._waiting.append((kind, data))
         if time.monotonic() - self._last >= TELL_SECONDS:
@@ -75,6 +78,7 @@ class Runner:
         self._store = JobStore(database)
         self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
+        self._uploads = Uploads(server.folder / "uploads")
 
     def run(self, job_id: str) -> None:
         """Do a job and keep its result; what goes wrong is kept as its problem.
@@ -88,6 +92,8 @@ class Runner:
         ended = self._done(job)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was found is written, come what may
         _patiently(ended)
+        if job.kind == "ingest":
+            _patiently(lambda: self._clear_away(job))
 
     def _done(self, job: Job) -> Callable[[], object]:
         """The work; comes back with what writes its end."""
@@ -98,13 +104,12 @@ class Runner:
             tell(kind, data)
 
         try:
-            request = _patiently(lambda: self._store.whole_request(job))
-            found = work.done(job.kind, request, self._folder(job), self._settings, heard)
+            found = self._work(job, heard)
             counted = of_result(job.kind, found.result) | watch.ended()
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
         except PinciteError as error:
-            problem = {"code": _code(error), "detail": str(error)}
+            problem = {"code": _code(error), "detail": self._without_paths(str(error), job)}
             return self._ending(job, Status.FAILED, problem)
         except Exception:
             LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
@@ -117,12 +122,39 @@ class Runner:
         if found.title:
             self._store.entitle(job.job_id, self._worker, found.title)
         # A part of a check or an answer that failed is told in its result.
-        done = found.complete or job.kind != "verify"
+        done = found.complete or job.kind in ("check", "ask")
         status = Status.DONE if done else Status.CANCELLED
         if self._store.finish(
             job.job_id, self._worker, status, result=found.result, files=found.files
         ):
             self._tallies.add(counted)
+
+    def _work(self, job: Job, tell: work.Tell) -> work.Done:
+        folder = self._folder(job)
+        if job.kind != "ingest":
+            request = _patiently(lambda: self._store.whole_request(job))
+            return work.done(job.kind, request, folder, self._settings, tell)
+        if folder is None:
+            raise InputError("The corpus is not there any more.")
+        files = self._uploads.at(job.request["upload"])
+        found = ingesting.done(job.request, folder, files, self._settings, tell)
+        problems = json.loads(found.result)["problems"]
+        names = [each["name"] for each in job.request["files"]]
+        self._corpora.note_problems(job.request["corpus"], names, problems)
+        return found
+
+    def _clear_away(self, job: Job) -> None:
+        """The files that were sent, and a corpus that was deleted while they were read."""
+        ended = self._store.get(job.job_id)
+        if ended is None or ended.ended:
+            self._uploads.remove(job.request["upload"])
+        if self._corpora.get(job.request["corpus"]) is None:
+            removed(self._corpora.folder_of(job.request["corpus"]))
+
+    def _without_paths(self, text: str, job: Job) -> str:
+        """A message for whoever asked, who need not know where the server keeps its files."""
+        folder = self._folder(job)
+        return text.replace(str(folder), "The corpus") if folder else text
 
     def _folder(self, job: Job) -> Path | None:
         corpus_id = job.request.get("corpus")

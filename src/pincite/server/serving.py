@@ -1,7 +1,9 @@
 """Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
 
+import contextlib
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +16,7 @@ from pincite.pipeline import settings as pipeline_settings
 from pincite.server import logs
 from pincite.server.app import create_app
 from pincite.server.backup import using
+from pincite.server.demo import furnish
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.worker import Worker
@@ -24,31 +27,52 @@ BACKLOG = 2048
 SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
 
 
-def serve(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+def serve(
+    given: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+) -> None:
     """Serve until Ctrl-C or SIGTERM.
+
+    Args:
+        given: settings of the command line.
+        config: a TOML file with others.
+        say: tells a person where it is.
+        demo: start with the shipped documents as corpora; without a data folder in one that is
+            removed at the end.
 
     Raises:
         ConfigError: a setting means nothing, or the port is taken.
         InUse: a backup is being restored.
     """
-    with using(load(given, config).folder):
+    with contextlib.ExitStack() as stack:
+        if demo and not given.get("data"):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pincite-demo-"))
+            given = {**given, "data": folder}
+        stack.enter_context(using(load(given, config).folder))
         site = _site(given, config)
-        worker = Worker(site.jobs, site.server, slots=site.server.jobs_at_once, config=config)
-        listening = _listening(site.server)
-        host, port = listening.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
-        logs.configure(site.server.log, requests=site.server.log_requests)
-        server = uvicorn.Server(_as_uvicorn_wants(create_app(site, worker)))
-        # When it has ended, uvicorn sends itself the signal again, which would end this process
-        # before the jobs that run are back in the queue.
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        worker.start()
-        try:
-            server.run(sockets=[listening])
-        finally:
-            worker.stop()
-            site.database.close()
+        if demo:
+            furnish(site, say)
+        _serve(site, config, say)
+
+
+def _serve(site: Site, config: Path | None, say: Say) -> None:
+    slots = site.server.jobs_at_once
+    worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
+    listening = _listening(site.server)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
+    logs.configure(site.server.log, requests=site.server.log_requests)
+    server = uvicorn.Server(_as_uvicorn_wants(create_app(site, worker)))
+    # When it has ended, uvicorn sends itself the signal again, which would end this process
+    # before the jobs that run are back in the queue.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    worker.start()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        worker.stop()
+        site.library.shelf.close()
+        site.database.close()
 
 
 def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
@@ -61,7 +85,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
     with using(load(given, config).folder):
         site = _site(given, config)
         slots = max(1, site.server.jobs_at_once)
-        worker = Worker(site.jobs, site.server, slots=slots, config=config)
+        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
         logs.configure(site.server.log)
         ended = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -70,6 +94,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
         ended.wait()
         worker.stop()
+        site.library.shelf.close()
         site.database.close()
 
 

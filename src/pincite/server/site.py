@@ -5,12 +5,18 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
+from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
+from pincite.server.library import Library
+from pincite.server.people import People, people_of
 from pincite.server.settings import ServerSettings
+from pincite.server.shelf import Shelf
 from pincite.server.tallies import Tallies
+from pincite.server.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +28,31 @@ class Site:
     database: Database
     jobs: JobStore
     corpora: CorpusRegister
+    library: Library
+    feedback: FeedbackStore
+    people: People  # of server mode; empty in local mode
     tallies: Tallies
+
+    def tidy(self) -> None:
+        """Finish what was begun, and forget what has expired."""
+        self.library.tidy()
+        self.people.forget_old()
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
-    """The stores, with the database's tables brought to this version."""
+    """The stores, with the database's tables and the folders brought to this version."""
     server.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = Database(server.database_url)
     database.migrate()
-    return Site(
-        server,
-        settings,
-        database,
-        JobStore(database, queue=server.queue),
-        CorpusRegister(database, server.folder / "corpora"),
-        Tallies(database),
-    )
+    jobs = JobStore(database, queue=server.queue)
+    corpora = CorpusRegister(database, server.folder / "corpora")
+    shelf = Shelf(lambda: build.encoder(settings))
+    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
+    feedback, people = FeedbackStore(database), people_of(database, server)
+    stores = (jobs, corpora, library, feedback, people, Tallies(database))
+    site = Site(server, settings, database, *stores)
+    site.tidy()
+    return site
 
 
 def _of(request: Request) -> Site:

@@ -25,7 +25,7 @@ jobs = sa.Table(
     metadata,
     sa.Column("job_id", ID, primary_key=True),
     sa.Column("owner", OWNER, nullable=False),
-    sa.Column("kind", sa.String(10), nullable=False),  # verify, check, ask
+    sa.Column("kind", sa.String(10), nullable=False),  # verify, check, ask, ingest
     sa.Column("title", sa.Text, nullable=False),  # of the article; the statement, the question
     sa.Column("request", sa.JSON, nullable=False),
     sa.Column("status", sa.String(10), nullable=False),
@@ -75,7 +75,21 @@ corpora = sa.Table(
     sa.Column("shared", sa.String(10), nullable=False),  # private, group, everybody
     sa.Column("group_id", ID),
     sa.Column("created", sa.Double, nullable=False),
+    sa.Column("deleted", sa.Double),  # from then on nobody sees it; its folder may still be there
     sa.UniqueConstraint("owner", "name"),
+)
+corpus_problems = sa.Table(  # files of uploads that could not be read, until they are sent again
+    "corpus_problems",
+    metadata,
+    sa.Column(
+        "corpus_id", ID, sa.ForeignKey("corpora.corpus_id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("file", sa.Text, nullable=False),
+    sa.Column("place", sa.Text, nullable=False),  # in the file; empty: all of it
+    sa.Column("reason", sa.String(30), nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
 )
 feedback = sa.Table(
     "feedback",
@@ -88,7 +102,7 @@ feedback = sa.Table(
     sa.Column("label", sa.String(30)),  # the correct one, if it was said
     sa.Column("quote", sa.Text),  # a better one
     sa.Column("note", sa.Text),
-    sa.Column("row", sa.JSON, nullable=False),  # claim, passage and label: a row to train on
+    sa.Column("row", sa.JSON, nullable=False),  # as `pincite feedback` keeps it: what to train on
     sa.Column("versions", sa.JSON, nullable=False),  # of what was judged
     sa.Column("created", sa.Double, nullable=False),
     sa.Index("ix_feedback_owner_created", "owner", "created"),

@@ -16,11 +16,12 @@ from pincite.core import readings
 from pincite.documents.web_sources import FetchStep
 from pincite.errors import InputError
 from pincite.pipeline.settings import Settings
+from pincite.server.beside import beside
+from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import Kind
 from pincite.server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
 from pincite.types import Article, Document, Finding, Report
 
-DEMO = Path(__file__).parents[1] / "demo"
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
 
@@ -70,7 +71,7 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
 
     article = _article(body, settings, tell)
     settings = dataclasses.replace(settings, language=article.language)
-    sources = DEMO / "sources" if body.example else None
+    sources = EXAMPLES[body.example].sources if body.example else None
     seen: dict[str, Document] = {}
     with build.verifying(settings, corpus, sources, fetching=_fetching(tell)) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
@@ -86,7 +87,9 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
         except KeyboardInterrupt:
             complete = False
         report = build.report_of(article, findings, settings, run)
-    files = {"article": {"source": article.source, "title": article.title}}
+        calibration = getattr(run.pipeline.verifier, "calibration", None)
+        view = beside(article, body.markup, report.findings, seen, calibration)
+    files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(data.to_json(report), complete, article.title, files | _shown(report, seen))
 
 
@@ -95,8 +98,8 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
     from pincite.wiki.article import parse_article, read_articles
 
     if body.example:
-        title = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["title"]
-        return next(iter(read_articles(DEMO / "article.wiki", title=title)))
+        example = EXAMPLES[body.example]
+        return next(iter(read_articles(example.article, title=example.title)))
     if body.text:
         title = body.title or "Untitled"
         return parse_article(body.text, title, markup=body.markup, language=settings.language)
@@ -197,7 +200,9 @@ def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) ->
         settings = dataclasses.replace(settings, repair=body.repair)
     with build_ask.asking(settings, corpus) as run:
         answer = run.pipeline.ask(
-            body.question, lambda checked: tell("sentence", ask_data.sentence_dict(checked))
+            body.question,
+            lambda checked: tell("sentence", ask_data.sentence_dict(checked)),
+            lambda n_verified, waiting: tell("draft", {"after": n_verified, "texts": [*waiting]}),
         )
         report = build_ask.report_of([answer], 1, settings, run)
     return Done(ask_data.to_json(report), report.complete)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,17 @@ class Worker:
     """Runs up to `slots` jobs at once, until it is stopped."""
 
     def __init__(
-        self, store: JobStore, settings: ServerSettings, *, slots: int, config: Path | None = None
+        self,
+        store: JobStore,
+        settings: ServerSettings,
+        *,
+        slots: int,
+        config: Path | None = None,
+        tidy: Callable[[], None] = lambda: None,
     ) -> None:
-        """`config`: the settings file that the processes read too."""
+        """`config`: the settings file that the processes read too; `tidy`: called now and then."""
         self._store, self._settings, self._config = store, settings, config
+        self._tidy_up = tidy
         self._stop = threading.Event()
         self._name = f"{socket.gethostname()[:40]}-{os.getpid()}-{new_id()[:6]}"
         self._threads = [
@@ -158,6 +166,7 @@ class Worker:
                     LOG.warning("job %s: its worker gave no sign of life", job_id)
                 if self._settings.keep_days:
                     self._store.delete_older(now() - self._settings.keep_days * DAY)
+                self._tidy_up()
             except Exception:
                 LOG.exception("tidying up failed; trying again")
 
