@@ -12,10 +12,10 @@ import pytest
 from server.postgres import running
 from server.processes import Served, Started, children
 
-from pincite.server.work import DEMO
+from pincite.server.examples import EXAMPLES
 
 EXAMPLE = {"example": "article"}
-TEXT = (DEMO / "article.wiki").read_text(encoding="utf-8")
+TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
 PATIENCE = 180.0
 
 

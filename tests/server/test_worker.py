@@ -16,14 +16,14 @@ from pincite.pipeline.settings import Settings
 from pincite.server import database as database_module
 from pincite.server import runner as runner_module
 from pincite.server import worker as worker_module
+from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.runner import Runner, Teller
 from pincite.server.site import Site
-from pincite.server.work import DEMO
 from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}
-LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 40}  # some seconds
+LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 40}  # some seconds
 PATIENCE = 60.0
 
 
