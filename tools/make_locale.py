@@ -1,7 +1,7 @@
 """Collect what the pages say, and compile what translators made of it: `make locale`.
 
 `pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
-stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads, and is committed too.
+stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
 """
 
 import io

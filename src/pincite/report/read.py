@@ -1,27 +1,35 @@
 """A report that `verify --json` wrote, read again: for the pages of an earlier run.
 
-What the JSON leaves out is left out here too: of a citation its position in the article, title and
-address; of the evidence for a clause its probability and quote. `data.as_dict` of what is read
-gives the same JSON again, but for rounding.
+What the JSON leaves out is left out here too: of the evidence for a clause all but its probability
+and quote. `data.as_dict` of what is read gives the same JSON again, but for rounding.
 """
 
 import math
+from collections.abc import Callable
+from typing import TypeVar, cast, get_args
 
 from pincite.errors import InputError
+from pincite.report import funnel
 from pincite.report.data import SCHEMA_VERSION
 from pincite.report.json_values import Values
 from pincite.types import (
     Bar,
+    Changed,
     Citation,
     CitationResult,
     Claim,
+    Copy,
+    CopyKind,
     Evidence,
     Exclusion,
     Finding,
+    Funnel,
     Label,
     Listing,
     Part,
+    PartKind,
     Passage,
+    Place,
     Reason,
     Reliability,
     Report,
@@ -29,6 +37,8 @@ from pincite.types import (
     Suggestion,
     Unchecked,
 )
+
+T = TypeVar("T")
 
 
 def from_dict(values: object) -> Report:
@@ -55,9 +65,17 @@ def from_dict(values: object) -> Report:
         settings=given.settings("settings"),  # type: ignore[arg-type]  # no setting is a list here
         versions=given.pairs("versions"),
         created=given.text("created"),
+        funnel=_funnel(given.any("funnel")),
         flag_precision=given.each("flag_precision", _precision),
         url=article.maybe("url", article.text),
     )
+
+
+def _funnel(values: object) -> Funnel:
+    try:
+        return funnel.from_dict(values)  # type: ignore[arg-type]  # what it is not is told below
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"funnel is none that a report has: {error!r}") from error
 
 
 def _precision(given: Values) -> tuple[float, float]:
@@ -99,6 +117,14 @@ def _result(given: Values) -> CitationResult:
         template=given.maybe("template", given.text),
         url=url,
         title=given.maybe("title", given.text),
+        authors=given.texts("authors"),
+        publisher=given.maybe("publisher", given.text),
+        pages=given.maybe("pages", given.text),
+        doi=given.maybe("doi", given.text),
+        pmid=given.maybe("pmid", given.text),
+        isbn=given.maybe("isbn", given.text),
+        archive_url=given.maybe("archive_url", given.text),
+        url_status=given.maybe("url_status", given.text),
         tags=given.texts("tags"),
     )
     unchecked = given.maybe("unchecked", given.inner)
@@ -110,6 +136,34 @@ def _result(given: Values) -> CitationResult:
         given.each("clauses", _part),
         given.each("missing", _part),
         _listing(listing) if listing else None,
+        copy=_inner(given, "copy", _copy),
+        not_live=_inner(given, "not_live", lambda why: _unchecked(why, url)),
+        changed=_inner(given, "changed", _changed),
+        place=_inner(given, "place", _place),
+    )
+
+
+def _inner(given: Values, name: str, read: Callable[[Values], T]) -> T | None:
+    found = given.maybe(name, given.inner)
+    return read(found) if found else None
+
+
+def _copy(given: Values) -> Copy:
+    date = given.maybe("date", given.text)
+    return Copy(given.one_of("kind", CopyKind), given.text("url"), date)
+
+
+def _changed(given: Values) -> Changed:
+    evidence = _evidence(given.inner("evidence"))
+    return Changed(_copy(given.inner("copy")), evidence, given.one_of("label", Label))
+
+
+def _place(given: Values) -> Place:
+    return Place(
+        given.maybe("page", given.text),
+        given.flag("printed"),
+        given.maybe("cited", given.text),
+        given.flag("elsewhere"),
     )
 
 
@@ -132,9 +186,15 @@ def _part(given: Values) -> Part:
             whole if quote else None,
         )
     kind = given.text("kind")
-    if kind not in ("clause", "figure", "name", "quotation"):
+    if kind not in get_args(PartKind):
         raise InputError(f"{kind!r} is no kind of a claim's part")
-    return Part(kind, given.span("span"), given.text("text"), given.flag("supported"), evidence)
+    return Part(
+        cast(PartKind, kind),
+        given.span("span"),
+        given.text("text"),
+        given.flag("supported"),
+        evidence,
+    )
 
 
 def _log_odds(probability: float) -> float:
@@ -154,6 +214,7 @@ def _suggestion(given: Values) -> Suggestion:
         given.maybe("published", given.text),
         given.number("gain"),
         _listing(listing) if listing else None,
+        place=_inner(given, "place", _place),
     )
 
 

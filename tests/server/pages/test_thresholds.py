@@ -9,7 +9,7 @@ from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
 from pincite.server.beside import atoms_of, beside
 from pincite.server.examples import EXAMPLES, Example
-from pincite.server.work import _recording
+from pincite.server.work import noting
 from pincite.types import Document, Label
 from pincite.wiki.article import read_articles
 
@@ -26,7 +26,7 @@ def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
     article = next(iter(read_articles(example.article, title=example.title)))
     seen: dict[str, Document] = {}
     with build.verifying(Settings(), None, example.sources, keep=False) as run:
-        pipeline = _recording(run.pipeline, seen)
+        pipeline = noting(run.pipeline, seen)
         first = list(pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))

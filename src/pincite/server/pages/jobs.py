@@ -79,7 +79,7 @@ def history(
     )
 
 
-def _words(request: Request) -> dict[str, Mapping[Any, str]]:
+def _words(request: Request) -> dict[str, Any]:
     _ = languages.translations(languages.language_of(request)).gettext
     return {
         "kinds": {
