@@ -1,5 +1,6 @@
 """Sites on SQLite and on PostgreSQL, and a client that speaks to the application directly."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from server.postgres import Postgres, running
+from server.processes import Started
 
 from pincite.pipeline.settings import Settings
 from pincite.server import passwords
@@ -25,6 +27,13 @@ def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Argon2id all the same, but with 1 MiB instead of 64: tests log in some hundred times."""
     cheap = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
     monkeypatch.setattr(passwords, "_HASHER", cheap)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running() -> Iterator[None]:
+    yield
+    while Started.running:
+        Started.running.pop().end(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2
 
@@ -15,6 +15,8 @@ START_SECONDS = 60.0
 
 class Started:
     """A program of ours in a process of its own."""
+
+    running: ClassVar[list["Started"]] = []  # for the fixture that ends what a test left behind
 
     def __init__(self, folder: Path, *command: str, **settings: object) -> None:
         """`settings` of the server, by environment; `folder` takes what it writes to stderr."""
@@ -28,6 +30,8 @@ class Started:
                 stderr=log,
                 start_new_session=True,
             )
+
+        self.running.append(self)
 
     @property
     def pid(self) -> int:
@@ -70,6 +74,16 @@ class Served(Started):
     def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
         self.client.close()
         return super().end(number, seconds)
+
+    def numbers(self, job_id: str) -> list[int]:
+        """Of all events of a job, page by page."""
+        found: list[int] = []
+        while True:
+            page = {"after": found[-1] if found else 0}
+            events = self.client.get(f"/api/v1/jobs/{job_id}/events", params=page).json()["events"]
+            if not events:
+                return found
+            found += [event["number"] for event in events]
 
     def verify(self, body: dict[str, Any]) -> str:
         """The id of a new job."""

@@ -229,6 +229,8 @@ def test_other_names_and_other_sites_are_turned_away(client: TestClient) -> None
 
 def test_wrong_ways_and_addresses_are_problems_too(client: TestClient) -> None:
     problem(client.get("/nothing"), 404, "not_found")
+    problem(client.get("/api/v1/jobs/a%00b"), 400, "nul_in_address")
+    problem(client.get("/api/v1/jobs?cursor=%00"), 400, "nul_in_address")
     answer = client.put("/api/v1/jobs")
     problem(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == "GET"

@@ -15,8 +15,8 @@ from pincite.server.tables import now
 REQUEST = {"example": "article"}
 
 
-def submit(store: JobStore, title: str = "t", key: str | None = None, **request: Any) -> str:
-    job, _ = store.submit("local", "verify", title, request or REQUEST, key)
+def submit(store: JobStore, name: str = "t", key: str | None = None, **request: Any) -> str:
+    job, _ = store.submit("local", "verify", name, request or REQUEST, key)
     return job.job_id
 
 
@@ -55,6 +55,17 @@ def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
     assert job.n_events == 5
     assert [e.number for e in store.events(job_id, after=3)] == [4, 5]
     assert kinds(store, job_id) == ["queued", "started", "article", "judged", "ended"]
+
+
+def test_a_text_that_was_sent_is_kept_apart(store: JobStore) -> None:
+    job_id = submit(store, text="a long one\ud800", title="x")
+    job = store.get(job_id)
+    assert job
+    assert job.request == {"title": "x"}
+    assert store.whole_request(job) == {"title": "x", "text": "a long one\ud800"}
+    assert submit(store, key="k", text="a") == submit(store, key="k", text="a")
+    with pytest.raises(KeyReused):
+        submit(store, key="k", text="b")
 
 
 def test_only_who_holds_a_job_may_tell_and_end_it(store: JobStore) -> None:

@@ -23,7 +23,7 @@ from pincite.server.work import DEMO
 from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}
-LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 60}  # some seconds
+LONG = {"text": (DEMO / "article.wiki").read_text(encoding="utf-8") * 40}  # some seconds
 PATIENCE = 60.0
 
 

@@ -25,8 +25,16 @@ from pincite.server.site import Site, Stores
 router = APIRouter(
     prefix="/api/v1",
     tags=["jobs"],
-    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422)},
+    responses={n: {"model": ProblemBody} for n in (401, 403, 422)},
 )
+OF_ONE: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is no such job, or none that you may see."}
+}
+OF_STARTING: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is no JSON."},
+    409: {"description": "The Idempotency-Key belongs to another request."},
+    429: {"description": "As many jobs wait as may; `Retry-After` says when to try again."},
+}
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
 Key = Annotated[
@@ -50,7 +58,7 @@ class JobBody(BaseModel):
     attempts: int
     problem: dict[str, Any] | None
     n_events: int
-    request: dict[str, Any]
+    request: dict[str, Any]  # without a text that was sent: that is the file "text"
     links: dict[str, str]
 
 
@@ -77,7 +85,7 @@ class EventList(BaseModel):
     ended: bool  # whether nothing more will happen
 
 
-@router.post("/verify", status_code=202, operation_id="verify")
+@router.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
 def verify(
     body: VerifyRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
@@ -85,7 +93,7 @@ def verify(
     return started(site, who, "verify", body, response, idempotency_key)
 
 
-@router.post("/check", status_code=202, operation_id="check")
+@router.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
 def check(
     body: CheckRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
@@ -93,7 +101,7 @@ def check(
     return started(site, who, "check", body, response, idempotency_key)
 
 
-@router.post("/ask", status_code=202, operation_id="ask")
+@router.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
 def ask(
     body: AskRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
 ) -> JobBody:
@@ -118,7 +126,7 @@ def list_jobs(
     return JobList(jobs=[job_body(job) for job in found], next=after)
 
 
-@router.get("/jobs/{job_id}", operation_id="get_job")
+@router.get("/jobs/{job_id}", operation_id="get_job", responses=OF_ONE)
 def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
     """Where a job stands."""
     return job_body(readable(site, job_id, who))
@@ -130,7 +138,8 @@ def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
     response_class=Response,
     responses={
         200: {"content": {"application/json": {}}, "description": "As `--json` gives it."},
-        409: {"model": ProblemBody, "description": "There is no result, or not yet."},
+        409: {"description": "There is no result, or not yet."},
+        **OF_ONE,
     },
 )
 def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Response:
@@ -148,9 +157,13 @@ def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Resp
     return Response(packed, media_type="application/json", headers=headers)
 
 
-@router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
+@router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file", responses=OF_ONE)
 def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
-    """The article that was checked ("article"), or a source that was read, by its document id."""
+    """A file of a job.
+
+    The article that was checked ("article"), a source that was read, by its document id, or the
+    text that was sent ("text").
+    """
     job = readable(site, job_id, who)
     owned(job.owner, who)  # whole texts are not for those who got a link
     found = site.jobs.file(job_id, name)
@@ -159,7 +172,7 @@ def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any
     return found
 
 
-@router.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job")
+@router.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job", responses=OF_ONE)
 def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
     """End a job that waits or runs; of one that has ended nothing changes."""
     job = site.jobs.get(job_id)
@@ -173,7 +186,7 @@ def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
 @router.get(
     "/jobs/{job_id}/events",
     operation_id="get_events",
-    responses={200: {"model": EventList, "content": {"text/event-stream": {}}}},
+    responses={200: {"model": EventList, "content": {"text/event-stream": {}}}, **OF_ONE},
 )
 async def get_events(
     job_id: str,
@@ -249,7 +262,7 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     Raises:
         Problem: 404
     """
-    job = site.jobs.get(job_id) if "\0" not in job_id else None
+    job = site.jobs.get(job_id)
     owned(job.owner if job else None, who)
     assert job
     return job

@@ -1,16 +1,22 @@
 """Is it alive, is it ready, what is it, and how is it doing."""
 
 from importlib.metadata import version
-from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
+from pincite.server import condition
 from pincite.server.identity import PUBLIC, May, needs
-from pincite.server.metrics import Metrics
+from pincite.server.metrics import Metrics, Now
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.site import Stores
+from pincite.server.worker import Worker
 
+NOT_READY = {  # for everybody: where they are is not
+    "database": "The database does not answer, or is of another version.",
+    "folder": "The data folder cannot be written, or has no room.",
+    "worker": "No job can be run: a thread of the worker has ended.",
+}
 router = APIRouter(tags=["operation"])
 
 
@@ -18,6 +24,12 @@ class Health(BaseModel):
     """An answer that says only that there is one."""
 
     status: str = "ok"
+
+
+class Ready(Health):
+    """Every part is."""
+
+    parts: dict[str, str]
 
 
 class Version(BaseModel):
@@ -39,13 +51,19 @@ def healthz() -> Health:
     responses={503: {"model": ProblemBody}},
     dependencies=[PUBLIC],
 )
-def readyz(site: Stores) -> Health:
-    """Whether it can work: the database answers."""
-    try:
-        site.jobs.counts()
-    except Exception as error:
-        raise Problem(503, "not_ready", "The database does not answer.") from error
-    return Health()
+def readyz(request: Request, site: Stores) -> Ready:
+    """Whether it can work, and if not, which part of it: database, folder, worker."""
+    worker: Worker | None = request.app.state.worker
+    parts = {
+        "database": condition.tables(site.database).well,
+        "folder": condition.folder(site.server.folder).well,
+        "worker": worker is None or worker.works,
+    }
+    if failing := [name for name, well in parts.items() if not well]:
+        errors = [{"where": name, "what": NOT_READY[name]} for name in failing]
+        detail = " ".join(NOT_READY[name] for name in failing)
+        raise Problem(503, "not_ready", detail, headers={"Retry-After": "10"}, errors=errors)
+    return Ready(parts=dict.fromkeys(parts, "ok"))
 
 
 @router.get("/version", operation_id="version", dependencies=[PUBLIC])
@@ -62,7 +80,11 @@ def get_version() -> Version:
     dependencies=[Depends(needs(May.ADMIN))],
 )
 def get_metrics(request: Request, site: Stores) -> Response:
-    """For Prometheus: requests, times, jobs by state. No claim, title or name stands in it."""
-    metrics: Annotated[Metrics, "set by the app"] = request.app.state.metrics
-    text, media_type = metrics.text(site.jobs.counts())
+    """For Prometheus: times of answers and of the stages of jobs, the queue, verdicts, reasons.
+
+    No claim, title or name stands in it.
+    """
+    metrics: Metrics = request.app.state.metrics
+    now = Now(site.jobs.counts(), site.jobs.oldest_seconds(), site.tallies.all())
+    text, media_type = metrics.text(now)
     return Response(text, media_type=media_type)

@@ -19,6 +19,7 @@ from pincite.server import (
 )
 from pincite.server.audited import Audited
 from pincite.server.border import LOCAL_NAMES, Border
+from pincite.server.described import describe
 from pincite.server.identity import Identify, identify_local
 from pincite.server.limits import Limits, RateLimited
 from pincite.server.login import csrf_checked, identifier
@@ -26,6 +27,7 @@ from pincite.server.metrics import Metrics
 from pincite.server.pages import routes as pages
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
+from pincite.server.worker import Worker
 
 PARTS = (
     api_meta,
@@ -48,8 +50,13 @@ Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `ev
 """
 
 
-def create_app(site: Site) -> FastAPI:
-    """The application over the stores of a site."""
+def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
+    """The application over the stores of a site.
+
+    Args:
+        site: its stores.
+        worker: the one in this process, if there is one: `/readyz` looks at it.
+    """
     app = FastAPI(
         title="Pincite",
         description=ABOUT,
@@ -60,6 +67,7 @@ def create_app(site: Site) -> FastAPI:
         dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
+    app.state.worker = worker
     app.state.metrics = metrics = Metrics()
     app.state.limits = limits = Limits(site.server)
     app.state.identify = _identify(site)
@@ -68,6 +76,7 @@ def create_app(site: Site) -> FastAPI:
     for part in PARTS:
         app.include_router(part.router)
     pages.install(app)
+    describe(app)
     if site.server.mode == "server":
         app.add_middleware(Audited, log=site.people.audit)
         app.add_middleware(RateLimited, limits=limits)

@@ -1,8 +1,9 @@
 """What every request passes before anything of ours sees it, and every reply on its way out.
 
 Host and Origin are checked (a page of another site, or a name that was made to point here, gets
-nothing), bodies are limited while they come, and each reply carries a request id and the headers
-that keep a browser from executing or leaking what strangers wrote.
+nothing), an address that no database takes is refused, bodies are limited while they come, and each
+reply carries a request id and the headers that keep a browser from executing or leaking what
+strangers wrote.
 """
 
 import logging
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pincite.server.logs import REQUEST_ID
 from pincite.server.problems import Problem, response
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -47,6 +49,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
+REQUESTS = logging.getLogger("pincite.requests")
 
 
 class Border:
@@ -73,6 +76,7 @@ class Border:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)  # for the log; threads that work for this request inherit it
         begin, status = time.perf_counter(), 500
         begun = False
 
@@ -100,19 +104,29 @@ class Border:
                     scope, receive, sent
                 )
         except Exception:
-            LOG.exception("request %s: %s %s", request_id, scope["method"], scope["path"])
+            LOG.exception("a fault of the program")
             if not begun:
                 detail = "A fault of the program; the server's log has it under this request's id."
                 await response(request, Problem(500, "internal", detail))(scope, receive, sent)
         finally:
             route = getattr(scope.get("route"), "path", "(none)")
-            self._observe(scope["method"], route, status, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            self._observe(scope["method"], route, status, seconds)
+            said = {"method": scope["method"], "route": route, "status": status}
+            REQUESTS.info(
+                "%s %s %d in %.0f ms",
+                *said.values(),
+                seconds * 1000,
+                extra=said | {"seconds": round(seconds, 4)},
+            )
 
     def _refused(self, request: Request) -> Problem | None:
         given = request.headers.getlist("host")
         host = _name(given[0]) if len(given) == 1 else ""
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
+        if "\0" in request.url.path or b"%00" in request.scope["query_string"]:
+            return Problem(400, "nul_in_address", "The address holds a NUL; expected text.")
         length = request.headers.get("content-length", "0")
         limit = self._body_bytes(request.url.path)
         if not _NUMBER.fullmatch(length) or int(length) > limit:

@@ -23,6 +23,7 @@ from pincite.server.tables import job_events, job_files, jobs, new_id, now
 LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
 MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
 MAX_TITLE = 300
+TEXT = "text"  # of a request: up to megabytes, which nobody wants who asks how far a job is
 
 
 Kind = Literal["verify", "check", "ask", "ingest"]
@@ -57,7 +58,7 @@ class Job:
     owner: str
     kind: Kind
     title: str
-    request: Mapping[str, Any]
+    request: Mapping[str, Any]  # without its text, which may be long: `whole_request`
     status: Status
     created: float
     started: float | None
@@ -133,19 +134,24 @@ class JobStore:
             if waiting >= self._queue:
                 raise QueueFull(f"{waiting} jobs are waiting, as many as may. Try again later.")
             job_id = new_id()
+            short = dict(request)
+            sent = short.pop(TEXT, None)
             db.execute(
                 jobs.insert().values(
                     job_id=job_id,
                     owner=owner,
                     kind=kind,
                     title=title[:MAX_TITLE],
-                    request=dict(request),
+                    request=short,
                     status=Status.QUEUED,
                     created=now(),
                     idempotency_key=key,
                     request_hash=digest,
                 )
             )
+            if sent is not None:
+                packed = _packed(json.dumps({TEXT: sent}))
+                db.execute(job_files.insert().values(job_id=job_id, name=TEXT, data=packed))
             self._tell(db, job_id, "queued", {})
             return self._found(db, job_id), True
 
@@ -195,11 +201,15 @@ class JobStore:
         return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
-        """What a job left beside its result under a name: "article", or a document's id."""
+        """What belongs to a job under a name: "text" that was sent, "article", a document's id."""
         named = (job_files.c.job_id == job_id) & (job_files.c.name == name)
         with self._db.reading() as db:
             packed = db.execute(sa.select(job_files.c.data).where(named)).scalar()
         return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
+
+    def whole_request(self, job: Job) -> dict[str, Any]:
+        """A job's request with the text that was sent, if there was one."""
+        return {**job.request, **(self.file(job.job_id, TEXT) or {})}
 
     def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
         """What happened after the event `after`, in order."""
@@ -250,6 +260,13 @@ class JobStore:
         with self._db.reading() as db:
             found = {Status(status): n for status, n in db.execute(wanted)}
         return {status: found.get(status, 0) for status in Status}
+
+    def oldest_seconds(self) -> float:
+        """How long the job at the queue's head has waited; 0 if none does."""
+        first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
+        with self._db.reading() as db:
+            created = db.execute(first).scalar()
+        return max(0.0, now() - created) if created is not None else 0.0
 
     def abandoned(self) -> int:
         """How many jobs are under way whose worker gave no sign of life in time."""

@@ -127,7 +127,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
 
 async def _of_pincite(request: Request, error: Exception) -> Response:
     if isinstance(error, DatabaseError):
-        LOG.error("request %s: %s", getattr(request.state, "request_id", ""), error)
+        LOG.error("%s", error)
         away = "The database does not answer. Try again later."  # its address is nobody's business
         again = {"Retry-After": "10"}
         return response(request, Problem(503, "database_unavailable", away, headers=again))

@@ -7,6 +7,7 @@ at once, and the job goes back to the queue when its lease runs out. A database 
 while costs nothing but the while: what a job found is written when it is back.
 """
 
+import dataclasses
 import json
 import logging
 import os
@@ -21,19 +22,21 @@ from typing import Any, TypeVar
 from pincite.errors import InputError, PinciteError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.pipeline.settings import Settings
-from pincite.server import ingesting, work
+from pincite.server import ingesting, logs, work
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.library import removed
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.server.tallies import Key, Stopwatch, Tallies, of_result
 from pincite.server.uploads import Uploads
 
-PROGRESS = frozenset({"fetching", "reading"})  # events of which only the newest counts
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
 RETRY_SECONDS = 2.0
+NICENESS = 10  # on the cores that it shares with the server, people who read come first
 LOG = logging.getLogger("pincite.server.runner")
 T = TypeVar("T")
 
@@ -73,6 +76,7 @@ class Runner:
         self._worker, self._settings = worker, settings
         database = Database(server.database_url)
         self._store = JobStore(database)
+        self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
         self._uploads = Uploads(server.folder / "uploads")
 
@@ -93,9 +97,15 @@ class Runner:
 
     def _done(self, job: Job) -> Callable[[], object]:
         """The work; comes back with what writes its end."""
-        tell = Teller(self._store, job.job_id, self._worker)
+        tell, watch = Teller(self._store, job.job_id, self._worker), Stopwatch(job.kind)
+
+        def heard(kind: str, data: Mapping[str, Any]) -> None:
+            watch.hear(kind)
+            tell(kind, data)
+
         try:
-            found = self._work(job, tell)
+            found = self._work(job, heard)
+            counted = of_result(job.kind, found.result) | watch.ended()
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
         except PinciteError as error:
@@ -105,21 +115,25 @@ class Runner:
             LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
             detail = "A fault of the program; the server's log has it under this job's id."
             return self._ending(job, Status.FAILED, {"code": "internal", "detail": detail})
-        return lambda: self._keep(job, found, tell)
+        return lambda: self._keep(job, found, tell, counted)
 
-    def _keep(self, job: Job, found: work.Done, tell: Teller) -> None:
+    def _keep(self, job: Job, found: work.Done, tell: Teller, counted: Mapping[Key, float]) -> None:
         tell.flush()
         if found.title:
             self._store.entitle(job.job_id, self._worker, found.title)
         # A part of a check or an answer that failed is told in its result.
         done = found.complete or job.kind in ("check", "ask")
         status = Status.DONE if done else Status.CANCELLED
-        self._store.finish(job.job_id, self._worker, status, result=found.result, files=found.files)
+        if self._store.finish(
+            job.job_id, self._worker, status, result=found.result, files=found.files
+        ):
+            self._tallies.add(counted)
 
-    def _work(self, job: Job, tell: Teller) -> work.Done:
+    def _work(self, job: Job, tell: work.Tell) -> work.Done:
         folder = self._folder(job)
         if job.kind != "ingest":
-            return work.done(job.kind, job.request, folder, self._settings, tell)
+            request = _patiently(lambda: self._store.whole_request(job))
+            return work.done(job.kind, request, folder, self._settings, tell)
         if folder is None:
             raise InputError("The corpus is not there any more.")
         files = self._uploads.at(job.request["upload"])
@@ -166,6 +180,14 @@ def _patiently(act: Callable[[], T]) -> T:
             time.sleep(RETRY_SECONDS)
 
 
+def _sharing(settings: Settings, n_processes: int) -> Settings:
+    """With threads for this process's share of the cores, unless somebody chose a number."""
+    if settings.threads:
+        return settings
+    n_cores = len(os.sched_getaffinity(0))
+    return dataclasses.replace(settings, threads=max(1, n_cores // max(1, n_processes)))
+
+
 def _code(error: PinciteError) -> str:
     """MissingModel → missing_model."""
     name = type(error).__name__
@@ -175,9 +197,11 @@ def _code(error: PinciteError) -> str:
 def main() -> None:
     """Read job ids from stdin, one a line; answer each with a line when it is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # between jobs there is nothing to end
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     worker, config = sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    runner = Runner(worker, load_server_settings({}, config), pipeline_settings.load({}, config))
+    server, settings = load_server_settings({}, config), pipeline_settings.load({}, config)
+    logs.configure(server.log)
+    os.nice(NICENESS)
+    runner = Runner(worker, server, _sharing(settings, server.jobs_at_once))
     lines: list[str] = []
     arrived = threading.Condition()
 

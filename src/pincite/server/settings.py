@@ -14,6 +14,7 @@ import platformdirs
 
 from pincite.errors import ConfigError
 from pincite.pipeline import places
+from pincite.server.logs import LogForm
 
 TABLE = "server"
 Mode = Literal["local", "server"]
@@ -46,6 +47,9 @@ class ServerSettings:
     job_seconds: float = 3600.0
     job_megabytes: int = 4000  # resident memory of a job's process
     keep_days: float = 90.0  # of finished jobs; 0: for ever
+    # What is written to stderr
+    log: LogForm = "text"  # "json": one object a line
+    log_requests: bool = False  # a line for each, with its pattern, never what stood in the address
     # What comes in
     body_megabytes: float = 20.0  # of a request
     upload_megabytes: float = 200.0  # of the files that are sent for a corpus at once
@@ -54,6 +58,8 @@ class ServerSettings:
         """Refuse values that mean nothing."""
         if self.mode not in get_args(Mode):
             raise ConfigError(f"server.mode is {self.mode!r}; expected {places.either(Mode)}.")
+        if self.log not in get_args(LogForm):
+            raise ConfigError(f"server.log is {self.log!r}; expected {places.either(LogForm)}.")
         for name, low, high in (
             ("port", 0, 65535),
             ("jobs_at_once", 0, 64),

@@ -15,6 +15,7 @@ from pincite.server.library import Library
 from pincite.server.people import People, people_of
 from pincite.server.settings import ServerSettings
 from pincite.server.shelf import Shelf
+from pincite.server.tallies import Tallies
 from pincite.server.uploads import Uploads
 
 
@@ -30,6 +31,7 @@ class Site:
     library: Library
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
+    tallies: Tallies
 
     def tidy(self) -> None:
         """Finish what was begun, and forget what has expired."""
@@ -47,7 +49,8 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     shelf = Shelf(lambda: build.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
     feedback, people = FeedbackStore(database), people_of(database, server)
-    site = Site(server, settings, database, jobs, corpora, library, feedback, people)
+    stores = (jobs, corpora, library, feedback, people, Tallies(database))
+    site = Site(server, settings, database, *stores)
     site.tidy()
     return site
 

@@ -107,6 +107,13 @@ feedback = sa.Table(
     sa.Column("created", sa.Double, nullable=False),
     sa.Index("ix_feedback_owner_created", "owner", "created"),
 )
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("name", sa.String(20), primary_key=True),
+    sa.Column("label", sa.String(60), primary_key=True),
+    sa.Column("value", sa.Double, nullable=False),
+)
 
 
 def new_id() -> str:

@@ -68,9 +68,10 @@ class Worker:
             if thread.is_alive():
                 thread.join(GRACE_SECONDS)
 
-    def wait(self) -> None:
-        """Until it is stopped."""
-        self._stop.wait()
+    @property
+    def works(self) -> bool:
+        """Whether all its threads live."""
+        return all(thread.is_alive() for thread in (*self._threads, self._tidy))
 
     def _slot(self, number: int) -> None:
         name = f"{self._name}-{number}"
@@ -177,6 +178,7 @@ class _Process:
         given = [name, *([str(config)] if config else [])]
         # It reads the settings itself, but not the options that this process was started with.
         places = {"DATA": str(settings.folder), "DATABASE": settings.database_url}
+        places["JOBS_AT_ONCE"] = str(settings.jobs_at_once)
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", "pincite.server.runner", *given],
             env=os.environ | {f"PINCITE_SERVER_{key}": value for key, value in places.items()},

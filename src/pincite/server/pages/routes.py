@@ -5,6 +5,9 @@ from fastapi import FastAPI
 from pincite.server.pages import (
     account,
     admin,
+    ask,
+    check,
+    corpora,
     feedback,
     home,
     jobs,
@@ -21,5 +24,6 @@ def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
     app.state.results = Results()
-    for module in (static, home, verify, verified, feedback, jobs, login, account, admin):
+    asked = (verify, verified, check, ask, corpora, feedback, jobs)
+    for module in (static, home, *asked, login, account, admin):
         app.include_router(module.router)

@@ -57,7 +57,12 @@ def _style() -> str:
         f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
         f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
     )
-    return reports + chosen + (FOLDER / "pages.css").read_text(encoding="utf-8")
+    pages = (FOLDER / "pages.css").read_text(encoding="utf-8")
+    # What only the reports of `check` and `ask` have stays on their pages.
+    theirs = "".join(
+        f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
+    )
+    return reports + chosen + theirs + pages + (FOLDER / "corpora.css").read_text(encoding="utf-8")
 
 
 NAMES = frozenset({"pincite.css", "icon.svg", *SCRIPTS})

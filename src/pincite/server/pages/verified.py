@@ -37,7 +37,8 @@ def result_page(
         return None
     threshold = request.query_params.get("threshold", "")
     at = _number(threshold)
-    return page(request, "verified.html", who, **_values(site, who, job, verified, at, None))
+    values = _values(site, who, job, verified, at, None)
+    return page(request, "verified.html", who, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/findings/{claim_id}")
@@ -52,7 +53,9 @@ def finding(
     """The findings with this one open: a link to it."""
     job, verified = _found(request, who, site, job_id)
     values = _values(site, who, job, verified, threshold, claim_id)
-    return page(request, _piece(request, "verified.html"), who, **values)
+    if request.headers.get("hx-target") == "finding":  # a script asks for this side alone
+        return page(request, "finding.html", who, **values)
+    return page(request, "verified.html", who, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/board")
@@ -67,7 +70,9 @@ def board(
     """List, article and source at a threshold: a piece of the page."""
     job, verified = _found(request, who, site, job_id)
     values = _values(site, who, job, verified, threshold, claim or None)
-    return page(request, "board.html", who, **values)
+    here = f"/jobs/{job_id}/findings/{claim}" if claim else f"/jobs/{job_id}"
+    headers = {"HX-Replace-Url": f"{here}{values['query']}"}
+    return page(request, "board.html", who, headers=headers, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/sources/{doc_id}")
@@ -126,7 +131,7 @@ def _values(
     threshold: float | None,
     claim_id: str | None,
 ) -> dict[str, Any]:
-    """What the templates of the findings ask for.
+    """What the template of one finding asks for.
 
     Raises:
         Problem: 404, there is no such finding.
@@ -136,25 +141,32 @@ def _values(
     return {
         "job": job,
         "report": report,
-        "counts": verify_view.counts(report),
         "threshold": at,
         "own_threshold": verified.threshold,
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
-        "funnel": verify_view.funnel(verified, report),
-        "unchecked": verify_view.unchecked(report),
-        "rows": verify_view.rows(report),
-        "blocks": list(verify_view.article(verified, report)),
         "open": _open(site, who, job, verified, report, claim_id),
         "may_judge": who.owns(job.owner),
         "query": "" if at == verified.threshold else f"?threshold={at:g}",
     }
 
 
+def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
+    """The same with what the list and the article ask for."""
+    report: Report = values["report"]
+    return values | {
+        "counts": verify_view.counts(report),
+        "funnel": verify_view.funnel(verified, report),
+        "unchecked": verify_view.unchecked(report),
+        "rows": verify_view.rows(report),
+        "blocks": list(verify_view.article(verified, report)),
+    }
+
+
 def _open(
     site: Site, who: Identity, job: Job, verified: Verified, report: Report, claim_id: str | None
 ) -> dict[str, Any] | None:
-    """The finding on the right: the one that is asked for, else the worst; None if there is none."""
+    """The finding on the right: the one asked for, else the worst; None if there is none."""
     ids = [finding.claim.claim_id for finding in report.findings]
     if not ids and claim_id is None:
         return None
@@ -168,16 +180,11 @@ def _open(
     view = verify_view.finding_view(
         found, at + 1, verified.view.get("names", {}), documents, date.today()
     )
-    return view | {"before_id": ids[at - 1] if at else "", "next_id": (ids + [""])[at + 1]}
+    return view | {"before_id": ids[at - 1] if at else "", "next_id": [*ids, ""][at + 1]}
 
 
 def _nothing(_name: str) -> None:
     return None
-
-
-def _piece(request: Request, name: str) -> str:
-    """The template of the right-hand side alone where a script asks for it."""
-    return "finding.html" if request.headers.get("hx-target") == "finding" else name
 
 
 def _results(request: Request) -> verify_view.Results:

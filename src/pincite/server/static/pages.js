@@ -17,7 +17,7 @@ function follow(job) {
     late = setTimeout(() => { last = Date.now(); moved(); }, wait);
   };
   const events = new EventSource(job.dataset.events);
-  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "note", "message"])
+  for (const kind of ["queued", "started", "article", "fetching", "judged", "asking", "readings", "sentence", "draft", "reading", "unread", "waiting", "note", "message"])
     events.addEventListener(kind, soon);
   events.addEventListener("ended", () => { events.close(); location.reload(); });
   setInterval(moved, 3000);
@@ -55,19 +55,21 @@ function atTheQuote(root) {
 }
 
 // List and article show which finding is open; the list scrolls to it.
-function opened(finding) {
-  const claim = finding.dataset.claim;
+function mark(claim) {
   for (const link of document.querySelectorAll("a[data-claim]"))
     if (link.dataset.claim === claim) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   const row = document.querySelector(".worst a[aria-current]");
-  if (row) {
-    const list = row.closest("ol");
-    const top = row.offsetTop - list.offsetTop;
-    if (top < list.scrollTop || top + row.offsetHeight > list.scrollTop + list.clientHeight)
-      list.scrollTop = top - list.clientHeight / 3;
-    said(row.textContent.replace(/\s+/g, " ").trim());
-  }
+  if (!row) return;
+  const list = row.closest("ol");
+  const top = row.offsetTop - list.offsetTop;
+  if (top < list.scrollTop || top + row.offsetHeight > list.scrollTop + list.clientHeight)
+    list.scrollTop = top - list.clientHeight / 3;
+}
+
+function opened(finding) {
+  const claim = finding.dataset.claim;
+  mark(claim);
   const field = document.querySelector(".threshold [name=claim]");
   if (field) field.value = claim;
   atTheQuote(finding);
@@ -77,11 +79,12 @@ function step(by) {
   const links = [...document.querySelectorAll(".worst a")];
   const at = links.findIndex((link) => link.getAttribute("aria-current"));
   const next = links[Math.max(0, Math.min(links.length - 1, at + by))];
-  if (next && next !== links[at]) {
-    next.click();
-    const claim = document.querySelector(`.article a[data-claim="${CSS.escape(next.dataset.claim)}"]`);
-    if (claim) claim.scrollIntoView({ block: "center" });
-  }
+  if (!next || next === links[at]) return;
+  mark(next.dataset.claim);  // at once: the next key may come before the server's answer
+  next.click();
+  said(next.textContent.replace(/\s+/g, " ").trim());
+  const claim = document.querySelector(`.article a[data-claim="${CSS.escape(next.dataset.claim)}"]`);
+  if (claim) claim.scrollIntoView({ block: "center" });
 }
 
 const KEYS = {
@@ -108,10 +111,17 @@ document.addEventListener("change", (event) => {
 document.addEventListener("input", (event) => {
   if (event.target.id === "threshold") event.target.nextElementSibling.value = `${Math.round(100 * event.target.value)} %`;
 });
+// A reference's text opens while one points at it; Escape closes it until one points elsewhere.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.body.classList.add("hush");
+});
+for (const kind of ["focusin", "pointerover"]) document.addEventListener(kind, (event) => {
+  if (!event.target.closest(".cited")) document.body.classList.remove("hush");
+});
 document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.parentElement || event.detail.elt));
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", (event) => {
   const finding = document.getElementById("finding");
-  if (finding) opened(finding);
+  if (finding && event.detail.elt.matches("#finding, #board")) opened(finding);
 });
 enliven(document);
 const shown = document.getElementById("finding");
