@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check calibrate verifier schema sweep million locale clean
+.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,8 +37,8 @@ demo-ask: $(STAMP) ## three questions to shipped abstracts
 demo-web: $(STAMP) ## the web pages on the demos' documents
 	@$(BIN)/pincite serve --demo
 
-test: $(TRAIN) ## all tests but the slow ones
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+test: $(TRAIN) ## all tests but the slow ones, without a network where that can be arranged
+	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 test-all: $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
@@ -101,6 +101,10 @@ bench-server: $(STAMP) ## 50 people reading while four jobs run
 
 bench-check: $(STAMP) ## what asking a language model many things at once saves
 	$(BIN)/python tools/bench_check.py
+
+bench-html: $(BENCH)/.installed ## what is read of web pages, beside other extractors: make bench-html PAGES=folder
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt readability-lxml resiliparse
+	$(BENCH)/bin/python tools/bench_html.py $(PAGES)
 
 sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
 	$(BIN)/python tools/sweep.py $(CORPUS)

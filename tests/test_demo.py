@@ -28,7 +28,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         pytest.fail(f"{error} (make test does it)")
     out = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "pincite.cli", "demo", "--out", str(out), "-q"]
-    subprocess.run(command, check=True, cwd=out, timeout=300)
+    subprocess.run(command, check=True, cwd=out, timeout=900)
     assert (out / "report.html").stat().st_size > 20_000
     found: dict[str, object] = json.loads((out / "report.json").read_text(encoding="utf-8"))
     shutil.rmtree(out)

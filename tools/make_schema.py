@@ -8,7 +8,7 @@ import json
 from typing import Any, get_args
 
 from pincite.report import data
-from pincite.types import Bar, Label, PartKind, Reason, Reliability
+from pincite.types import Bar, CopyKind, Label, PartKind, Reason, Reliability, Stage
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
@@ -78,20 +78,50 @@ LISTING = maybe(
     )
     | {"description": "what a community's list says of the site; null if none was asked"}
 )
+PLACE = maybe(
+    obj(
+        page=maybe(TEXT) | {"description": "on which the quote stands; null without pages"},
+        printed={"type": "boolean"}
+        | {"description": "whether the page bears that number; else it is counted in the file"},
+        cited=maybe(TEXT) | {"description": "where the citation points: p. 12, section History"},
+        elsewhere={"type": "boolean"} | {"description": "the quote does not stand there"},
+    )
+    | {"description": "where in its source the quote stands; null if nothing is known of it"}
+)
 EXCLUSION = obj(url=TEXT, title=TEXT, reason={"enum": [str(bar) for bar in Bar]}, detail=TEXT)
 PARTS = listed({"$ref": "#/$defs/part"})
+COPY = obj(
+    kind={"enum": [str(kind) for kind in CopyKind]},
+    url=TEXT | {"description": "where a person finds it"},
+    date=maybe(TEXT | {"description": "ISO; an archived copy's own, else when it was fetched"}),
+)
+WHY = obj(reason=REASON, detail=TEXT)
 CITATION = obj(
     citation_id=TEXT,
     span=SPAN | {"description": "of this use in the article's source"},
     template=maybe(TEXT),
     title=maybe(TEXT),
+    authors=TEXTS,
+    publisher=maybe(TEXT),
+    pages=maybe(TEXT),
     url=maybe(TEXT),
+    doi=maybe(TEXT),
+    pmid=maybe(TEXT),
+    isbn=maybe(TEXT),
+    archive_url=maybe(TEXT),
+    url_status=maybe(TEXT | {"description": "of the citation's template"}),
     tags=TEXTS,
     reliability=LISTING,
     label=LABEL,
     clauses=PARTS | {"description": "all that were judged; none if the claim is one clause"},
     missing=PARTS | {"description": "of a claim supported wholly or in part"},
-    unchecked=maybe(obj(reason=REASON, detail=TEXT)),
+    copy=maybe(COPY) | {"description": "what was read; null if nothing was"},
+    not_live=maybe(WHY)
+    | {"description": "why an archived copy was read in place of the page itself"},
+    changed=maybe(obj(copy=COPY, label=LABEL, evidence={"$ref": "#/$defs/evidence"}))
+    | {"description": "today's page, where the archived copy bears more of the claim out"},
+    unchecked=maybe(WHY),
+    place=PLACE,
     evidence=maybe({"$ref": "#/$defs/evidence"}),
 )
 SUGGESTION = obj(
@@ -100,6 +130,7 @@ SUGGESTION = obj(
     published=maybe(TEXT),
     gain=NUMBER,
     reliability=LISTING,
+    place=PLACE,
     evidence={"$ref": "#/$defs/evidence"},
 )
 FINDING = obj(
@@ -113,6 +144,7 @@ FINDING = obj(
     label=LABEL,
     score=maybe(NUMBER | {"description": "log-odds; ranks the findings of one verdict"}),
     prob_supported=maybe(PROBABILITY | {"description": "of the whole claim"}),
+    source_changed={"type": "boolean", "description": "a citation has `changed`"},
     missing=PARTS | {"description": "parts that no source of the group bears out"},
     citations=listed(CITATION),
     together=maybe({"$ref": "#/$defs/evidence"}),
@@ -134,11 +166,30 @@ COUNTS = obj(
     },
     with_suggestion=WHOLE,
 )
+TALLY = obj(
+    uses=WHOLE | {"description": "of references"},
+    sources=WHOLE | {"description": "distinct ones"},
+)
+FUNNEL = obj(
+    references=WHOLE | {"description": "uses in the article, those at no claim included"},
+    stages=obj(**{str(stage): TALLY for stage in Stage})
+    | {"description": "how many citations came so far"},
+    waiting=WHOLE | {"description": "uses whose claims were not come to: the run was stopped"},
+    reasons={"type": "object", "propertyNames": REASON, "additionalProperties": TALLY}
+    | {"description": "why citations were not judged, the most frequent first"},
+    copies={
+        "type": "object",
+        "propertyNames": {"enum": [str(kind) for kind in CopyKind]},
+        "additionalProperties": TALLY,
+    }
+    | {"description": "which copies were judged, the most frequent first"},
+)
 REPORT = obj(
     schema_version={"const": data.SCHEMA_VERSION},
     article=obj(title=TEXT, language=TEXT, revision_id=maybe(TEXT), url=maybe(TEXT)),
     complete={"type": "boolean"},
     counts=COUNTS,
+    funnel=FUNNEL,
     flag_precision=listed(obj(base_rate=PROBABILITY, precision=PROBABILITY))
     | {"description": "share of flags that were right in tests, by share of citations that fail"},
     advice=maybe(TEXT),

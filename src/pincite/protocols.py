@@ -12,19 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.checks import Failed, Interpretation, Judged, Reading
+from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.types import (
-    Claim,
-    Completion,
-    Document,
-    Evidence,
-    Fetched,
-    Hit,
-    Passage,
-    Prompt,
-    Unchecked,
-    WebResult,
-)
+from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words

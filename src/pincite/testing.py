@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from pincite.checks import Failed, Judged, Reading
+from pincite.completions import Completion, Prompt
 from pincite.core.confirmation import degree
 from pincite.errors import ServerError
 from pincite.protocols import (
@@ -28,7 +29,7 @@ from pincite.protocols import (
     TitleWriter,
     Verifier,
 )
-from pincite.types import Claim, Completion, Document, Evidence, Hit, Passage, Prompt
+from pincite.types import Claim, Document, Evidence, Hit, Passage
 
 _WORD = re.compile(r"\w+")
 

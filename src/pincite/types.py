@@ -37,6 +37,8 @@ class Document:
     fetched: str | None = None  # ISO date or timestamp of the copy
     language: str | None = None  # ISO 639-1
     meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
+    # Offsets of what an address can name in it (`#History`); of a page just read, in no corpus.
+    anchors: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def doc_id(self) -> str:
@@ -102,6 +104,7 @@ class Reason(StrEnum):
     LANGUAGE = "language"  # the model does not read the page's language
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
+    USURPED = "usurped"  # its address is in other hands, says the citation: it is never opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,26 @@ class Unchecked:
     url: str
     reason: Reason
     detail: str = ""  # for a person: "HTTP 404", "the file has 61 MB, the limit is 50"
+
+
+class CopyKind(StrEnum):
+    """Which copy of a cited source was read."""
+
+    LIVE = "live"  # the page itself, from the web
+    ARCHIVED = "archived"  # the archived copy that the citation names
+    WAYBACK = "wayback"  # the copy that the Wayback Machine has nearest to the citation's date
+    STORED = "stored"  # from the folder of stored pages
+    OWN = "own"  # handed in for this one source
+    CORPUS = "corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The copy of a source that was read."""
+
+    kind: CopyKind
+    url: str  # where a person finds it
+    date: str | None = None  # ISO: an archived copy's own, else when it was fetched
 
 
 class Reliability(StrEnum):
@@ -307,11 +330,32 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its source a quote stands, and where the citation says that it stands."""
+
+    page: str | None = None  # None: the source has no pages, or they are not known
+    printed: bool = False  # the page bears this number; else it is counted in the file, from 1
+    cited: str | None = None  # "p. 12", "section History", "highlighted text"
+    elsewhere: bool = False  # the quote does not stand where the citation points
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Today's page, which bears less of the claim out than the archived copy."""
+
+    copy: Copy
+    evidence: Evidence
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
 class CitationResult:
     """One citation of a claim: the best evidence in its source, or why there is none.
 
     `missing` names what the source lacks of a claim that it supports, wholly or in part; of a
-    claim that fails all is missing, and nothing is named.
+    claim that fails all is missing, and nothing is named. Where the page changed since it was
+    cited, all is said of the archived copy, which is what the editor read, and `changed` holds
+    today's page.
     """
 
     citation: Citation
@@ -320,6 +364,10 @@ class CitationResult:
     clauses: tuple[Part, ...] = ()  # all that were judged; none if the claim is one clause
     missing: tuple[Part, ...] = ()  # in the order of the claim
     listing: Listing | None = None  # None: no list was given, or there is no address
+    place: Place | None = None  # None: nothing is known of it, or nothing was checked
+    copy: Copy | None = None  # what was read; None: nothing was
+    not_live: Unchecked | None = None  # why an archived copy was read in place of the page itself
+    changed: Changed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +378,7 @@ class Suggestion:
     published: str | None
     gain: float  # log-odds above the existing citation; above the threshold if none was checked
     listing: Listing | None = None  # None: no list was given
+    place: Place | None = None  # None: the page has no pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +399,44 @@ class Finding:
     missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
 
+    @property
+    def source_changed(self) -> bool:
+        """Whether the archived copy of a citation bears out more than today's page does."""
+        return any(result.changed for result in self.citations)
+
+
+class Stage(StrEnum):
+    """How far a citation came. Each stage has passed all those before it."""
+
+    CITED = "cited"  # stands at a claim
+    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
+    OBTAINED = "obtained"  # a copy of the page itself is at hand: supplied, kept or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+
+
+class Tally(NamedTuple):
+    """How many citations, in two counts: a source that is cited five times is fetched once."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many of an article's citations came how far, and why the others did not.
+
+    `stages` counts who reached a stage, so no number is above the one before it. The first two
+    count all claims of the article, the others those that were judged before the run ended.
+    """
+
+    n_references: int  # uses of references in the article, those at no claim included
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses whose claims were not come to, because the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -365,6 +452,7 @@ class Report:
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
+    funnel: Funnel
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
@@ -373,44 +461,3 @@ class Report:
     def complete(self) -> bool:
         """Whether every claim of the article was judged."""
         return len(self.findings) == self.n_claims
-
-
-# ── Language models ──────────────────────────────────────────────────────────────────────────────
-
-
-class Guidance(NamedTuple):
-    """What a reply must look like, as a rule that some servers enforce."""
-
-    kind: Literal["json", "regex", "grammar"]
-    rule: str  # a JSON Schema as text, a regular expression, a GBNF grammar
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
-
-    user: str
-    system: str = ""
-    max_tokens: int = 256  # of the reply
-    temperature: float = 0.0
-    seed: int | None = 13  # for servers that heed one
-    top_logprobs: int = 0  # alternatives at each token that the reply should come with; 0: none
-    guidance: Guidance | None = None  # what the reply must look like
-
-
-class TokenChoice(NamedTuple):
-    """A token of a reply, and what might have stood in its place."""
-
-    token: str
-    top: tuple[tuple[str, float], ...]  # token, natural log of its probability; itself among them
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What it replied; the counts are the server's, None where it gives none."""
-
-    text: str
-    complete: bool = True  # False: cut at `max_tokens`
-    n_prompt_tokens: int | None = None
-    n_reply_tokens: int | None = None
-    tokens: tuple[TokenChoice, ...] = ()  # empty unless log probabilities were asked for and came

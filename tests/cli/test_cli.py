@@ -90,7 +90,7 @@ class _Main:
             "config import",
             "config show",
         ),
-        *("feedback add", "feedback export"),
+        *("feedback add", "feedback export", "cache show", "cache prune", "cache clear"),
     ],
 )
 def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_verify_writes_every_format(home: Path) -> None:
         *("verify article.wiki --sources pages --corpus web --json r.json --csv r.csv".split()),
         *("--html r.html --wikitext r.txt".split()),
     )
-    assert "Could not check" in result.stdout
+    assert "could not be checked (2)" in result.stdout
     report = json.loads((home / "r.json").read_text())
     assert report["counts"]["citations_unchecked"] == {"dead": 1, "offline": 1}
     assert report["counts"]["citations_checked"] == 1

@@ -81,6 +81,26 @@ def test_an_old_revision_online(home: Wiki) -> None:
     assert json.loads(done.stdout)["article"]["revision_id"] == "10"
 
 
+def test_an_article_from_the_wikis_html(home: Wiki) -> None:
+    home.html["11"] = (
+        '<p>The bridge opened in 1911.<sup class="reference" id="cite_ref-1">'
+        '<a href="#cite_note-1">[1]</a></sup></p><ol class="references"><li id="cite_note-1">'
+        '<span class="reference-text"><a class="external" href="https://varde.example/bridge">'
+        "The bridge</a></span></li></ol>"
+    )
+    asked = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--json", "-")
+    report = json.loads(run(*asked, "--article-markup", "html").stdout)
+    (finding,) = report["findings"]
+    assert finding["claim"] == "The bridge opened in 1911."
+    assert finding["citations"][0]["url"] == "https://varde.example/bridge"
+    assert report["article"]["revision_id"] == "11"
+    assert report["settings"]["article_markup"] == "html"
+    home.html.clear()
+    report = json.loads(run(*asked, "--article-markup", "html").stdout)
+    assert report["counts"]["claims"] == 2
+    assert "gives no HTML of revision 11: HTTP 404" in report["warnings"][0]
+
+
 def test_offline_nothing_is_asked(home: Wiki) -> None:
     done = run("verify", "Joe Hipp", code=2)
     assert f"would be asked for at {home.url}/w/api.php" in done.stderr
@@ -197,3 +217,87 @@ def test_cited_pages_are_fetched_once(home: Wiki) -> None:
     assert first == ["", "dead"]
     assert sorted(asked) == ["/", "/bridge", "/robots.txt"]
     assert outcomes() == (first, [])
+
+
+def test_own_copies_come_before_the_web(home: Wiki, tmp_path: Path) -> None:
+    """In a batch too; attaching one makes an article that was done due again."""
+    address = f"{home.url}/cited"
+    text = f"The bridge opened in 1911.<ref>{{{{cite web |url={address} |title=Cited}}}}</ref>"
+    home.pages.append(WikiPage(5, "Own", [(50, text)]))
+    (tmp_path / "list.txt").write_text("Own\n")
+    (tmp_path / "copy.txt").write_text("The bridge opened in 1911.")
+
+    def checked() -> Any:
+        run("verify", "--titles", "list.txt", "--online", "--out", "out", "-q")
+        (path,) = [p for p in (tmp_path / "out").glob("*.json") if p.name != "worklist.json"]
+        return json.loads(path.read_text())["findings"][0]["citations"][0]
+
+    run("source", "attach", address, "copy.txt")
+    own = checked()
+    assert own["copy"]["kind"] == "own"
+    assert "/cited" not in [asked["path"] for asked in home.asked]
+    run("source", "remove", address)
+    web = checked()
+    assert web["copy"] is None or web["copy"]["kind"] != "own"
+    assert "/cited" in [asked["path"] for asked in home.asked]
+
+
+def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = ("verify", "--category", "Bridges", "--online", "--out", "o", "-q")
+    run(*many)
+    home.asked.clear()
+    for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("THREADS", "1")):
+        monkeypatch.setenv(f"PINCITE_{name}", value)
+    monkeypatch.setenv("PINCITE_CONTACT", "me@example.org")
+    monkeypatch.setenv("PINCITE_WEB_CACHE", "elsewhere.sqlite")
+    run(*many)
+    assert texts_asked(home) == []
+    monkeypatch.setenv("PINCITE_WEB_MEGABYTES", "1")  # another limit, other copies
+    run(*many)
+    assert texts_asked(home) == ["11", "30"]
+
+
+def test_a_report_tells_the_settings_of_the_web(home: Wiki) -> None:
+    done = run("verify", "Town", "--online", "--contact", "me@example.org", "-q", "--json", "-")
+    settings = json.loads(done.stdout)["settings"]
+    assert settings["online"] is True
+    assert {"web_pause", "web_seconds", "web_megabytes", "wiki", "depth"} <= set(settings)
+    assert not {"contact", "web_cache", "answer", "top_k"} & set(settings)
+    assert "me@example.org" not in done.stdout
+
+
+def pages_asked(wiki: Wiki) -> list[str]:
+    return [asked["path"] for asked in wiki.asked if asked["path"] != "/w/api.php"]
+
+
+def test_an_estimate_fetches_no_source(home: Wiki) -> None:
+    home.pages[0].revisions.append((12, TEXT.replace("https://gone.example", home.url)))
+    given = ("verify", "Varde Bridge", "--online", "--sources", "pages", "--estimate")
+    said = run(*given).stdout
+    assert (
+        "2 claims, 2 citations, 2 with an address (2 sources: 1 at hand, 1 to fetch from 1" in said
+    )
+    assert "Nothing is paid" in said
+    found = json.loads(run(*given, "-q", "--json", "-").stdout)
+    assert found["hosts"] == {"127.0.0.1": 1}
+    assert found["seconds_of_fetching"][0] <= found["seconds_of_fetching"][1]
+    assert pages_asked(home) == []
+    Path("town.wiki").write_text(TEXT)
+    offline = json.loads(run("verify", "town.wiki", "--estimate", "--json", "-").stdout)
+    assert (offline["missing"], offline["to_fetch"]) == (2, 0)
+
+
+def test_an_estimate_comes_before_a_run(home: Wiki) -> None:
+    assert "2 with an address" in run("verify", "Varde Bridge", "--online").stderr
+    assert "address" not in run("verify", "Varde Bridge", "--online", "-q").stderr
+
+
+def test_an_estimate_of_many_articles(home: Wiki) -> None:
+    given = ("verify", "--category", "Bridges", "--online", "--estimate")
+    done = run(*given, "--json", "-")
+    assert "From 2 of 3 articles" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["articles"], found["citations"]) == (3, 6)
+    assert pages_asked(home) == []
+    home.category = {"Bridges": ["Nowhere"]}
+    assert "none of 1 articles could be read" in run(*given, code=3).stderr

@@ -100,7 +100,7 @@ def test_missing_atoms_are_spans_of_the_claim_in_order(claim: str, source: str) 
 )
 def test_hostile_claims_take_linear_time(unit: str) -> None:
     claim = (unit * 100_000)[:100_000]
-    started = time.perf_counter()
+    started = time.process_time()
     parts.atoms(claim)
     parts.missing_atoms(claim, [passage("Nothing of it.")])
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

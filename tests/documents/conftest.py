@@ -19,11 +19,16 @@ def paragraph_lines(paragraphs: Sequence[Sequence[str]], top: float = 760) -> li
     return lines
 
 
-def pdf(pages: Sequence[Sequence[Line]], info: str = "", encrypt: str = "") -> bytes:
-    """A PDF with one page per list of lines; `encrypt` is the content of an /Encrypt dictionary."""
+def pdf(
+    pages: Sequence[Sequence[Line]], info: str = "", encrypt: str = "", catalog: str = ""
+) -> bytes:
+    """A PDF with one page per list of lines; `encrypt` is the content of an /Encrypt dictionary.
+
+    `catalog` is put into the catalog, as /PageLabels.
+    """
     kids = " ".join(f"{5 + 2 * i} 0 R" for i in range(len(pages)))
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Catalog /Pages 2 0 R {catalog} >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         f"<< {info} >>",

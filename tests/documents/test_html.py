@@ -1,10 +1,12 @@
+import json
 import time
 
 import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
-from pincite.documents.markup import addresses_in, parsed, visible_text
+from pincite.documents.markup import addresses_in, parsed, visible
+from pincite.documents.outcome import TEASER_WORDS
 from pincite.types import Document, Reason, Unchecked
 
 PARAGRAPHS = [
@@ -79,8 +81,8 @@ def test_a_list_of_definitions_and_a_very_short_page() -> None:
 def test_visible_text_keeps_blocks_apart_and_words_together() -> None:
     page = parsed("<body><h1>A b<b>o</b>ld title</h1><p>one<br>two</p><p>three\n four</p></body>")
     assert page is not None
-    assert visible_text(page).split() == "A bold title one two three four".split()
-    assert "three four" in visible_text(page)
+    assert visible(page, 0).text.split() == "A bold title one two three four".split()
+    assert "three four" in visible(page, 0).text
 
 
 @pytest.mark.parametrize(
@@ -172,3 +174,183 @@ def test_addresses_a_page_states() -> None:
     bad = '<html><head><link rel="canonical" href="javascript:alert(1)"><p>x</html>'
     assert addresses_in(bad) == []
     assert addresses_in('<link rel="canonical" href="http://[bad">') == []
+
+
+def page(body: str, head: str = "") -> str:
+    return f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>"
+
+
+LOST = "The bridge was repainted in 1987, in a green that nobody had asked for."
+RUNNING = "".join(f"<p>{paragraph}</p>" for paragraph in PARAGRAPHS)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        f"<ul><li>{PARAGRAPHS[0]}<ul><li>{LOST}</li></ul></li><li>{PARAGRAPHS[1]}</li></ul>",
+        f"<p>{PARAGRAPHS[0]}</p><blockquote>{LOST}</blockquote><p>{PARAGRAPHS[1]}</p>",
+        f"<p>{PARAGRAPHS[0]}</p><figure><img src='a.png'><figcaption>{LOST}</figcaption></figure>"
+        f"<p>{PARAGRAPHS[1]}</p>",
+        f"<p>{PARAGRAPHS[0]}</p><table><tr><th>When</th><th>What</th></tr><tr><td>1987</td>"
+        f"<td>{LOST}</td></tr></table><p>{PARAGRAPHS[1]}</p>",
+        f"<p>{PARAGRAPHS[0]}</p><dl><dt>Colour</dt><dd>{LOST}</dd></dl><p>{PARAGRAPHS[1]}</p>",
+        f"<p>{PARAGRAPHS[0]}</p><details><summary>Colour</summary>{LOST}</details>"
+        f"<p>{PARAGRAPHS[1]}</p>",
+    ],
+    ids=["nested list", "quotation", "caption", "table", "definition", "details"],
+)
+def test_no_part_of_an_article_is_lost(markup: str) -> None:
+    text = document(
+        page(f"<article><h1>The bridge</h1>{markup}<p>{PARAGRAPHS[2]}</p></article>")
+    ).text
+    places = [text.find(part) for part in (PARAGRAPHS[0], LOST, PARAGRAPHS[1], PARAGRAPHS[2])]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_the_lead_below_the_headline_is_read() -> None:
+    lead = f"<header><h1>The bridge</h1><p class='standfirst'>{LOST}</p></header>"
+    assert (
+        LOST in document(page(f"{lead}<div class='share'>Share</div><main>{RUNNING}</main>")).text
+    )
+
+
+def test_comments_stay_out_though_text_of_the_site_follows_them() -> None:
+    comments = f"<div id='comments'><div class='comment-body'><p>{LOST}</p></div></div>"
+    about = "<p>The Lindvik Post has reported from the harbour since 1896 without a break.</p>"
+    found = document(page(f"<div class='post'><h1>Bridge</h1>{RUNNING}{comments}{about}</div>"))
+    assert PARAGRAPHS[2] in found.text
+    assert LOST not in found.text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        f"<p style='display:none'>{LOST}</p>",
+        f"<p hidden>{LOST}</p>",
+        f"<p style='font-size: 0'>{LOST}</p>",
+        f"<p style='font-size:0px;line-height:1'>{LOST}</p>",
+        f"<p style='position:absolute; left:-9999px'>{LOST}</p>",
+        f"<p style='color: #FFF'>{LOST}</p>",
+        f"<p><font color='white'>{LOST}</font></p>",
+        f"<div style='background:#222'><p style='color:#222'>{LOST}</p></div>",
+        f"<table bgcolor='#ffffff'><tr><td><span style='color:rgb(255, 255, 255)'>{LOST}</span>"
+        "</td></tr></table>",
+        f"<template><p>{LOST}</p></template>",
+        f"<dialog><p>{LOST}</p></dialog>",
+        f"<noscript><p>{LOST}</p></noscript>",
+    ],
+)
+def test_what_no_reader_sees_is_no_evidence(hidden: str) -> None:
+    middle = f"<p>{PARAGRAPHS[0]}</p>{hidden}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
+    text = document(page(f"<article><h1>The bridge</h1>{middle}</article>")).text
+    assert LOST not in text
+    assert all(paragraph in text for paragraph in PARAGRAPHS)
+
+
+@pytest.mark.parametrize(
+    ("shown", "head"),
+    [
+        (f"<div style='background: black'><p style='color: white'>{LOST}</p></div>", ""),
+        (f"<div background='night.jpg'><p style='color: white'>{LOST}</p></div>", ""),
+        (f"<p style='color:white'>{LOST}</p>", "<link rel='stylesheet' href='night.css'>"),
+        (f"<div style='color:#fff'><p style='color:#000'>{LOST}</p></div>", ""),
+        (f"<p style='font-size: 0.9em'>{LOST}</p>", ""),
+        (f"<p style='left: -200px'>{LOST}</p>", ""),
+        (f"<p style='margin-top:-1200px'>{LOST}</p>", ""),
+    ],
+)
+def test_light_and_small_text_that_may_be_seen_is_kept(shown: str, head: str) -> None:
+    middle = f"<p>{PARAGRAPHS[0]}</p>{shown}<p>{PARAGRAPHS[1]}</p><p>{PARAGRAPHS[2]}</p>"
+    assert LOST in document(page(f"<article><h1>The bridge</h1>{middle}</article>", head)).text
+
+
+def test_a_script_drawn_page_that_states_its_text_for_machines() -> None:
+    data = {
+        "@context": "https://schema.org",
+        "@type": "Article",
+        "articleBody": " ".join(PARAGRAPHS),
+    }
+    script = f"<script type='application/ld+json'>{json.dumps(data)}</script>"
+    found = document(page("<div id='root'>Loading</div><script src='app.js'></script>", script))
+    assert all(paragraph in found.text for paragraph in PARAGRAPHS)
+
+
+def test_what_the_page_states_for_machines_counts_before_what_looks_like_it() -> None:
+    data = {
+        "@context": "https://schema.org",
+        "@type": "NewsArticle",
+        "headline": "The harbour bridge",
+        "datePublished": "2011-03-04T08:00:00Z",
+        "author": [
+            {"@type": "Person", "name": "Eva Lund"},
+            {"@type": "Person", "name": "Ida Holm"},
+        ],
+    }
+    head = (
+        "<title>You will never guess this bridge | Lindvik Post</title>"
+        "<meta property='og:title' content='This bridge'>"
+        f"<script type='application/ld+json'>{json.dumps(data)}</script>"
+    )
+    byline = "<div class='author'>Eva Lund two days ago</div><time datetime='2019-05-05'>May</time>"
+    found = document(page(f"<article><h1>Bridge</h1>{byline}{RUNNING}</article>", head))
+    assert found.title == "The harbour bridge"
+    assert found.published == "2011-03-04"
+    assert found.meta["author"] == "Eva Lund; Ida Holm"
+
+
+def test_marked_bylines_and_dates() -> None:
+    byline = (
+        "<a rel='author'></a><span itemprop='author'><b itemprop='name'>By Eva Lund</b></span>"
+        "<time itemprop='datePublished' datetime='2011-03-04'>Friday</time>"
+    )
+    found = document(page(f"<article><h1>Bridge</h1>{byline}{RUNNING}</article>"))
+    assert found.meta["author"] == "Eva Lund"
+    assert found.published == "2011-03-04"
+
+
+def test_a_page_that_states_nothing_has_no_date_and_no_author() -> None:
+    found = document(page(f"<article><h1>The bridge</h1>{RUNNING}</article>"))
+    assert found.published is None
+    assert "author" not in found.meta
+
+
+def test_a_teaser_before_a_wall_is_one_with_its_lead_too() -> None:
+    lead = " ".join(f"{LOST[:-1]} on pier {n}." for n in range(7))
+    more = "".join(f"<p>Of the second bridge: {paragraph}</p>" for paragraph in PARAGRAPHS)
+    header = f"<header><h1>The bridge</h1><p class='standfirst'>{lead}</p></header>"
+    article = f"{header}<div class='share'>Share</div><main>{RUNNING}{more}</main>"
+    assert len(document(page(article)).text.split()) > TEASER_WORDS
+    found = read(page(f"{article}<div class='paywall'>Subscribe to continue reading</div>"))
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.PAYWALL
+
+
+WAYBACK_BAR = (
+    "<!-- BEGIN WAYBACK TOOLBAR INSERT --><style>#wm-ipp-base{display:none}</style>"
+    "<div id='wm-ipp-base' lang='en'><div id='wm-ipp'><div id='donato'>Ask for gifts</div>"
+    "<a href='/web/2014*/x'>12 captures</a><p>30 Nov 1999 to 20 Aug 2019, about this capture</p>"
+    "</div></div><div id='wm-ipp-print'>Printed from the archive</div>"
+    "<!-- END WAYBACK TOOLBAR INSERT -->"
+)
+TODAY_BAR = (
+    "<center><div id='HEADER'><table><tr><td>archive.today webpage capture</td><td>Saved from"
+    "</td></tr></table></div><div id='CONTENT'>",
+    "</div><div id='DIVSHARE'>share, download, report an error</div></center>",
+)
+
+
+@pytest.mark.parametrize("body", [ARTICLE, f"<html><body><p>{PARAGRAPHS[0]}</p></body></html>"])
+def test_the_bars_of_archives_are_no_text(body: str) -> None:
+    plain = document(body).text
+    assert document(body.replace("<body>", f"<body>{WAYBACK_BAR}")).text == plain
+    before, after = TODAY_BAR
+    framed = body.replace("<body>", f"<body>{before}").replace("</body>", f"{after}</body>")
+    text = document(framed).text
+    assert PARAGRAPHS[0] in text
+    assert not [word for word in ("capture", "Saved", "share") if word in text]
+
+
+def test_a_page_may_call_its_own_parts_so() -> None:
+    page = f"<html><body><div id='HEADER'><p>{PARAGRAPHS[0]}</p></div></body></html>"
+    assert PARAGRAPHS[0] in document(page).text

@@ -2,9 +2,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from documents.conftest import pdf
 
+from pincite.core.page_numbers import LABELS, page_of
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits
-from pincite.documents.pdf import page_of, read_pdf
+from pincite.documents.pdf import read_pdf
 from pincite.types import Document, Reason, Unchecked
 
 URL = "https://archive.example/report.pdf"
@@ -44,6 +46,21 @@ def test_text_title_pages_and_paragraphs(make_pdf: Callable[..., bytes]) -> None
     assert page_of(found, 0) == 1
     assert page_of(found, found.text.index("Costs") - 1) == 1
     assert page_of(found, found.text.index("Costs")) == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "known"),
+    [
+        ("[0 << /S /r >> 1 << /S /D /St 120 >>]", '["i", "120"]'),
+        ("[0 << /S /D >> 1 << /S /D >>]", None),  # two pages 1: the file does not know
+        ("[0 << /S /D >>]", None),  # 1, 2: as they are counted
+    ],
+)
+def test_printed_page_numbers(labels: str, known: str | None) -> None:
+    page = [(72.0, 700.0, "The tram runs to the harbour.")]
+    found = read(pdf([page, page], catalog=f"/PageLabels << /Nums {labels} >>"))
+    assert isinstance(found, Document)
+    assert found.meta.get(LABELS) == known
 
 
 def test_page_of_a_document_without_pages() -> None:

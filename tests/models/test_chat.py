@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from models.chat_server import Answer, Server, good, refusal, serving
 
+from pincite.completions import Completion, Prompt
 from pincite.errors import (
     BadReply,
     ConfigError,
@@ -24,7 +25,6 @@ from pincite.errors import (
 from pincite.models.chat import ChatClient
 from pincite.models.chat_wire import Limits
 from pincite.testing import check_generator
-from pincite.types import Completion, Prompt
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)

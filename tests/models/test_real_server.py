@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from models.llamacpp_server import KEY, NAME, RealServer
 
+from pincite.completions import Completion, Guidance, Prompt
 from pincite.core import replies
 from pincite.errors import ConfigError, ServerError, ServerRefused, ServerUnreachable
 from pincite.models.chat import ChatClient
@@ -13,7 +14,6 @@ from pincite.models.chat_fields import Dialect
 from pincite.models.chat_wire import Limits
 from pincite.pipeline.confirm import guidance_for
 from pincite.testing import check_generator
-from pincite.types import Completion, Guidance, Prompt
 
 pytestmark = pytest.mark.xdist_group("real_server")
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)

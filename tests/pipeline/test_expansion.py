@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pincite.completions import Completion, Prompt
 from pincite.core.queries import lexical_query
 from pincite.errors import BadReply, ConfigError, MissingModel, ServerBusy, ServerError
 from pincite.errors import ServerRefused as Refused
@@ -15,7 +16,7 @@ from pincite.pipeline.expansion import GIVE_UP, AskedTitles, WithFeedback, WithT
 from pincite.pipeline.settings import Settings, load
 from pincite.protocols import Query
 from pincite.testing import FakeGenerator, FakeTitleWriter, check_title_writer
-from pincite.types import Claim, Completion, Document, Prompt
+from pincite.types import Claim, Document
 
 CLAIM = Claim("c", "The bridge opened in 1911.", "Varde")
 

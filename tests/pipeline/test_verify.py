@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pincite.core import wording
+from pincite.pipeline.cited_copies import CitedCopies, Place, SourceOf
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.types import (
     Article,
     Citation,
     Claim,
+    CopyKind,
     Document,
     Evidence,
     Hit,
@@ -62,12 +64,14 @@ def source_of(url: str) -> Document | Unchecked:
     return stored.get(url) or Unchecked(url, Reason.DEAD, "HTTP 404")
 
 
-def pipeline(*found: Document, **changed: object) -> VerifyPipeline:
+def pipeline(
+    *found: Document, source_of: SourceOf = source_of, **changed: object
+) -> VerifyPipeline:
     everything = {d.url: d for d in (BRIDGE, FERRY, BETTER)}
     parts: dict[str, object] = {
         "verifier": WordVerifier(),
         "threshold": 0.55,  # the fake's own: from it on it means "supported"
-        "source_of": source_of,
+        "copies": CitedCopies([Place(CopyKind.STORED, source_of)]),
         "lexical": Always(found) if found else None,
         "documents_of": lambda urls: [everything.get(url) for url in urls],
     }

@@ -1,10 +1,15 @@
 """A small report built by hand, and one whose every text is hostile."""
 
+from pincite.core.funnel import funnel
 from pincite.types import (
+    Article,
     Bar,
+    Changed,
     Citation,
     CitationResult,
     Claim,
+    Copy,
+    CopyKind,
     Evidence,
     Exclusion,
     Finding,
@@ -12,6 +17,7 @@ from pincite.types import (
     Listing,
     Part,
     Passage,
+    Place,
     Reason,
     Reliability,
     Report,
@@ -60,6 +66,20 @@ def partly(claim: Claim, citation: Citation, weak: Evidence, strong: Evidence) -
     return Finding(claim, (result,), None, Label.PARTLY_SUPPORTED, -1.0, (), 2, missing=(missing,))
 
 
+def changed(
+    citation: Citation, strong: Evidence, weak: Evidence, gone: Unchecked
+) -> CitationResult:
+    """An archived copy bears the claim out; today's page does not any more."""
+    return CitationResult(
+        citation,
+        strong,
+        Label.SUPPORTED,
+        copy=Copy(CopyKind.WAYBACK, gone.url, f"2014-03-02{gone.detail}"),
+        not_live=gone,
+        changed=Changed(Copy(CopyKind.LIVE, gone.url, "2026-11-21"), weak, Label.NOT_SUPPORTED),
+    )
+
+
 def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Report:
     """Four findings: one fails and has a better source, one in part, one supported, one open."""
     citation = Citation(
@@ -74,7 +94,16 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
     findings = (
         Finding(
             claim,
-            (CitationResult(citation, weak, Label.NOT_SUPPORTED, listing=listing),),
+            (
+                CitationResult(
+                    citation,
+                    weak,
+                    Label.NOT_SUPPORTED,
+                    listing=listing,
+                    place=Place(text, cited=text, elsewhere=True),
+                    copy=Copy(CopyKind.OWN, f"own:{'0123456789abcdef' * 4}"),
+                ),
+            ),
             None,
             Label.NOT_SUPPORTED,
             -1.5,
@@ -85,7 +114,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         partly(claim, citation, weak, strong),
         Finding(
             claim,
-            (CitationResult(citation, strong, Label.SUPPORTED),),
+            (changed(citation, strong, weak, gone),),
             strong,
             Label.SUPPORTED,
             2.5,
@@ -101,6 +130,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
             (),
         ),
     )
+    article = Article(text, text, tuple(f.claim for f in findings), n_references=4)
     return Report(
         title=text,
         language="en",
@@ -112,5 +142,6 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",
+        funnel=funnel(article, findings),
         flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
     )

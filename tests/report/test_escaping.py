@@ -16,6 +16,7 @@ from pincite.report import csv, data, html, terminal, wikitext
 TODAY = date(2026, 11, 21)
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul li b main section").split(),
+    *("table thead tbody tr th td").split(),
     *("article span div blockquote mark i details summary pre footer dl dt dd").split(),
 }
 

@@ -194,8 +194,8 @@ def test_one_request_at_a_time(api: ActionApi, wiki: Wiki) -> None:
 
 
 def test_html_of_a_revision(api: ActionApi, wiki: Wiki) -> None:
-    assert "<p>Text.</p>" in api.html("11")
-    wiki.first = [Canned(404, b"no")]
+    wiki.html["11"] = "<p>Text.</p>"
+    assert api.html("11") == "<p>Text.</p>"
     with pytest.raises(WikiError, match="gives no HTML of revision 12"):
         api.html("12")
 

@@ -57,6 +57,7 @@ class Wiki:
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     sites: dict[str, bytes] = field(default_factory=dict)  # pages that articles cite, by path
+    html: dict[str, str] = field(default_factory=dict)  # of revisions, by id
     url: str = ""
     language: str = "en"
     busy: int = 0
@@ -177,7 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _own(self, path: str, asked: dict[str, str]) -> Canned:
         if path.startswith("/w/rest.php/v1/revision/"):
-            return Canned(200, b"<html><body><p>Text.</p></body></html>")
+            found = self.wiki.html.get(path.split("/")[-2])
+            return Canned(200, found.encode()) if found else Canned(404, b"{}")
         if path in self.wiki.sites:
             return Canned(200, self.wiki.sites[path], {"Content-Type": "text/html"})
         if path != "/w/api.php":

@@ -18,6 +18,7 @@ VERBS = {
     "check": "what a knowledge base says for and against a statement",
     "ask": "answer a question, every sentence verified",
     "replay": "a check made anew from its trace, without a model",
+    "source": "your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
@@ -29,6 +30,7 @@ VERBS = {
     "serve": "web pages and an HTTP API",
     "worker": "run a server's jobs",
     "server": "a server's accounts, backups and checks",
+    "cache": "fetched pages and judged pairs that are kept",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

@@ -19,6 +19,7 @@ def command() -> None:
     from pincite.documents.fetch import user_agent
     from pincite.models import weights
     from pincite.pipeline.opinions import file_of
+    from pincite.pipeline.own_sources import folder_of
 
     settings = options.settings_of({})
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
@@ -34,10 +35,17 @@ def command() -> None:
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
     click.echo(f"feedback  {file_of(settings.feedback_file)} (stays here)")
+    click.echo(f"copies    {folder_of(settings.own_copies)} (your own; stay here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
     if settings.online:
         click.echo("          and requests for articles, which go to their wikis: the title,")
         click.echo("          and requests for cited pages, which go to their hosts: the address,")
+        if settings.wayback:
+            click.echo(
+                f"          and cited addresses with dates, which go to {settings.wayback_api},"
+            )
+        if settings.search_url:
+            click.echo(f"          and claims that their sources fail, to {settings.search_url},")
         click.echo(f"          {user_agent(settings.contact)!r} and your IP address")
         if not settings.contact:
             click.echo("          (set contact, so that a host can write to you)")

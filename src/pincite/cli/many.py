@@ -6,72 +6,172 @@ with the same settings and versions. So the same command goes on where it was st
 
 import json
 import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pincite.cli import options
+from pincite.cli import options, verify
+from pincite.cli.interrupts import held_back
 from pincite.errors import InputError
 from pincite.types import Report
 from pincite.wiki.addresses import Site
 
+SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owed a rest too
 
-def check_many(
-    settings: Any,
-    titles: Path | None,
-    category: str | None,
-    out: Path,
-    *,
-    corpus: Path | None,
-    sources: Path | None,
-    quiet: bool,
-) -> None:
-    """Check every article of the list; the work-list is written even if the run is cut short."""
-    from pincite.pipeline import articles, build, web_pages
-    from pincite.wiki.pages import Refused, article_of
 
-    lines = options.lines_of(titles) if titles else []
-    with web_pages.open_web(settings) as web:
-        wikis = articles.Wikis(web, lambda line: options.say(line, quiet))
-        addresses = articles.listed(wikis, settings, lines, category)
-        with build.verifying(settings, corpus, sources) as run:
-            folder = Folder(out, build.report_settings(settings), dict(run.versions))
-            options.say(f"{len(addresses)} articles, reports in {out}", quiet)
-            try:
-                for number, address in enumerate(addresses, 1):
-                    page = articles.page_of(wikis, address, folder.is_done)
-                    if page is None:
-                        continue
-                    head = f"{number}/{len(addresses)}"
-                    if isinstance(page, Refused):
-                        options.say(f"{head} {page}", quiet)
-                        folder.not_checked(str(address), str(page))
-                        continue
-                    options.say(f"{head} {articles.about(page)}", quiet)
-                    article = article_of(page)
-                    run.prepare(article)
-                    findings = list(run.pipeline.findings(article))
-                    report = build.report_of(article, findings, settings, run)
-                    folder.keep(page.site, page.revision_id, report)
-            except KeyboardInterrupt:
-                folder.write_list()
-                options.say("Stopped. The same command goes on from here.")
-                raise click.exceptions.Exit(130) from None
-    folder.write_list()
-    options.say(f"work-list: {(out / 'worklist.html').resolve()}", quiet)
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many articles, and what they are checked with."""
+
+    settings: Any
+    titles: Path | None
+    category: str | None
+    corpus: Path | None
+    sources: Path | None
+    quiet: bool
+
+    def check(self, out: Path) -> None:
+        """Check every article of the list; the work-list is written even if the run is cut."""
+        from pincite.pipeline import articles, build, web_pages
+
+        with web_pages.open_web(self.settings) as web:
+            wikis, addresses = self._listed(web)
+            with (
+                options.progress(self.quiet) as shown,
+                build.verifying(
+                    self.settings,
+                    self.corpus,
+                    self.sources,
+                    own_copies=True,
+                    fetching=verify.fetched(shown),
+                ) as run,
+            ):
+                settings = build.report_settings(self.settings)
+                folder = Folder(out, settings, dict(run.versions), len(addresses))
+                options.say(f"{len(addresses)} articles, reports in {out}", self.quiet)
+                try:
+                    going = _Going(self, wikis, run, folder, shown, len(addresses))
+                    for address in addresses:
+                        going.on_to(address, articles.page_of(wikis, address, folder.is_done))
+                except KeyboardInterrupt:
+                    with held_back():
+                        folder.write_list()
+                    options.say("Stopped. The same command goes on from here.")
+                    raise click.exceptions.Exit(130) from None
+        with held_back():
+            found = folder.write_list()
+        if not self.quiet:
+            from rich.console import Console
+
+            from pincite.report import worklist_terminal
+
+            worklist_terminal.print_list(found, Console())
+        options.say(f"work-list: {(out / 'worklist.html').resolve()}", self.quiet)
+
+    def estimate(self) -> Any:
+        """What the whole list needs, judged by a few of its articles, whose text is got for it."""
+        from pincite.pipeline import articles, build, estimate, web_pages
+        from pincite.wiki.pages import Page
+
+        with web_pages.open_web(self.settings) as web:
+            wikis, addresses = self._listed(web)
+            n = min(SAMPLED, len(addresses))
+            chosen = [addresses[i * len(addresses) // n] for i in range(n)]
+            pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
+            found = [wikis.article(page) for page in pages if isinstance(page, Page)]
+        if not found:
+            raise InputError(f"none of {len(chosen)} articles could be read: {pages[0]}")
+        if len(found) < len(addresses):
+            options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
+        with build.verifying(self.settings, self.corpus, self.sources, own_copies=True) as run:
+            return estimate.together([run.estimate(article) for article in found], len(addresses))
+
+    def _listed(self, web: Any) -> tuple[Any, Sequence[Any]]:
+        from pincite.pipeline import articles
+
+        lines = options.lines_of(self.titles) if self.titles else []
+        wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
+        return wikis, articles.listed(wikis, self.settings, lines, self.category)
+
+
+class _Going:
+    """From one article to the next, and how long the rest will take."""
+
+    def __init__(
+        self, batch: Batch, wikis: Any, run: Any, folder: "Folder", shown: Any, total: int
+    ) -> None:
+        self._batch, self._wikis, self._run, self._folder = batch, wikis, run, folder
+        self._shown, self._total, self._number = shown, total, 0
+        self._bar = shown.add_task("articles", total=total)
+        self._checked, self._seconds = 0, 0.0
+
+    def on_to(self, address: Any, page: Any) -> None:
+        """Check a page, unless it is done (None) or could not be got.
+
+        Raises:
+            KeyboardInterrupt: what was judged of it is kept as a report that is not complete.
+        """
+        from pincite.pipeline import articles
+        from pincite.wiki.pages import Refused
+
+        self._number += 1
+        head = f"{self._number}/{self._total}"
+        if isinstance(page, Refused):
+            options.say(f"{head} {page}", self._batch.quiet)
+            self._folder.not_checked(str(address), str(page))
+        elif page is not None:
+            options.say(f"{head} {articles.about(page)}{self._left()}", self._batch.quiet)
+            began = time.monotonic()
+            self._check(page)
+            self._seconds += time.monotonic() - began
+            self._checked += 1
+        self._shown.advance(self._bar)
+
+    def _check(self, page: Any) -> None:
+        from pincite.pipeline import build
+
+        article, settings = self._wikis.article(page), self._batch.settings
+        quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
+        findings, interrupted = verify.judged(
+            self._run,
+            article,
+            self._shown,
+            first=lambda: verify.said(self._run, article, settings, quiet),
+        )
+        if findings or not interrupted:
+            with held_back():
+                report = build.report_of(article, findings, settings, self._run)
+                self._folder.keep(page.site, page.revision_id, report)
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def _left(self) -> str:
+        """What the articles so far say of the rest."""
+        from pincite.report.estimate import length
+
+        if not self._checked:
+            return ""
+        rest = self._seconds / self._checked * (self._total - self._number + 1)
+        return f"; {length((rest, rest))} left for all" if rest >= 10 else ""
 
 
 class Folder:
     """Where the reports of many articles lie, and the list over them."""
 
-    def __init__(self, path: Path, settings: dict[str, Any], versions: dict[str, str]) -> None:
+    def __init__(
+        self, path: Path, settings: dict[str, Any], versions: dict[str, str], n_articles: int
+    ) -> None:
         """Raises InputError if the folder cannot be made."""
         from pincite.report.worklist import Row
 
         self._path, self._settings, self._versions = path, settings, versions
         self._rows: list[Row] = []
+        self._n_articles = n_articles
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -79,15 +179,17 @@ class Folder:
 
     def is_done(self, site: Site, revision_id: str) -> bool:
         """Whether a report of it, made as this run would, is there; then it is listed."""
+        from pincite.pipeline.build import decisive
+
         name = _name(site, revision_id)
         try:
             found = json.loads((self._path / f"{name}.json").read_text(encoding="utf-8"))
-            same = (found["settings"], found["versions"]) == (self._settings, self._versions)
-            if not (found["complete"] and same):
+            same = decisive(found["settings"]) == decisive(self._settings)
+            if not (found["complete"] and same and found["versions"] == self._versions):
                 return False
             self._add(found, name)
-        except (OSError, ValueError, KeyError, TypeError):  # not there, cut, of another version
-            return False
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False  # not there, cut, of another version
         return True
 
     def keep(self, site: Site, revision_id: str, report: Report) -> None:
@@ -106,14 +208,15 @@ class Folder:
 
         self._rows.append(Row(title, problem=why))
 
-    def write_list(self) -> None:
-        """The work-list in three forms."""
+    def write_list(self) -> Any:
+        """The work-list in three forms; returns it."""
         from pincite.report import worklist
 
-        rows = worklist.ranked(self._rows)
-        options.write(worklist.to_json(rows), self._path / "worklist.json")
-        options.write(worklist.to_csv(rows), self._path / "worklist.csv")
-        options.write(worklist.to_html(rows), self._path / "worklist.html")
+        found = worklist.worklist(self._rows, self._n_articles)
+        options.write(worklist.to_json(found), self._path / "worklist.json")
+        options.write(worklist.to_csv(found), self._path / "worklist.csv")
+        options.write(worklist.to_html(found), self._path / "worklist.html")
+        return found
 
     def _add(self, report: dict[str, Any], name: str) -> None:
         from pincite.report.worklist import row_of

@@ -61,6 +61,20 @@ def web_options(command: Command) -> Command:
             ),
             click.option("--contact", help="E-mail or address that hosts are told."),
             click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
+            click.option(
+                "--search-url",
+                help="With --online: a SearXNG that may be sent claims, for better sources.",
+            ),
+            click.option(
+                "--wayback/--no-wayback",
+                default=None,
+                help="With --online: the Wayback Machine may be asked for copies. [no]",
+            ),
+            click.option(
+                "--article-markup",
+                type=click.Choice(["wikitext", "html"]),
+                help="What an article of a wiki is read from. [wikitext]",
+            ),
             click.option("--reliability", help="Imported list of sources; none: without. [en]"),
         ],
     )
@@ -123,6 +137,7 @@ def progress(quiet: bool) -> Any:
         MofNCompleteColumn,
         Progress,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
@@ -130,6 +145,8 @@ def progress(quiet: bool) -> Any:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
@@ -167,7 +184,11 @@ def lines_of(path: Path) -> list[str]:
 
 def say(message: str, quiet: bool = False) -> None:
     """A line for the person, on stderr."""
-    if not quiet:
+    if quiet:
+        return
+    if hasattr(sys.stderr, "rich_proxied_file"):  # bars are shown: click would write into them
+        sys.stderr.write(f"{message}\n")
+    else:
         click.echo(message, err=True)
 
 

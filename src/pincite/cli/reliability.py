@@ -60,7 +60,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     rules = reliability.load(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
     if not as_json:
-        Console().print(listings.table(found))
+        Console().print(listings.text(found), soft_wrap=True, end="")
         return
     for url, listing in found:
         row = {"url": url, **(data.listing(listing) or {})}

@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from pincite.cli import options
+from pincite.cli.interrupts import held_back
 from pincite.types import Article, Finding, Report
+
+HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
 
 
 @click.command("verify", short_help="check an article's citations, worst first")
@@ -32,6 +35,7 @@ from pincite.types import Article, Finding, Report
     multiple=True,
     help="Exit with 1 if a claim has this verdict; may be given several times.",
 )
+@click.option("--estimate", is_flag=True, help="Say what would be done and how long; do nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
 @options.web_options
 @options.expansion_options
@@ -56,21 +60,28 @@ def command(
     pincite verify --titles list.txt --online --out reports/
 
     Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
-    first; the same command goes on where it stopped.
+    first; the same command goes on where it stopped, after Ctrl-C too.
     """
     from pincite.pipeline import build
 
     outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
     titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
-    excluded = given.pop("show_excluded")
+    excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
+    asked = given["wayback"]
     settings = options.settings_of(given)
+    if asked and not settings.online:
+        raise click.UsageError("--wayback asks archive.org: it needs --online.")
     if titles or category:
-        from pincite.cli.many import check_many
+        from pincite.cli import many
 
-        if article or not out:
+        if article or not (out or estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
-        check_many(settings, titles, category, out, corpus=corpus, sources=sources, quiet=quiet)
+        batch = many.Batch(settings, titles, category, corpus, sources, quiet)
+        if estimate:
+            told(batch.estimate(), settings, outputs["json"])
+        else:
+            batch.check(out)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
@@ -78,10 +89,14 @@ def command(
     settings = dataclasses.replace(settings, language=page.language)
     with (
         options.progress(quiet) as shown,
-        build.verifying(settings, corpus, sources, fetching=fetched(shown)) as run,
+        build.verifying(settings, corpus, sources, own_copies=True, fetching=fetched(shown)) as run,
     ):
-        run.prepare(page)
-        findings, interrupted = judged(run, page, shown)
+        if estimate:
+            told(run.estimate(page), settings, outputs["json"])
+            return
+        findings, interrupted = judged(
+            run, page, shown, first=lambda: said(run, page, settings, quiet)
+        )
         report = build.report_of(page, findings, settings, run)
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if interrupted:
@@ -104,28 +119,74 @@ def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Artic
     return articles.article_at(article, settings, lambda line: options.say(line, quiet))
 
 
+def told(plan: Any, settings: Any, json_path: Path | None) -> None:
+    """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
+    from pincite.report import estimate
+
+    if json_path:
+        options.write(estimate.to_json(plan, settings), json_path)
+        return
+    for line in estimate.lines(plan, settings):
+        click.echo(line)
+
+
+def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
+    """An estimate before a run; a quiet one makes none."""
+    from pincite.report import estimate
+
+    for line in [] if quiet else estimate.lines(run.estimate(page), settings):
+        options.say(f"  {line}")
+
+
 def fetched(shown: Any) -> Callable[[Any], None]:
-    """Progress of fetching: which address, and how many are left."""
+    """Progress of fetching: which host, and how many addresses are left."""
+    from pincite.core.archives import snapshot_at
+    from pincite.core.hosts import host_of
     from pincite.report.wording import one_line
 
-    tell = options.teller(shown)
+    tasks: list[Any] = []
 
     def step(now: Any) -> None:
-        if now.n_urls > 1:  # one alone is a page that was asked for again
-            host = now.url.partition("://")[2].partition("/")[0]
-            tell("fetching", now.n_done, now.n_urls, f"fetching {one_line(host)}")
+        if now.state == "kept" and now.n_urls == 1:  # one page alone was looked at again
+            return
+        if not tasks:
+            tasks.append(shown.add_task("fetching", total=None))
+        copy = snapshot_at(now.url)
+        what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
+        if now.state == "sought":
+            what = what.replace("fetching", "looking for an archived copy:", 1)
+        elif copy:
+            what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"
+        ended = now.n_done == now.n_urls
+        shown.update(
+            tasks[0],
+            completed=now.n_done,
+            total=now.n_urls,
+            description=what,
+            visible=not ended,
+        )
+        if ended:  # what is fetched next is another article's, or one page that was missing
+            shown.reset(tasks[0], visible=False)
 
     return step
 
 
-def judged(run: Any, page: Article, shown: Any) -> tuple[list[Finding], bool]:
-    """The findings, and whether Ctrl-C cut them short."""
+def judged(
+    run: Any, page: Article, shown: Any, first: Callable[[], None] = lambda: None
+) -> tuple[list[Finding], bool]:
+    """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched.
+
+    `first` is done before; Ctrl-C may come then too.
+    """
     findings: list[Finding] = []
-    task = shown.add_task("checking claims", total=len(page.claims))
     try:
+        first()
+        run.prepare(page)
+        task = shown.add_task("checking claims", total=len(page.claims))
         for finding in run.pipeline.findings(page):
             findings.append(finding)
             shown.advance(task)
+        shown.remove_task(task)
     except KeyboardInterrupt:
         return findings, True
     return findings, False
@@ -151,12 +212,15 @@ def deliver(
         "html": lambda: html.to_html(report, today),
         "wikitext": lambda: wikitext.to_wikitext(report, today),
     }
-    for name, path in outputs.items():
-        if path is not None:
-            options.write(writers[name](), path)
-    to_stdout = any(str(path) == "-" for path in outputs.values())
-    if not quiet and not to_stdout:
+    piped = [name for name, path in outputs.items() if str(path) == "-"]
+    with held_back():
+        for name, path in outputs.items():
+            if path is not None and name not in piped:
+                options.write(writers[name](), path)
+    for name in piped:  # a reader that waits must not keep Ctrl-C waiting
+        options.write(writers[name](), None)
+    if not quiet and not piped:
         terminal.print_report(report, Console(), limit, excluded=excluded)
     for name, path in outputs.items():
-        if path is not None and str(path) != "-":
+        if path is not None and name not in piped:
             options.say(f"{name}: {path.resolve()}", quiet)

@@ -192,10 +192,16 @@ _ORDER = (
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
     """Worst first: likely failures, then the partly supported, the supported, and the unchecked.
 
-    Inside each, by score; ties and claims without a score keep the order of the article.
+    Inside each, by score; of the supported those whose source changed come first. Ties and claims
+    without a score keep the order of the article.
     """
     places = {label: place for place, labels in enumerate(_ORDER) for label in labels}
-    return sorted(findings, key=lambda f: (places[f.label], 0.0 if f.score is None else f.score))
+
+    def key(finding: Finding) -> tuple[int, bool, float]:
+        last = finding.label is Label.SUPPORTED and not finding.source_changed
+        return places[finding.label], last, finding.score or 0.0
+
+    return sorted(findings, key=key)
 
 
 def suggestions(

@@ -6,7 +6,6 @@ English community's "Wikipedia:Mirrors and forks" as far as the sites are large 
 settings can add more.
 """
 
-import re
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
@@ -37,35 +36,6 @@ WIKIPEDIA_AND_MIRRORS = (
     "wikizero.com",
     "wn.com",
 )
-
-
-_ARCHIVES = re.compile(
-    r"https?://(?:web\.|www\.)?archive\.org/(?:web|wayback)/\d{1,14}(?:[a-z]{2}_)?/(?P<wayback>.+)"
-    r"|https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/(?:\d{8,14}|\d{4}(?:\.\d\d){2}-\d{6})/"
-    r"(?P<today>https?:.+)",
-    re.IGNORECASE,
-)
-
-
-def original_of(url: str) -> str:
-    """The address of the page itself: without an archive's prefix.
-
-    >>> original_of("https://web.archive.org/web/20130105/http:/www.example.org/a")
-    'http://www.example.org/a'
-    """
-    for _ in range(3):  # archives hold copies of archives
-        match = _ARCHIVES.match(url.strip())
-        if not match:
-            break
-        url = _with_scheme(match["wayback"] or match["today"])
-    return url
-
-
-def _with_scheme(url: str) -> str:
-    """Prefixed addresses lose a slash (`http:/example.org`) or their scheme on the way."""
-    if match := re.match(r"(https?):/+", url, re.IGNORECASE):
-        return f"{match[1]}://{url[match.end() :]}"
-    return f"http://{url}"
 
 
 def host_of(url: str) -> str:

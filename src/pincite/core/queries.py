@@ -78,6 +78,17 @@ def dense_query(claim: Claim) -> str:
     return f"{claim.title} {claim.text}".strip()
 
 
+def web_query(claim: Claim) -> str:
+    """The claim for a search engine of the web, with the article's title unless it says it itself.
+
+    >>> web_query(Claim("c1", "It opened in 1911.", "Varde Bridge"))
+    'Varde Bridge It opened in 1911.'
+    >>> web_query(Claim("c1", "Varde Bridge opened in 1911.", "Varde Bridge"))
+    'Varde Bridge opened in 1911.'
+    """
+    return claim.text if claim.title.lower() in claim.text.lower() else dense_query(claim)
+
+
 def context_query(
     claim: Claim, variant: Variant, length: int = 0, starts: Starts | None = None
 ) -> str:

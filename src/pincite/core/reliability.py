@@ -19,7 +19,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pincite.core.hosts import host_of, original_of
+from pincite.core.archives import original_of
+from pincite.core.hosts import host_of
 from pincite.types import Listing, Reliability
 
 BARRED = frozenset({Reliability.DEPRECATED, Reliability.BLACKLISTED})  # never suggested

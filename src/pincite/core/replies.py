@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pincite.types import Completion, Span, TokenChoice
+from pincite.completions import Completion, TokenChoice
+from pincite.types import Span
 
 # The share of probability that the labels must have together at the place of the answer: where
 # most of it lies elsewhere, the place is not that of an answer.

@@ -7,9 +7,10 @@ GAR (Mao et al. 2021) adds to a query what a model guesses of the answer; SIDE (
 import re
 import unicodedata
 
+from pincite.completions import Prompt
 from pincite.core import queries
 from pincite.core.prompts import DATA_RULE, fenced
-from pincite.types import Claim, Prompt
+from pincite.types import Claim
 
 CONTEXT_WORDS = 150  # of a claim's context; about 200 tokens, and what stands farther says little
 LONGEST = 200  # characters of a title; longer ones are descriptions

@@ -9,7 +9,10 @@ from collections.abc import Iterable
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
+# With its day only: "2000-01" is as often a winter as a January.
+_NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+(\d{{1,2}})\b(?!\d))?", re.IGNORECASE)
+_DAY_BEFORE = re.compile(r"\b(\d{1,2})\s+$")
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
@@ -37,11 +40,18 @@ def stated_date(text: str) -> str:
 
     >>> stated_date("1998 Dec-1999 Jan"), stated_date("1975 Aug 15-31"), stated_date("2000 Spring")
     ('1998-12', '1975-08-15', '2000')
+    >>> stated_date("2 March 2014"), stated_date("2014-03-02T10:15:00Z")
+    ('2014-03-02', '2014-03-02')
     """
+    if numbers := _NUMBERS.search(text):
+        return iso_date(numbers[1], numbers[2], numbers[3])
     year, month = _YEAR.search(text), _MONTH.search(text)
     if not year:
         return ""
-    return iso_date(year[1], month[1], month[2] or "") if month else year[1]
+    if not month:
+        return year[1]
+    before = _DAY_BEFORE.search(text[: month.start()])
+    return iso_date(year[1], month[1], month[2] or (before[1] if before else ""))
 
 
 def first_date(dates: Iterable[str]) -> str:

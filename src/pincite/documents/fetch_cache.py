@@ -69,6 +69,7 @@ class FetchCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA busy_timeout=10000")
+            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see fetch_keeping
             self._db.execute("PRAGMA journal_mode=WAL")
             # A power cut may lose the last pages, which are fetched again; a kill loses none.
             self._db.execute("PRAGMA synchronous=NORMAL")

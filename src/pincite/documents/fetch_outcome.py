@@ -7,6 +7,7 @@ its status and its redirects do.
 import re
 from urllib.parse import urlsplit
 
+from pincite.core.archives import original_of
 from pincite.documents.outcome import of_status
 from pincite.errors import (
     BadEncoding,
@@ -76,7 +77,7 @@ def of_reply(url: str, status: int, final_url: str, redirected: bool) -> Uncheck
 
 def _led_away(url: str, final_url: str) -> Unchecked | None:
     """A redirect to a page that stands for all those that are not there, or not for us."""
-    cited, final = urlsplit(url), urlsplit(final_url)
+    cited, final = urlsplit(original_of(url)), urlsplit(original_of(final_url))
     came, went = f"{cited.netloc}{cited.path}", f"{final.netloc}{final.path}"
     detail = f"it leads to {final_url}"
     if _CONSENT.search(went) and not _CONSENT.search(came):

@@ -35,3 +35,9 @@ class WebRules:
 
 
 DEFAULT_RULES = WebRules()
+
+# The Wayback Machine's availability service, and the seconds between two questions to it. Its
+# limits are not published; 15 requests a minute is what is known of another of its services
+# (https://github.com/internetarchive/wayback/issues/274).
+WAYBACK_API = "https://archive.org/wayback/available"
+WAYBACK_PAUSE = 4.0

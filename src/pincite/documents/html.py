@@ -7,21 +7,20 @@ pages), all visible text but navigation is taken. The one file that knows trafil
 
 import logging
 import re
-from datetime import date
 from functools import cache
 from typing import Any
 
-from pincite.documents import markup, outcome
+from pincite.documents import anchors, gaps, markup, outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
 from pincite.documents.language import language_of
+from pincite.documents.stated import EARLIEST, Statements, author_of, headline_of, published_of
 from pincite.types import Document, Reason, Unchecked
 
 # trafilatura takes about 0.1 ms an element, and its time grows faster than the page from here on:
 # 40,000 paragraphs took 3.5 s, and pages of that size are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
-EARLIEST = "1800-01-01"  # digitised newspapers carry the date of the issue
 _TABLE_RULE = re.compile(r"---[|\- ]*")
 # Below this share of the visible words, and with no more words than the second number, the
 # extraction is taken for a failure. Calibrated on Mozilla Readability's 60 cases (see
@@ -38,21 +37,27 @@ def read_html(body: Body) -> Document | Unchecked:
     page = markup.parsed(source)
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
-    visible = markup.visible_text(page)
+    markup.drop_camouflaged(page)
+    visible, names, pieces = markup.visible(page, anchors.MAX_ANCHORS)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
+    stated = markup.statements_of(page)
     article = _extracted(page, visible)  # last, since it changes the tree
     running = cleaned(_without_rules(article.text or "")) if article else ""
-    text = _fuller(running, visible)
+    if _is_failed(running, visible):
+        text = visible
+    else:
+        text = cleaned(gaps.filled(running, markup.blocks_of(pieces), signs.title))
     return outcome.of_page(body.url, text, running, signs) or Document(
         url=body.url,
-        title=signs.title or one_line(article.title if article else ""),
+        title=headline_of(stated) or signs.title or one_line(article.title if article else ""),
         text=text,
         kind="html",
-        published=_published(article),
+        published=published_of(stated, str(article.date or "") if article else ""),
         fetched=body.fetched,
         language=language_of(text, declared),
-        meta=_meta(article),
+        meta=_meta(article, stated),
+        anchors=anchors.located(names, text),
     )
 
 
@@ -89,22 +94,16 @@ def _without_rules(text: str) -> str:
     return "\n".join(line for line in lines if not _TABLE_RULE.fullmatch(line))
 
 
-def _fuller(article: str, visible: str) -> str:
-    """The article, or all visible text if the article is a small part of a page."""
+def _is_failed(article: str, visible: str) -> bool:
+    """Whether the article is so small a part of a page that all visible text is better."""
     n_article, n_visible = n_words(article), n_words(visible)
-    failed = n_article <= FULL_TEXT_WORDS and n_article < MIN_SHARE * n_visible
-    return visible if failed or not article else article
+    return not article or (n_article <= FULL_TEXT_WORDS and n_article < MIN_SHARE * n_visible)
 
 
-def _published(article: Any) -> str | None:
-    """The ISO date that the page states; none in the future."""
-    stated = str(article.date or "") if article else ""
-    return stated if EARLIEST <= stated <= date.today().isoformat() else None
-
-
-def _meta(article: Any) -> dict[str, str]:
-    fields = {"site": article.sitename, "author": article.author} if article else {}
-    return {name: one_line(value) for name, value in fields.items() if value}
+def _meta(article: Any, stated: Statements) -> dict[str, str]:
+    site = one_line(article.sitename) if article else ""
+    author = author_of(stated, site, str(article.author or "") if article else "")
+    return {name: value for name, value in (("site", site), ("author", author)) if value}
 
 
 @cache

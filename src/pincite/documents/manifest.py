@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pincite.core.page_numbers import LABELS, PAGES
 from pincite.documents import csv_rows, line_formats
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.clean import one_line
 from pincite.documents.jsonl import field_of, lines
 from pincite.documents.language import code_of
-from pincite.documents.pdf import PAGES
 from pincite.documents.read import read_bytes, read_file
 from pincite.types import Document, Reason, Unchecked
 
@@ -57,8 +57,8 @@ class Known:
         if isinstance(found, Unchecked):
             return found
         meta = {**found.meta, **self.meta}
-        if PAGES in found.meta:  # where each page of a PDF starts, not how many there are
-            meta[PAGES] = found.meta[PAGES]
+        # Of a PDF: where each page starts, not how many there are.
+        meta |= {key: found.meta[key] for key in (PAGES, LABELS) if key in found.meta}
         return replace(
             found,
             title=self.title or found.title,

@@ -5,17 +5,20 @@ What a reader would see, what the head says (language, addresses), and the marks
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
 from lxml import html as lxml_html
 
 from pincite.documents.clean import cleaned, one_line
+from pincite.documents.gaps import Block
 from pincite.documents.outcome import Markup
+from pincite.documents.stated import Statements
 
 _INVISIBLE_TAGS = frozenset(
     "head script style noscript template svg math object iframe canvas audio video select button "
@@ -26,7 +29,16 @@ _INLINE_TAGS = frozenset(
     "rt ruby s samp small span strike strong sub sup time tt u var wbr".split()
 )
 _CELL_TAGS = frozenset({"td", "th"})
-_HIDDEN = re.compile(r"(display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# Opacity is not among them: pages that fade in state 0 for what scripts will show. Off the page is
+# what is moved by four digits: three are what layouts move pictures and columns by.
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|font-size\s*:\s*0+(\.0*)?\s*(px|em|rem|pt|%)?\s*(;|!|$)"
+    r"|(?<![-\w])(text-indent|left|top)\s*:\s*-\d{4}",
+    re.IGNORECASE,
+)
+_COLOUR = re.compile(r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*([^;]+)")
+_WHITE = re.compile(r"white|#fff(fff)?|rgba?\(255,255,255(,1(\.0*)?)?\)|hsl\(.*,100%\)")
 _PAYWALL_NAME = re.compile(
     r"(?<![a-z])(pay|reg|meter|subscri(ber|ption))[-_]?(wall|gate|barrier)|"
     r"subscri(ber|ption)s?[-_]only|piano[-_](offer|inline)|locked[-_]content",
@@ -37,8 +49,28 @@ _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?false', re.IGNORECASE)
 _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
+AFTER_NAME = 120  # characters: more than eight words
+# The bars that the Wayback Machine and archive.today put above a page.
+_ARCHIVE_BARS = (
+    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'] | "
+    "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
+)
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
+# Bylines stand near the top; a page of comments may mark thousands.
+MOST_MARKED, LONGEST_BYLINE = 5, 200
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+
+
+_SPACES = re.compile(r"\s+")
+# What a piece of text can be in; the first counts.
+_PARTS = ("comments", "h1", "a")
+_BLOCK_TAGS = frozenset("aside div li ol section ul".split())
+_COMMENTS = re.compile(
+    r"\b(?<![-_])(comments?|replies|disqus|respond)"
+    r"([-_]?(area|body|content|list|section|thread|text|wrapper|\d+))?(?!\S)",
+    re.IGNORECASE,
+)
+Piece = tuple[str, str]  # text that may begin with a line break, and the part it is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +85,14 @@ class Page:
     def n_elements(self) -> int:
         """Number of elements and comments in the tree."""
         return sum(1 for _ in self.tree.iter())
+
+
+class Visible(NamedTuple):
+    """The text that a reader sees, and what an address can name in it."""
+
+    text: str
+    names: list[tuple[str, str]]  # an `id` or `<a name>`, and the words that follow it, in order
+    pieces: list[Piece]
 
 
 def xml_parser(encoding: str | None = None) -> etree.XMLParser:
@@ -90,6 +130,7 @@ def parsed(source: str) -> Page | None:
         tree = lxml_html.document_fromstring(_storable(source), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):
         return None
+    _drop_bars(tree)
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
     return Page(tree, source, cut_short=bool(len(limits)))
 
@@ -100,11 +141,44 @@ def declared_charset(data: bytes) -> str | None:
     return match[1].decode("ascii", "replace") if match else None
 
 
-def visible_text(page: Page) -> str:
-    """What a reader would see but navigation and footer: a block a line, cells with bars."""
+def visible(page: Page, most_names: int) -> Visible:
+    """What a reader would see but navigation and footer: a block a line, cells with bars.
+
+    With at most `most_names` of its names; none, and no pieces, of a page that the parser gave up.
+    """
     if page.cut_short:
-        return cleaned(_without_tags(page.source))
-    return cleaned("".join(_visible_pieces(page.tree)))
+        return Visible(cleaned(_without_tags(page.source)), [], [])
+    pieces: list[Piece] = []
+    names: list[tuple[str, int]] = []
+    for name, piece in _visible_pieces(page.tree):
+        if name and len(names) < most_names:
+            names.append((name, len(pieces)))
+        if piece[0]:
+            pieces.append(piece)
+    texts = [text for text, _ in pieces]
+    named = [(name, _joined(texts, start)) for name, start in names]
+    return Visible(cleaned("".join(texts)), named, pieces)
+
+
+def _joined(pieces: list[str], start: int) -> str:
+    """The text from a piece on, as long as a name needs it."""
+    length, end = 0, start
+    while end < min(len(pieces), start + AFTER_NAME) and length < AFTER_NAME:
+        length += len(pieces[end].strip())
+        end += 1
+    return cleaned("".join(pieces[start:end]))
+
+
+def blocks_of(pieces: Iterable[Piece]) -> list[Block]:
+    """The lines that the pieces make, with what they are on the page."""
+    blocks, line = list[Block](), list[Piece]()
+    for piece in chain(pieces, [("\n", "")]):
+        if line and piece[0][:1] == "\n":
+            blocks.append(_block(line))
+            line = []
+        if not piece[0].isspace() or line:
+            line.append(piece)
+    return [block for block in blocks if block.text]
 
 
 def markup_of(page: Page, title: str, visible: str) -> Markup:
@@ -130,6 +204,27 @@ def title_of(page: Page) -> str:
         if title := one_line("".join(page.tree.xpath(path)[:1])):
             return title
     return ""
+
+
+def statements_of(page: Page) -> Statements:
+    """What the page states of its authors and its date."""
+    metas: dict[str, list[str]] = {}
+    for meta in page.tree.xpath("//meta[@content]"):
+        names = f"{meta.get('name', '')} {meta.get('property', '')} {meta.get('itemprop', '')}"
+        for name in names.lower().replace(".", ":").split():  # RDFa allows several in one
+            metas.setdefault(name, []).append(meta.get("content"))
+    scripts = page.tree.xpath("//script[contains(@type, 'ld+json')]")
+    marked = page.tree.xpath(
+        "//body//a[@rel='author'] | //body//*[@itemprop='author']//*[@itemprop='name']"
+        " | //body//*[@itemprop='author'][not(*)]"
+    )
+    dates = page.tree.xpath("//body//*[@itemprop='datePublished']")
+    return Statements(
+        metas=metas,
+        json_ld=[script.text or "" for script in scripts],
+        bylines=[str(element.text_content())[:LONGEST_BYLINE] for element in marked[:MOST_MARKED]],
+        dates=[element.get("datetime") or element.get("content") or "" for element in dates],
+    )
 
 
 def language_declared(page: Page) -> str | None:
@@ -160,6 +255,54 @@ def drop_hidden(page: Page) -> None:
     for element in page.tree.xpath("//body//*[@hidden or @style]"):
         if _is_hidden(element, "div") and element.getparent() is not None:
             element.drop_tree()
+    for element in page.tree.xpath("//body//template | //body//dialog[not(@open)]"):
+        element.drop_tree()
+
+
+def drop_camouflaged(page: Page) -> None:
+    """Take text in the colour of its background out of the tree, where the page states both.
+
+    A page without a style sheet is white. What a style sheet does is not computed: white text may
+    stand on a dark photograph, and is kept.
+    """
+    styled = page.tree.xpath("boolean(//style | //link[contains(@rel, 'stylesheet')])")
+    grounds: dict[Any, str] = {}
+    for element in page.tree.xpath("//body//*[contains(@style, 'color') or @color]"):
+        colour = _stated_colour(element, "color")
+        if not colour or colour != _ground_of(element, grounds, "" if styled else "white"):
+            continue
+        if not element.xpath("boolean(.//*[contains(@style, 'color') or @color])"):
+            element.drop_tree()
+
+
+def _ground_of(element: Any, grounds: dict[Any, str], default: str) -> str:
+    """The background of an element: its own or that of the nearest ancestor that states one."""
+    own = _stated_colour(element, "background")
+    if own or (parent := element.getparent()) is None:
+        return own or default
+    if parent not in grounds:
+        stated = (
+            _stated_colour(above, "background") for above in (parent, *parent.iterancestors())
+        )
+        grounds[parent] = next(filter(None, stated), default)
+    return grounds[parent]
+
+
+def _stated_colour(element: Any, what: str) -> str:
+    """The colour or background in an element's own attributes, each white under one name."""
+    style = (element.get("style") or "").lower()
+    stated = [value for name, value in _COLOUR.findall(style) if name.startswith(what)]
+    legacy = ("color",) if what == "color" else ("bgcolor", "background")
+    value = next(filter(None, (*stated[-1:], *map(element.get, legacy))), "")
+    colour = re.sub(r"\s+|!important", "", value.lower())
+    return "white" if _WHITE.fullmatch(colour) else colour
+
+
+def _drop_bars(tree: Any) -> None:
+    """Take what an archive put above the page out of it."""
+    for bar in tree.xpath(_ARCHIVE_BARS):
+        if bar.getparent() is not None:
+            bar.drop_tree()
 
 
 def _is_web_address(url: str) -> bool:
@@ -175,18 +318,48 @@ def _storable(source: str) -> bytes:
     return source.replace("\0", "").encode("utf-8", "replace") or b" "
 
 
-def _visible_pieces(tree: Any) -> Iterator[str]:
-    """Text in document order; a walk by events, since recursion would end at Python's limit."""
+def _block(line: list[Piece]) -> Block:
+    text = " ".join("".join(piece for piece, _ in line).split())
+    linked = sum(len(piece) for piece, part in line if part == "a")
+    parts = {part for piece, part in line if not piece.isspace()}
+    return Block(text, linked / max(1, len(text)), "h1" in parts, "comments" in parts)
+
+
+def _visible_pieces(tree: Any) -> Iterator[tuple[str, Piece]]:
+    """Text in document order, each piece with the name of the element that it begins, if any.
+
+    A walk by events, since recursion would end at Python's limit.
+    """
     walk = etree.iterwalk(tree, events=("start", "end"))
+    opened: dict[str, Any] = {}  # the outermost element of each part that the walk is in
+    part = ""
     for event, element in walk:
         tag = element.tag if isinstance(element.tag, str) else ""
+        hidden = _is_hidden(element, tag)
         if event == "start":
-            if _is_hidden(element, tag):
+            if hidden:
                 walk.skip_subtree()
                 continue
-            yield _border(tag, element) + _unbroken(element.text)
+            if new := _part_of(element, tag):
+                opened.setdefault(new, element)
+                part = next(filter(opened.__contains__, _PARTS))
+            name = element.get("id") or (element.get("name") if tag == "a" else None) or ""
+            yield name, (_border(tag, element) + _unbroken(element.text), part)
         else:
-            yield ("" if _is_hidden(element, tag) else _border(tag)) + _unbroken(element.tail)
+            if part and element in opened.values():
+                opened = {name: one for name, one in opened.items() if one is not element}
+                part = next(filter(opened.__contains__, _PARTS), "")
+            yield "", (("" if hidden else _border(tag)) + _unbroken(element.tail), part)
+
+
+def _part_of(element: Any, tag: str) -> str:
+    """Which of `_PARTS` an element is."""
+    if tag in ("a", "h1"):
+        return tag
+    if tag not in _BLOCK_TAGS:
+        return ""
+    names = (element.get("class"), element.get("id"))
+    return "comments" if any(name and _COMMENTS.search(name) for name in names) else ""
 
 
 def _is_hidden(element: Any, tag: str) -> bool:
@@ -206,7 +379,11 @@ def _border(tag: str, opening: Any = None) -> str:
 
 def _unbroken(text: str | None) -> str:
     """White space in HTML is one space, line breaks included."""
-    return re.sub(r"\s+", " ", text) if text else ""
+    if not text or text.isspace():  # every other one is
+        return " " if text else ""
+    if "  " not in text and text.isprintable():
+        return text
+    return _SPACES.sub(" ", text)
 
 
 def _without_tags(source: str) -> str:

@@ -9,17 +9,16 @@ import re
 import signal
 import subprocess
 import sys
-from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any
 
+from pincite.core.page_numbers import LABELS, PAGES
 from pincite.documents.body import Body, Limits
 from pincite.documents.clean import one_line
 from pincite.documents.language import language_of
 from pincite.documents.pdf_layout import Line, running_text
 from pincite.types import Document, Reason, Unchecked
 
-PAGES = "pages"  # the key in `Document.meta`: a JSON list with the offset where each page starts
 # What word processors write into the title field when nobody does.
 _NO_TITLE = re.compile(
     r"microsoft (word|powerpoint)\b|untitled|.*\.(docx?|indd|qxd|pdf|tex|dvi|rtf|odt)$|\W*$",
@@ -44,18 +43,8 @@ def read_pdf(body: Body) -> Document | Unchecked:
         kind="pdf",
         fetched=body.fetched,
         language=language_of(text),
-        meta={PAGES: json.dumps(starts), **_meta(found["info"])},
+        meta={PAGES: json.dumps(starts), **_labels(found["labels"]), **_meta(found["info"])},
     )
-
-
-def page_of(document: Document, offset: int) -> int | None:
-    """The page, counted from 1, on which the character at `offset` stands; `None` without pages.
-
-    >>> page_of(Document("u", "", "one two", meta={"pages": "[0, 4]"}), 5)
-    2
-    """
-    starts = json.loads(document.meta.get(PAGES, "[]"))
-    return max(1, bisect_right(starts, offset)) if starts else None
 
 
 def _from_worker(body: Body) -> dict[str, Any] | Unchecked:
@@ -110,6 +99,14 @@ def _refusal(body: Body, found: Mapping[str, Any]) -> Unchecked:
 def _title(info: Mapping[str, str]) -> str:
     title = one_line(info.get("Title"))
     return "" if _NO_TITLE.match(title) else title
+
+
+def _labels(labels: list[str]) -> dict[str, str]:
+    """What is printed on the pages, as the file says; nothing if it names two pages alike."""
+    known = [one_line(label) for label in labels]
+    counted = [str(number) for number in range(1, len(known) + 1)]
+    says = all(known) and len(set(known)) == len(known) and known != counted
+    return {LABELS: json.dumps(known)} if says else {}
 
 
 def _meta(info: Mapping[str, str]) -> dict[str, str]:

@@ -55,7 +55,8 @@ def _read(data: bytes, max_pages: int, max_chars: int) -> dict[str, Any]:
         if n_chars > max_chars:
             return {"error": "chars", "n_pages": n_pages}
         pages.append(lines)
-    return {"pages": pages, "info": document.get_metadata_dict()}
+    labels = [document.get_page_label(number) for number in range(n_pages)]
+    return {"pages": pages, "labels": labels, "info": document.get_metadata_dict()}
 
 
 def _page_lines(document: Any, number: int) -> list[Line]:

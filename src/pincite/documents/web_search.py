@@ -122,13 +122,12 @@ class SearxSearch:
 
 
 def query_words(text: str) -> str:
-    """The words of a claim, without what an engine takes for an operator, each once in its place.
+    """The words of a claim, without what an engine takes for an operator.
 
-    >>> query_words('Varde Bridge !g The Varde Bridge -opened :de "in 1,911"')
-    'Varde Bridge g The opened de in 1,911'
+    >>> query_words('!g The Varde Bridge -opened :de "in 1,911"')
+    'g The Varde Bridge opened de in 1,911'
     """
-    found = dict.fromkeys(_WORD.findall(text))
-    return " ".join(list(found)[:MAX_WORDS])
+    return " ".join(_WORD.findall(text)[:MAX_WORDS])
 
 
 def results_of(body: bytes) -> list[WebResult]:

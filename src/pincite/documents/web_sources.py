@@ -18,6 +18,7 @@ from pincite.documents.fetch import Response, WebClient
 from pincite.documents.fetch_addresses import target_of
 from pincite.documents.fetch_cache import DAY, FetchCache, Kept
 from pincite.documents.fetch_outcome import PASSING, of_error, of_reply
+from pincite.documents.fetch_rules import WebRules
 from pincite.documents.read import read_bytes
 from pincite.documents.robots import Robots
 from pincite.errors import FetchError, FetchingIsOff, FetchStopped
@@ -25,10 +26,11 @@ from pincite.types import Document, Fetched, Reason, Unchecked
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
+TOO_MANY = 429  # requests, says the host
 _KEPT_HEADERS = ("content-type", "etag", "last-modified")
 
 Outcome = Fetched | Unchecked
-State = Literal["asked", "came", "kept", "failed"]
+State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: a copy of it, in an archive
 
 
 class FetchStep(NamedTuple):
@@ -55,6 +57,7 @@ class WebSources:
         self._client, self._cache, self._progress = client, cache, progress
         self._robots = Robots(self._read_robots, client.set_pause) if robots else None
         self._lock = threading.Lock()
+        self._refusing: set[str] = set()  # hosts that answered 429 to the last attempt
 
     def fetch(self, urls: Sequence[str]) -> list[Outcome]:
         """For each address what came, or why it could not be checked.
@@ -78,6 +81,23 @@ class WebSources:
                 hosts.setdefault(host, []).append(key)
         self._ask(hosts, found, len(keys))
         return [replace(found[_key(url)], url=url) for url in urls]
+
+    @property
+    def rules(self) -> WebRules:
+        """What it keeps to."""
+        return self._client.rules
+
+    def is_kept(self, url: str) -> bool:
+        """Whether an address would be answered from the cache alone."""
+        kept = self._cache.get(_key(url))
+        return kept is not None and kept.fresh
+
+    def host_of(self, url: str) -> str | None:
+        """The host that would be asked for an address; None if it would not be opened."""
+        try:
+            return target_of(_key(url), self._client.rules.ports).host
+        except FetchError:
+            return None
 
     def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
         """Every host's pages, the longest list first."""
@@ -116,6 +136,10 @@ class WebSources:
 
     def _fetched(self, key: str) -> Outcome:
         """One page from the web; kept before it is handed on."""
+        host = target_of(key, self._client.rules.ports).host
+        if host in self._refusing:
+            detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
+            return Unchecked(key, Reason.REFUSED, detail)
         stale = self._cache.get(key)
         check = self._robots.check if self._robots else None
         try:
@@ -129,6 +153,8 @@ class WebSources:
         else:
             kept = self._kept(key, response, stale)
         self._cache.put(kept)
+        if kept.status == TOO_MANY:
+            self._refusing.add(host)
         return _outcome(key, kept, cached=False)
 
     def _kept(self, key: str, response: Response, stale: Kept | None) -> Kept:

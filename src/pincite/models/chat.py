@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from pincite.completions import Completion, Prompt, TokenChoice
 from pincite.errors import (
     BadReply,
     ConfigError,
@@ -26,7 +27,6 @@ from pincite.errors import (
 from pincite.models.chat_fields import Dialect, guided, tokens_of
 from pincite.models.chat_stream import DONE, Streamed, checked_text, chunk_of
 from pincite.models.chat_wire import EVENTS, SHOWN, Call, Limits, Retry, Wire
-from pincite.types import Completion, Prompt, TokenChoice
 
 KEY_VARIABLE = "PINCITE_CHAT_KEY"
 _BUSY = (408, 425, 429)

@@ -10,8 +10,8 @@ import json
 import math
 from typing import Any, Literal, get_args
 
+from pincite.completions import Guidance, TokenChoice
 from pincite.errors import ConfigError
-from pincite.types import Guidance, TokenChoice
 
 Dialect = Literal["openai", "vllm", "llamacpp", "tgi", "nim"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from pincite.completions import Completion, TokenChoice
 from pincite.errors import BadReply
 from pincite.models.chat_fields import tokens_of
-from pincite.types import Completion, TokenChoice
 
 DONE = "[DONE]"  # the data of the last event
 THINK, THOUGHT = "<think>", "</think>"

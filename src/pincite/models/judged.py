@@ -8,6 +8,7 @@ Every chunk is committed when it is done; Ctrl-C or a kill loses the chunk in wo
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -77,6 +78,35 @@ class JudgedPairs:
             query = f"SELECT key, logits FROM outputs WHERE key IN ({marks})"  # noqa: S608 - marks
             found.update(self._db.execute(query, chunk).fetchall())
         return found
+
+
+def n_kept(path: Path) -> int:
+    """How many pairs a file of judged pairs holds; of a file that is not there, none.
+
+    Raises:
+        PinciteError: it is something else, or cannot be read.
+    """
+    return _done(path, "SELECT count(*) FROM outputs") if path.exists() else 0
+
+
+def forget(path: Path) -> int:
+    """Empty a file of judged pairs, also while a run uses it; returns how many there were."""
+    n = n_kept(path)
+    if n:
+        _done(path, "DELETE FROM outputs")
+        _done(path, "VACUUM")
+    return n
+
+
+def _done(path: Path, statement: str) -> int:
+    try:
+        with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as db:
+            row = db.execute(statement).fetchone()
+            return int(row[0]) if row else 0
+    except sqlite3.Error as error:
+        raise PinciteError(
+            f"{path}, where judged pairs are kept, cannot be used: {error}."
+        ) from error
 
 
 def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

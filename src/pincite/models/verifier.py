@@ -1,5 +1,6 @@
 """The cross-encoder that judges (claim, passage) pairs, and what it can say about why."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -65,6 +66,12 @@ class CrossEncoderVerifier:
             _evidence(claim, passage, float(supported[i]), float(refuted[i]), float(support[i]))
             for i, (claim, passage) in enumerate(pairs)
         ]
+
+    def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
+        """How long the network takes for one of these, tried out now; nothing is kept."""
+        began = time.perf_counter()
+        self._run([(claim.text, passage.text) for claim, passage in pairs])
+        return (time.perf_counter() - began) / max(1, len(pairs))
 
     def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         """How likely a passage bears on a question at all: log-odds, (n_pairs,).

@@ -5,7 +5,7 @@ says what would have been asked, and of whom.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.errors import FetchError, FetchingIsOff, InputError
@@ -66,6 +66,7 @@ class Wikis:
 
     web: Web
     tell: Callable[[str], None] = lambda message: None
+    html: bool = False  # whether articles are read from the wiki's HTML instead of wikitext
     _apis: dict[Site, ActionApi] = field(default_factory=dict)
 
     def api(self, site: Site) -> ActionApi:
@@ -75,6 +76,16 @@ class Wikis:
     def page(self, address: ArticleAddress) -> Page | Refused:
         """One revision of an article, or why there is none."""
         return fetch_page(self.api(address.site), address)
+
+    def article(self, page: Page) -> Article:
+        """Its claims; from the wikitext, with a warning, where the wiki gives no HTML."""
+        if not self.html:
+            return article_of(page)
+        try:
+            return article_of(page, self.api(page.site).html(page.revision_id))
+        except WikiError as error:
+            article = article_of(page)
+            return replace(article, warnings=(f"{error}; read as wikitext", *article.warnings))
 
     def category(self, text: str, start: Site) -> list[ArticleAddress]:
         """The articles of a category."""
@@ -101,6 +112,11 @@ class Wikis:
         return list(dict.fromkeys(found))
 
 
+def wikis_of(web: Web, settings: Settings, tell: Callable[[str], None]) -> Wikis:
+    """The wikis of a run, as the settings want them read."""
+    return Wikis(web, tell, html=settings.article_markup == "html")
+
+
 def _by_title(address: ArticleAddress) -> bool:
     return not (address.revision_id or address.page_id)
 
@@ -116,11 +132,12 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
     address = parse_address(text, home(settings))
     require_online(settings, repr(text), address.site)
     with web_pages.open_web(settings) as web:
-        found = Wikis(web, tell).page(address)
-    if isinstance(found, Refused):
-        raise NoArticle(str(found))
-    tell(about(found))
-    return article_of(found)
+        wikis = wikis_of(web, settings, tell)
+        found = wikis.page(address)
+        if isinstance(found, Refused):
+            raise NoArticle(str(found))
+        tell(about(found))
+        return wikis.article(found)
 
 
 def about(page: Page) -> str:

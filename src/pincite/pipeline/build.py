@@ -3,14 +3,16 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from pincite.core import aggregation, flags
-from pincite.documents.sources import open_sources
+from pincite.core.funnel import funnel
+from pincite.documents.own_copies import OwnCopies
+from pincite.documents.sources import Sources, open_sources
 from pincite.documents.web_sources import FetchStep
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -21,15 +23,20 @@ from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline import reliability
 from pincite.pipeline.ask_settings import AskSettings
+from pincite.pipeline.cited_copies import CitedCopies, Place, without_own_copies
+from pincite.pipeline.estimate import Estimate, Estimator
 from pincite.pipeline.exclusions import Exclusions
 from pincite.pipeline.expansion import AskedTitles, WithFeedback, WithTitles
+from pincite.pipeline.own_sources import OwnSources, folder_of
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
-from pincite.pipeline.web_pages import SourceOf, WebPages, is_wanted, web_pages
-from pincite.pipeline.web_settings import PRIVATE
+from pincite.pipeline.web_pages import web_candidates, web_pages
+from pincite.pipeline.web_settings import MANNERS, PRIVATE, WebSettings
 from pincite.protocols import Expander
-from pincite.types import Article, Document, Finding, Reason, Report, Unchecked
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
 
+# Settings that change how fast or where something is done, never what comes out.
+WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
 UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
 
 
@@ -40,6 +47,7 @@ class Run:
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
+    estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
     prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
 
@@ -61,6 +69,7 @@ def verifying(
     sources: Path | None,
     *,
     keep: bool = True,
+    own_copies: bool = False,
     fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[Run]:
     """A ready `verify` pipeline; closes what it opened.
@@ -70,6 +79,7 @@ def verifying(
         corpus: folder of the corpus that suggestions come from; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `judgements_file()`.
+        own_copies: whether what the user attached to sources is read; measurements must not.
         fetching: is told what is fetched, if the settings allow it at all.
     """
     with ExitStack() as stack:
@@ -80,14 +90,14 @@ def verifying(
         stack.callback(verifier.close)
         stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
-        local = _source_of(copies.get if copies else None, stored)
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
+        own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
         listed = reliability.of_settings(settings)
         exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
-            source_of=_online(local, web) if web else local,
+            copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
             lexical=stored.lexical(hosts, settings.filters) if stored else None,
             dense=stored.dense(hosts, settings.filters) if stored else None,
             documents_of=stored.get if stored else None,
@@ -103,11 +113,14 @@ def verifying(
             expander=expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters) if stored else None,
+            online=stack.enter_context(web_candidates(settings, web)),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
             manifest = stored.manifest()
             versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if own and (attached := own.copies.fingerprint()):
+            versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
         if pipeline.expander:
@@ -116,11 +129,22 @@ def verifying(
         if stored and settings.filters.leaves_out_undated:
             warnings = (*warnings, UNDATED)
         precision = flag_precision(verifier.calibration, settings.threshold)
-        if web is None:
-            yield Run(pipeline, versions, warnings, precision)
-        else:
-            prepare = partial(web.prepare, stored=local)
-            yield Run(pipeline, versions, warnings, precision, prepare)
+        estimator = Estimator(
+            stored=pipeline.copies.at_hand,
+            seconds_a_pair=verifier.seconds_a_pair,
+            of_a_page=settings.read,
+            candidates=settings.judged if stored else 0,
+            rules=web.sources.rules if web else settings.web_rules,
+        )
+        if web:
+            estimator = replace(
+                estimator,
+                asked=pipeline.copies.asked_first,
+                is_kept=web.sources.is_kept,
+                host_of=web.sources.host_of,
+            )
+        prepare = pipeline.copies.prepare
+        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
 
 
 def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
@@ -143,7 +167,9 @@ def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
 
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
     """What went wrong while it ran without ending the run."""
-    return pipeline.expander.warnings if pipeline.expander else ()
+    of_expander = pipeline.expander.warnings if pipeline.expander else ()
+    of_search = pipeline.online.search.warnings if pipeline.online else ()
+    return (*of_expander, *of_search, *pipeline.copies.warnings)
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
@@ -166,17 +192,28 @@ def report_of(
         settings=report_settings(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        funnel=funnel(article, findings),
         flag_precision=run.flag_precision,
         url=article.url,
     )
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
-    """What a report of `verify` records: all settings but those that only `ask` has."""
-    values = recorded(settings)
-    for field in dataclasses.fields(AskSettings):
-        values.pop(field.name, None)
-    return values
+    """What a report of `verify` records: all settings but those that only `ask` and `check` have.
+
+    What concerns the web stays, private values excepted: it says where copies came from.
+    """
+    of_others = {field.name for field in dataclasses.fields(AskSettings)}
+    of_others -= {field.name for field in dataclasses.fields(WebSettings)}
+    return {name: value for name, value in recorded(settings).items() if name not in of_others}
+
+
+def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
+    """Of recorded settings those that can change a verdict: not pauses, threads and places.
+
+    Another pause would otherwise make every finished report of a batch void.
+    """
+    return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 
 
 def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
@@ -194,29 +231,12 @@ def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
         yield corpus
 
 
-def _online(local: SourceOf, web: WebPages) -> SourceOf:
-    """What is here, else what the web has."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found = local(url)
-        return web.get(url) if is_wanted(found) else found
-
-    return source_of
+def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+    """First the stored copies, then the corpus."""
+    places = [Place(CopyKind.STORED, copies.get)] if copies else []
+    return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
-def _source_of(
-    stored_copy: Callable[[str], Document | Unchecked] | None, corpus: EmbeddedCorpus | None
-) -> Callable[[str], Document | Unchecked]:
-    """First the stored copies, then the corpus; what the copies know of a failure wins."""
-
-    def source_of(url: str) -> Document | Unchecked:
-        found: Document | Unchecked = Unchecked(
-            url, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
-        )
-        if stored_copy:
-            found = stored_copy(url)
-        if isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED and corpus:
-            return corpus.get([url])[0] or found
-        return found
-
-    return source_of
+def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+    (found,) = corpus.get([url])
+    return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

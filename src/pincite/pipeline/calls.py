@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from pincite.checks import Failed, Usage
+from pincite.completions import Completion, Prompt, TokenChoice
 from pincite.errors import (
     NotAsked,
     PinciteError,
@@ -26,7 +27,6 @@ from pincite.errors import (
     ServerUnreachable,
 )
 from pincite.protocols import Generator
-from pincite.types import Completion, Prompt, TokenChoice
 
 ATTEMPTS = 3  # at a readable reply; a model that fails three times has not understood the prompt
 # Of a second attempt: at 0 many models write the same again whatever the seed.

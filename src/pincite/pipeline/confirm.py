@@ -18,12 +18,13 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from pincite.checks import Failed, Judged, Reading
+from pincite.completions import Completion, Guidance, Prompt
 from pincite.core import replies, wording
 from pincite.pipeline.atonce import all_at_once, in_calls
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.protocols import Verifier
-from pincite.types import Claim, Completion, Evidence, Guidance, Passage, Prompt, claim_id_of
+from pincite.types import Claim, Evidence, Passage, claim_id_of
 
 Probabilities = Literal["logprobs", "estimate"]
 GuidanceKind = Literal["json", "regex", "grammar", "prompted"]

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pincite.checks import Failed, Interpretation, Reading, StatementType
+from pincite.completions import Guidance, Prompt
 from pincite.core import readings, replies
 from pincite.pipeline.atonce import all_at_once, in_calls
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
-from pincite.types import Guidance, Prompt
 
 _NO_READING = "no reading: this says nothing that could be so or not; write it as a statement"
 MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls

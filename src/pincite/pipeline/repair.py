@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from pincite.answers import Answer, Change, Checked, Reference, Standing
 from pincite.checks import Failed
+from pincite.completions import Completion, Prompt
 from pincite.core import cited
 from pincite.pipeline.answer_check import AnswerChecker
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
-from pincite.types import Completion, Prompt
 
 STEP = "rewrite_sentence"
 REPLY_TOKENS = 150

@@ -23,6 +23,7 @@ from pincite.pipeline.check_settings import CHOICES
 
 Expansion = Literal["none", "rm3", "titles", "server"]
 Decoding = Literal["beam", "sample"]
+Markup = Literal["wikitext", "html"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Settings(AskSettings):
     kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
     where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
     wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
+    article_markup: Markup = "wikitext"  # of articles from a wiki: or its HTML, templates expanded
     reliability: str = ""  # an imported list of sources; empty: the one called like the language
     language: str = "en"  # of articles that do not say
     threads: int = 0  # of the models; 0: all cores
@@ -57,6 +59,7 @@ class Settings(AskSettings):
     chat_url: str = ""  # an OpenAI-compatible server, up to /v1, for expansion "server"
     chat_model: str = ""  # as that server calls it
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
+    own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -125,6 +128,7 @@ _CHOICES: dict[str, Any] = {
     "fusion": Mode,
     "expansion": Expansion,
     "title_decoding": Decoding,
+    "article_markup": Markup,
     **CHOICES,
     **ASK_CHOICES,
 }

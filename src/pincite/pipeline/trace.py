@@ -26,13 +26,14 @@ from pincite.checks import (
     StatementType,
     Usage,
 )
+from pincite.completions import Completion, Prompt
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
 from pincite.pipeline.calls import Calls, completion_of, key_of
 from pincite.pipeline.check import CheckPipeline
 from pincite.pipeline.confirm import Asking, ModelJudge
 from pincite.pipeline.evidence import Found
 from pincite.pipeline.templates import Templates
-from pincite.types import Completion, Passage, Prompt, Span
+from pincite.types import Passage, Span
 
 VERSION = 1
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pincite.answers import Reference, Retraction
+from pincite.completions import Completion, Prompt
 from pincite.core import extract
 from pincite.core.prompts import abstract
 from pincite.core.sentences import sentences
@@ -13,7 +14,7 @@ from pincite.errors import ServerError
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
 from pincite.protocols import Reader
-from pincite.types import Claim, Completion, Passage, Prompt, claim_id_of
+from pincite.types import Claim, Passage, claim_id_of
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
 STEP = "answer_question"

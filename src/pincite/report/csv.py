@@ -1,9 +1,14 @@
-"""One row a citation, for spreadsheets; texts cannot become formulas."""
+"""One row a citation, for spreadsheets; texts cannot become formulas.
+
+How far a citation came stands in its row (`citation_reached`): counting that column gives the
+funnel, and no line has to be told apart from the rows.
+"""
 
 import csv
 import io
 from collections.abc import Sequence
 
+from pincite.core.funnel import stage
 from pincite.report import wording
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
 
@@ -11,7 +16,9 @@ COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "
     "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
-    "missing citation_missing advice citation_reliability suggestion_reliability excluded"
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 
@@ -28,6 +35,9 @@ def to_csv(report: Report) -> str:
                 *_missing(finding, result),
                 _advice(report, finding),
                 *_reliability(finding, result),
+                str(stage(result, finding.label)) if result else None,
+                *_copy(result),
+                *_places(finding, result),
             ]
             writer.writerow([cell(value) for value in row])
     return out.getvalue()
@@ -80,6 +90,23 @@ def _reliability(finding: Finding, result: CitationResult | None) -> list[str | 
     listings = (result.listing if result else None, suggested)
     labels = [str(found.reliability) if found else None for found in listings]
     return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
+
+
+def _copy(result: CitationResult | None) -> list[str | float | None]:
+    """Which copy was read, why not the page itself, and what today's page says if it changed."""
+    if result is None or result.copy is None:
+        return [None] * 6
+    copy, changed = result.copy, result.changed
+    not_live = str(result.not_live.reason) if result.not_live else None
+    today = [str(changed.label), changed.evidence.quoted] if changed else [None, None]
+    return [str(copy.kind), copy.url, copy.date, not_live, *today]
+
+
+def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """Where the quotes stand in the source and in the first suggestion."""
+    suggested = finding.suggestions[0].place if finding.suggestions else None
+    cited = wording.where(result.place, result.label) if result else ""
+    return [cited or None, wording.where(suggested, Label.SUPPORTED) or None]
 
 
 def cell(value: object) -> object:

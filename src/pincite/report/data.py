@@ -10,23 +10,26 @@ from pathlib import Path
 from typing import Any
 
 from pincite.core import aggregation
-from pincite.report import wording
+from pincite.report import funnel, wording
 from pincite.report.json_text import dumped
 from pincite.types import (
+    Changed,
     CitationResult,
+    Copy,
     Evidence,
     Exclusion,
     Finding,
     Label,
     Listing,
     Part,
+    Place,
     Report,
     Span,
     Suggestion,
     Unchecked,
 )
 
-SCHEMA_VERSION = "3"
+SCHEMA_VERSION = "4"
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
@@ -47,6 +50,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         },
         "complete": report.complete,
         "counts": counts(report),
+        "funnel": funnel.as_dict(report.funnel),
         "flag_precision": [
             {"base_rate": base_rate, "precision": _rounded(precision)}
             for base_rate, precision in report.flag_precision
@@ -61,7 +65,7 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 
 def counts(report: Report) -> dict[str, Any]:
-    """How many of what: the funnel from references to verdicts."""
+    """How many of what: references, claims and verdicts."""
     labels = Counter(finding.label for finding in report.findings)
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
     reasons = Counter(str(o.reason) for o in outcomes if isinstance(o, Unchecked))
@@ -89,6 +93,7 @@ def _finding(finding: Finding, rank: int) -> dict[str, Any]:
         "label": str(finding.label),
         "score": _rounded(finding.score),
         "prob_supported": support(finding),
+        "source_changed": finding.source_changed,
         "missing": [_part(part, claim.text) for part in finding.missing],
         "citations": [_citation(result, claim.text) for result in finding.citations],
         "together": _evidence(finding.together) if finding.together else None,
@@ -106,18 +111,55 @@ def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
         "span": _span(citation.span),
         "template": citation.template,
         "title": citation.title,
+        "authors": list(citation.authors),
+        "publisher": citation.publisher,
+        "pages": citation.pages,
         "url": citation.url,
+        "doi": citation.doi,
+        "pmid": citation.pmid,
+        "isbn": citation.isbn,
+        "archive_url": citation.archive_url,
+        "url_status": citation.url_status,
         "tags": list(citation.tags),
         "reliability": listing(result.listing),
         "label": str(result.label),
         "clauses": [_part(part, claim) for part in result.clauses],
         "missing": [_part(part, claim) for part in result.missing],
-        "unchecked": (
-            {"reason": str(outcome.reason), "detail": outcome.detail}
-            if isinstance(outcome, Unchecked)
-            else None
-        ),
+        "copy": _copy(result.copy),
+        "not_live": _reason(result.not_live),
+        "changed": _changed(result.changed),
+        "unchecked": _reason(outcome if isinstance(outcome, Unchecked) else None),
+        "place": _place(result.place),
         "evidence": None if unchecked else _evidence(outcome),
+    }
+
+
+def _place(place: Place | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    return {
+        "page": place.page,
+        "printed": place.printed,
+        "cited": place.cited,
+        "elsewhere": place.elsewhere,
+    }
+
+
+def _copy(copy: Copy | None) -> dict[str, Any] | None:
+    return {"kind": str(copy.kind), "url": copy.url, "date": copy.date} if copy else None
+
+
+def _reason(why: Unchecked | None) -> dict[str, Any] | None:
+    return {"reason": str(why.reason), "detail": why.detail} if why else None
+
+
+def _changed(changed: Changed | None) -> dict[str, Any] | None:
+    if changed is None:
+        return None
+    return {
+        "copy": _copy(changed.copy),
+        "label": str(changed.label),
+        "evidence": _evidence(changed.evidence),
     }
 
 
@@ -143,6 +185,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
         "published": suggestion.published,
         "gain": _rounded(suggestion.gain),
         "reliability": listing(suggestion.listing),
+        "place": _place(suggestion.place),
         "evidence": _evidence(suggestion.evidence),
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pincite.report import data, templates, wikitext, wording
+from pincite.report import data, funnel, templates, wikitext, wording
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -43,12 +43,17 @@ def to_html(report: Report, today: date) -> str:
         report=report,
         article_url=safe_link(report.url),
         counts=data.counts(report),
+        columns=funnel.columns(report.funnel),
+        counted=funnel.counted(report.funnel),
+        lost=funnel.lost(report.funnel),
+        n_lost=funnel.n_lost(report.funnel),
         findings=findings,
         open=[finding for finding in findings if finding["label"] is Label.UNCHECKED],
         order=wording.ORDER,
         signs=wording.SIGNS,
         labels=wording.LABELS,
         advice=wording.ADVICE,
+        changed_step=wording.CHANGED_STEP,
         flag_advice=wording.flag_advice(report.flag_precision),
         css=templates.style(),
     )
@@ -58,6 +63,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
     support = data.support(finding)
     texts = [wikitext.tag(finding, today)]
+    texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]
     return {
         "rank": rank,
@@ -94,6 +100,7 @@ def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
 def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
     outcome = result.outcome
     unchecked = isinstance(outcome, Unchecked)
+    read = wording.copy_read(result)
     differs = result.missing != finding.missing or result.label is not finding.label
     return {
         "label": result.label,
@@ -106,7 +113,12 @@ def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:
             if differs
             else ""
         ),
+        "read": read[:1].upper() + read[1:],
+        "read_href": safe_link(result.copy.url) if result.copy else None,
         "evidence": None if unchecked else _quoted(outcome),
+        "where": wording.where(result.place, result.label),
+        "changed": wording.what_changed(result),
+        "today": _quoted(result.changed.evidence) if result.changed else None,
     }
 
 
@@ -118,6 +130,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "published": suggestion.published,
         "listed": _listed(suggestion.listing),
         "evidence": _quoted(suggestion.evidence),
+        "where": wording.where(suggestion.place, Label.SUPPORTED),
     }
 
 

@@ -1,21 +1,37 @@
-"""What a reliability list says of some addresses, as a table for a terminal."""
+"""What a reliability list says of some addresses, for a terminal.
+
+Lines instead of columns: an address that is broken over three of them can be neither read nor
+clicked.
+"""
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from pincite.report import wording
-from pincite.types import Listing
+from pincite.types import Listing, Reliability
+
+STYLES = {
+    Reliability.RELIABLE: "green",
+    Reliability.NO_CONSENSUS: "yellow",
+    Reliability.MIXED: "yellow",
+    Reliability.UNRELIABLE: "red",
+    Reliability.DEPRECATED: "bold red",
+    Reliability.BLACKLISTED: "bold red",
+    Reliability.UNLISTED: "dim",
+}
 
 
-def table(found: Sequence[tuple[str, Listing]]) -> Table:
-    """One row an address; every text is shown, none is obeyed."""
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in ("address", "label", "entry", "discussion"):
-        shown.add_column(column, overflow="fold")
+def text(found: Sequence[tuple[str, Listing]]) -> Text:
+    """Each address, and below it label, entry and discussion; all is shown, nothing is obeyed."""
+    shown = Text()
     for url, listing in found:
-        entry = f"{listing.name} ({listing.place})" if listing.place else ""
-        cells = (url, wording.reliability(listing), entry, listing.link or "")
-        shown.add_row(*(Text(wording.one_line(cell)) for cell in cells))
+        shown.append(f"{wording.one_line(url)}\n", style="bold")
+        shown.append(f"  {wording.reliability(listing)}", style=STYLES[listing.reliability])
+        if listing.place:
+            entry = f"{listing.name} ({listing.place})" if listing.name else listing.place
+            shown.append(f" · {wording.one_line(entry)}")
+        if listing.link:
+            shown.append(f"\n  {wording.one_line(listing.link)}", style="dim")
+        shown.append("\n")
     return shown

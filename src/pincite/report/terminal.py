@@ -8,8 +8,17 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pincite.report import data, wording
-from pincite.types import Evidence, Finding, Label, Listing, Report
+from pincite.report import data, funnel, wording
+from pincite.types import (
+    CitationResult,
+    CopyKind,
+    Evidence,
+    Finding,
+    Funnel,
+    Label,
+    Listing,
+    Report,
+)
 
 STYLES = {
     Label.SUPPORTED: "green",
@@ -32,11 +41,13 @@ def print_report(
     checked = [f for f in shown if f.label is not Label.UNCHECKED]
     open_ = [f for f in report.findings if f.label is Label.UNCHECKED]
     ranks = {id(finding): rank for rank, finding in enumerate(report.findings, 1)}
-    parts: list[RenderableType] = [_head(report)]
+    parts: list[RenderableType] = [_head(report), Text(), funnel_table(report.funnel)]
     if checked:
         parts.append(_table(checked, ranks))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
+    if report.funnel.reasons:
+        parts += [Text(), lost_table(report.funnel)]
     if open_:
         parts += [Text(), _open_table(open_, ranks)]
     if excluded:
@@ -53,8 +64,7 @@ def _head(report: Report) -> Text:
     head = Text(wording.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {wording.one_line(report.revision_id)}", style="dim")
-    line = f"\n{counted['claims']} claims, {counted['references']} references, "
-    line += f"{counted['citations_checked']} sources read"
+    line = f"\n{counted['claims']} claims, {counted['references']} references"
     if not report.complete:
         line += f"; stopped after {counted['judged']} claims"
     head.append(line, style="not bold")
@@ -62,6 +72,42 @@ def _head(report: Report) -> Text:
         words = f"\n{counted['labels'][label]:4} {wording.verdict(label)}"
         head.append(words, style=f"not bold {STYLES[label]}")
     return head
+
+
+def funnel_table(found: Funnel) -> Table:
+    """How far the citations came, counted by uses and by sources."""
+    table = Table(
+        box=None,
+        padding=(0, 1, 0, 0),  # fits 80 columns
+        header_style="dim",
+        caption=funnel.counted(found),
+        caption_justify="left",
+        caption_style="dim",
+    )
+    steps = funnel.columns(found)
+    table.add_column("citations")
+    for head, _, _ in steps:
+        table.add_column(head, justify="right")
+    table.add_row("uses", *(str(uses) for _, uses, _ in steps))
+    table.add_row("sources", *("" if n is None else str(n) for _, _, n in steps), style="dim")
+    return table
+
+
+def lost_table(found: Funnel) -> Table:
+    """Why citations could not be checked, and what to do."""
+    table = Table(
+        title=f"Citations that could not be checked ({funnel.n_lost(found)}), and what you can do",
+        title_justify="left",
+        title_style="yellow",
+        box=None,
+        padding=(0, 2, 0, 0),
+        show_header=False,
+    )
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for count, why, step in funnel.lost(found):
+        table.add_row(count, why, Text(step, style="dim"))
+    return table
 
 
 def _table(findings: list[Finding], ranks: dict[int, int]) -> Table:
@@ -92,7 +138,10 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
         text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
+            text.append(_copy_lines(result), style="dim")
             text.append(_evidence_lines(result.outcome), style="dim")
+            if place := wording.where(result.place, result.label):
+                text.append(f"\n      {place}", style="dim")
         else:
             text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
     for suggestion in finding.suggestions[:1]:
@@ -102,12 +151,25 @@ def _details(finding: Finding) -> Text:
         text.append(_listed(suggestion.listing), style="dim")
         text.append(f"\n      {wording.one_line(passage.url)}", style="dim cyan")
         text.append(_evidence_lines(suggestion.evidence), style="dim")
+        if place := wording.where(suggestion.place, Label.SUPPORTED):
+            text.append(f"\n      {place}", style="dim")
     return text
 
 
 def _listed(listing: Listing | None) -> str:
     words = wording.reliability(listing)
     return f"\n      source: {words}" if words else ""
+
+
+def _copy_lines(result: CitationResult) -> str:
+    """Which copy was read, if an archive's or one's own; what today's page says, if it changed."""
+    lines = []
+    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
+        lines.append(f"\n      {wording.copy_read(result)}")
+    if result.changed:
+        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
+        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
+    return "".join(lines)
 
 
 def _excluded(report: Report, ranks: dict[int, int]) -> Text:
@@ -132,7 +194,7 @@ def _evidence_lines(evidence: Evidence) -> str:
 
 def _open_table(findings: list[Finding], ranks: dict[int, int]) -> Table:
     table = Table(
-        title=f"Could not check ({len(findings)})",
+        title=f"Claims left open ({len(findings)})",
         title_justify="left",
         title_style="yellow",
         box=None,

@@ -6,19 +6,35 @@ that begin with `#` are for the editor and stay out of the article.
 
 from datetime import date
 
-from pincite.report import wording
-from pincite.types import Evidence, Finding, Label, Report, Suggestion
+from pincite.report import funnel, wording
+from pincite.types import (
+    CitationResult,
+    CopyKind,
+    Evidence,
+    Finding,
+    Label,
+    Reason,
+    Report,
+    Suggestion,
+)
 from pincite.wiki import suggest
 
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place
+# The page itself is gone for good, as far as one run can tell.
+GONE = (Reason.DEAD, Reason.SOFT_404, Reason.FRONT_PAGE, Reason.NO_HOST)
 FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
 def to_wikitext(report: Report, today: date) -> str:
-    """A block for each claim that fails, or fails in part, or has a better source, worst first."""
-    findings = [f for f in report.findings if f.label in FAILED or f.suggestions]
+    """A block for each claim with something to paste, or that fails, worst first."""
+    findings = [
+        f
+        for f in report.findings
+        if f.label in FAILED or f.suggestions or any(map(archived, f.citations))
+    ]
     blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
     head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    head += f"# {funnel.line(report.funnel)}\n"
     if report.flag_precision:
         head += f"# {wording.flag_advice(report.flag_precision)}\n"
     return "\n".join([head, *blocks])
@@ -60,6 +76,28 @@ def reference(suggestion: Suggestion, today: date) -> str | None:
     )
 
 
+def archived(result: CitationResult) -> str | None:
+    """Parameters for the citation's template that name the archived copy; None without a need.
+
+    Where the page changed, or is gone while the citation still calls it live.
+    """
+    copy, citation, why = result.copy, result.citation, result.not_live
+    if copy is None or copy.kind not in (CopyKind.ARCHIVED, CopyKind.WAYBACK):
+        return None
+    if result.changed:
+        status = "deviated"
+    elif why and why.reason in GONE and citation.url_status != "dead":
+        status = "dead"
+    else:
+        return None
+    if not copy.url.startswith(("http://", "https://")):
+        return None
+    known = citation.archive_url is not None and copy.kind is CopyKind.ARCHIVED
+    return suggest.archive_parameters(
+        url=None if known else copy.url, date=None if known else copy.date, status=status
+    )
+
+
 def _block(finding: Finding, number: int, today: date) -> str:
     section = " › ".join(wording.one_line(heading) for heading in finding.claim.section)
     lines = [
@@ -72,6 +110,10 @@ def _block(finding: Finding, number: int, today: date) -> str:
     tagged = tag(finding, today)
     if tagged:
         lines.append(tagged)
+    for result in finding.citations:
+        if of_copy := archived(result):
+            said = wording.what_changed(result) or wording.copy_read(result)
+            lines += [f"# {wording.name_of(result.citation)}: {said}", of_copy]
     found = [reference(suggestion, today) for suggestion in finding.suggestions]
     lines += [text for text in found if text]
     return "\n".join(lines) + "\n"

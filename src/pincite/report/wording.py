@@ -8,15 +8,20 @@ import unicodedata
 from collections.abc import Sequence
 
 from pincite.core.aggregation import REFUTED_FROM
+from pincite.core.own import digest_of
 from pincite.core.reliability import LABELS as LISTED
 from pincite.types import (
     Bar,
     Citation,
+    CitationResult,
+    Copy,
+    CopyKind,
     Exclusion,
     Finding,
     Label,
     Listing,
     Part,
+    Place,
     Reason,
     Unchecked,
 )
@@ -60,6 +65,7 @@ REASONS = {
     Reason.LANGUAGE: "in a language the model does not read",
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
+    Reason.USURPED: "its address is in other hands",
 }
 # What a person can do about each.
 STEPS = {
@@ -72,10 +78,10 @@ STEPS = {
     Reason.UNSAFE_ADDRESS: "correct the address in the citation",
     Reason.ROBOTS: "open it in a browser, and hand in a saved copy",
     Reason.REFUSED: "try again later, or open it in a browser and hand in a saved copy",
-    Reason.PAYWALL: "read it through a library, and hand in your copy",
+    Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
     Reason.LOGIN: "read it with an account, and hand in your copy",
     Reason.CONSENT: "open it in a browser, and hand in a saved copy",
-    Reason.OFFLINE: "hand in the pages as a file if you have them",
+    Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
     Reason.NOT_SUPPLIED: "hand in a saved copy, or allow fetching with --online",
     Reason.EMPTY: "open it in a browser, and hand in a saved copy as text",
     Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
@@ -87,7 +93,23 @@ STEPS = {
     Reason.LANGUAGE: "ask someone who reads the language",
     Reason.TITLE_ONLY: "hand in the full text if you have it",
     Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
+    Reason.USURPED: "look for an archived copy from before",
 }
+COPIES = {
+    CopyKind.LIVE: "the page itself",
+    CopyKind.ARCHIVED: "archived copy",
+    CopyKind.WAYBACK: "copy in the Wayback Machine",
+    CopyKind.STORED: "stored copy",
+    CopyKind.OWN: "your own copy",
+    CopyKind.CORPUS: "copy in the corpus",
+}
+# What today's page bears out where an archived copy bears out more.
+TODAY = {
+    Label.PARTLY_SUPPORTED: "today's page only a part of it",
+    Label.NOT_SUPPORTED: "today's page does not",
+    Label.REFUTED: "today's page may say otherwise",
+}
+CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
     Bar.SITE: "excluded by the settings",
@@ -121,6 +143,56 @@ def why_unchecked(outcome: Unchecked) -> str:
     """The reason in words, with the detail where there is one."""
     words = REASONS[outcome.reason]
     return f"{words} ({outcome.detail})" if outcome.detail else words
+
+
+def where(place: Place | None, label: Label) -> str:
+    """Where in its source a quote stands, and where it was cited if that is elsewhere.
+
+    >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
+    'cited p. 12, found on p. 31'
+    """
+    if place is None:
+        return ""
+    page = f"p. {one_line(place.page)}" if place.page else ""
+    if page and not place.printed:
+        page += " of the file"
+    if not place.elsewhere:
+        return page
+    found = "found" if label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else "closest words"
+    return f"cited {one_line(place.cited or '')}, {found} {f'on {page}' if page else 'elsewhere'}"
+
+
+def copy_read(result: CitationResult) -> str:
+    """Which copy was read, and why it was not the page itself; empty if nothing was read."""
+    copy, instead = result.copy, result.not_live
+    if copy is None:
+        return ""
+    of_archive = copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+    when = (" of " if of_archive else ", fetched ") + copy.date[:10] if copy.date else ""
+    read = f"{COPIES[copy.kind]}{_hash(copy)}{when}"
+    if instead:
+        return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
+    status = result.citation.url_status
+    if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
+        return one_line(f"{read}; the citation says url-status={status}")
+    return one_line(read)
+
+
+def _hash(copy: Copy) -> str:
+    """Of an own copy the beginning of its SHA-256: it stands in place of a link."""
+    if copy.kind is not CopyKind.OWN:
+        return ""
+    return f" (SHA-256 {' + '.join(one[:12] for one in (digest_of(copy.url) or '').split('+'))}…)"
+
+
+def what_changed(result: CitationResult) -> str:
+    """How the source changed since it was cited; empty if it was not found to have."""
+    if result.changed is None or result.copy is None:
+        return ""
+    when = f" of {result.copy.date[:10]}" if result.copy.date else ""
+    whole = result.label is Label.SUPPORTED
+    then = "bears the claim out" if whole else "bears a part of the claim out"
+    return one_line(f"the archived copy{when} {then}, {TODAY[result.changed.label]}")
 
 
 def why_open(finding: Finding) -> str:

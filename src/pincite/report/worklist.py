@@ -9,15 +9,15 @@ import csv as spreadsheet
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from pincite.report import templates, wording
+from pincite.core.funnel import FLAGS, together
+from pincite.report import funnel, templates, wording
 from pincite.report.csv import cell
 from pincite.report.html import safe_link
-from pincite.types import Label, Reliability
+from pincite.types import Funnel, Label, Reliability, Stage
 
-FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
@@ -37,6 +37,40 @@ class Row:
     url: str = ""
     report: str = ""  # name of the article's own report, beside the list
     problem: str = ""
+    stopped: bool = False  # before all its claims were judged
+    funnel: Funnel | None = None  # of its citations; None where nothing was checked
+
+
+_COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "funnel")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkList:
+    """Articles, riskiest first; what could not be checked comes last."""
+
+    rows: tuple[Row, ...]
+    n_articles: int  # that were asked for: more than rows if the run was stopped
+
+    @property
+    def complete(self) -> bool:
+        """Whether no article waits."""
+        return self._n_done == self.n_articles
+
+    @property
+    def _n_done(self) -> int:
+        return sum(not row.stopped for row in self.rows)
+
+    @property
+    def funnel(self) -> Funnel:
+        """Of all articles together."""
+        return together([row.funnel for row in self.rows if row.funnel])
+
+    @property
+    def head(self) -> str:
+        """How many articles, and how many wait."""
+        if self.complete:
+            return f"{self.n_articles} articles"
+        return f"{self._n_done} of {self.n_articles} articles; the run was stopped"
 
 
 def row_of(report: Mapping[str, Any], name: str) -> Row:
@@ -58,36 +92,61 @@ def row_of(report: Mapping[str, Any], name: str) -> Row:
         revision_id=article["revision_id"] or "",
         url=article["url"] or "",
         report=name,
+        stopped=not report["complete"],
+        funnel=funnel.from_dict(report["funnel"]),
     )
 
 
-def ranked(rows: Sequence[Row]) -> list[Row]:
-    """Riskiest first; what could not be checked comes last."""
-    return sorted(rows, key=lambda row: (bool(row.problem), -row.risk, row.title))
+def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
+    """The rows in the order of their risk."""
+    ordered = sorted(rows, key=lambda row: (bool(row.problem), -row.risk, row.title))
+    return WorkList(tuple(ordered), n_articles)
 
 
-def to_json(rows: Sequence[Row]) -> str:
+def to_json(found: WorkList) -> str:
     """The list as JSON."""
-    return (
-        json.dumps({"articles": [asdict(row) for row in rows]}, ensure_ascii=True, indent=1) + "\n"
-    )
+    values = {
+        "complete": found.complete,
+        "n_articles": found.n_articles,
+        "funnel": funnel.as_dict(found.funnel),
+        "articles": [
+            _values(row) | {"funnel": funnel.as_dict(row.funnel) if row.funnel else None}
+            for row in found.rows
+        ],
+    }
+    return json.dumps(values, ensure_ascii=True, indent=1) + "\n"
 
 
-def to_csv(rows: Sequence[Row]) -> str:
-    """The list for a spreadsheet; no text becomes a formula."""
+def to_csv(found: WorkList) -> str:
+    """The list for a spreadsheet, with the uses of references at each stage; no formulas."""
     out = io.StringIO()
     writer = spreadsheet.writer(out, lineterminator="\n")
-    writer.writerow(Row.__dataclass_fields__)
-    for row in rows:
-        writer.writerow([cell(value) for value in asdict(row).values()])
+    writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
+    for row in found.rows:
+        uses = [tally.uses for tally in row.funnel.stages.values()] if row.funnel else []
+        counted = [row.funnel.n_references, *uses] if row.funnel else [None] * (1 + len(Stage))
+        writer.writerow([*map(cell, _values(row).values()), *counted])
     return out.getvalue()
 
 
-def to_html(rows: Sequence[Row]) -> str:
+def to_html(found: WorkList) -> str:
     """The list as one page."""
     shown = [
-        asdict(row) | {"href": safe_link(row.url), "worst": wording.shortened(row.worst, 200)}
-        for row in rows
+        _values(row) | {"href": safe_link(row.url), "worst": wording.shortened(row.worst, 200)}
+        for row in found.rows
     ]
-    page = templates.page("worklist.html.j2")
-    return page.render(rows=shown, css=templates.style(), advice=wording.ADVICE)
+    summed = found.funnel
+    return templates.page("worklist.html.j2").render(
+        rows=shown,
+        head=found.head,
+        columns=funnel.columns(summed),
+        counted=f"{funnel.counted(summed)} Of many articles, a source counts once in each.",
+        lost=funnel.lost(summed),
+        waiting=summed.waiting,
+        css=templates.style("worklist.css"),
+        advice=wording.ADVICE,
+    )
+
+
+def _values(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COLUMNS}

@@ -6,21 +6,23 @@ what there is of a result.
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pincite.checks import Interpretation, StatementType
 from pincite.core import readings
 from pincite.documents.web_sources import FetchStep
 from pincite.errors import InputError
+from pincite.pipeline.cited_copies import CitedCopies, CitedSource
 from pincite.pipeline.settings import Settings
+from pincite.pipeline.verify import VerifyPipeline
 from pincite.server.beside import beside
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import Kind
 from pincite.server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
-from pincite.types import Article, Document, Finding, Report
+from pincite.types import Article, Citation, Document, Evidence, Finding, Report
 
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
@@ -75,7 +77,8 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
     seen: dict[str, Document] = {}
     with build.verifying(settings, corpus, sources, fetching=_fetching(tell)) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
-        pipeline = _recording(run.pipeline, seen)
+        copies = cast(CitedCopies, _Noted(run.pipeline.copies, seen))
+        pipeline = dataclasses.replace(run.pipeline, copies=copies)
         findings: list[Finding] = []
         complete = True
         try:
@@ -88,9 +91,11 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
             complete = False
         report = build.report_of(article, findings, settings, run)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
-        view = beside(article, body.markup, report.findings, seen, calibration)
+        quoted = _quoted(report, pipeline, seen)
+        documents = {document.doc_id: document for document in quoted}
+        view = beside(article, body.markup, report.findings, documents, calibration)
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
-    return Done(data.to_json(report), complete, article.title, files | _shown(report, seen))
+    return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
 
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
@@ -116,39 +121,52 @@ def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
     return step
 
 
-def _recording(pipeline: Any, seen: dict[str, Document]) -> Any:
-    """The same pipeline, which notes the documents that it reads."""
-    source_of, documents_of = pipeline.source_of, pipeline.documents_of
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """The copies of cited sources, and which of them were read."""
 
-    def noted_source(url: str) -> Any:
-        found = source_of(url)
-        if isinstance(found, Document):
-            seen[found.doc_id] = found
+    copies: CitedCopies
+    read_so_far: dict[str, Document]
+
+    def read(self, citation: Citation, written: str | None = None) -> CitedSource:
+        return self._noted(self.copies.read(citation, written))
+
+    def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
+        found = self.copies.archived(citation, written)
+        return self._noted(found) if found else None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.copies.warnings
+
+    def _noted(self, found: CitedSource) -> CitedSource:
+        if isinstance(found.source, Document):
+            self.read_so_far[found.source.doc_id] = found.source
         return found
 
-    def noted(urls: Any) -> list[Document | None]:
-        found = documents_of(urls)
-        seen.update((each.doc_id, each) for each in found if each)
-        return list(found)
 
-    return dataclasses.replace(
-        pipeline, source_of=noted_source, documents_of=noted if documents_of else None
-    )
-
-
-def _shown(report: Report, seen: Mapping[str, Document]) -> dict[str, dict[str, Any]]:
-    """The documents that the report quotes, whole, as far as there is room."""
-    quoted = [
-        getattr(each.outcome, "passage", None)
+def _quoted(
+    report: Report, pipeline: VerifyPipeline, read: Mapping[str, Document]
+) -> list[Document]:
+    """The documents that the report quotes, each once."""
+    passages = [
+        result.outcome.passage
         for finding in report.findings
-        for each in finding.citations
+        for result in finding.citations
+        if isinstance(result.outcome, Evidence)
     ]
-    quoted += [s.evidence.passage for finding in report.findings for s in finding.suggestions]
+    of_citations = [read.get(passage.doc_id) for passage in passages]
+    suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
+    found = filter(None, [*of_citations, *pipeline.documents(suggested)])
+    return list({document.doc_id: document for document in found}.values())
+
+
+def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
+    """The documents whole, the first ones if they are too long together."""
     kept: dict[str, dict[str, Any]] = {}
     room = SOURCE_CHARS
-    for passage in filter(None, quoted):
-        document = seen.get(passage.doc_id)
-        if document and document.doc_id not in kept and len(document.text) <= room:
+    for document in documents:
+        if len(document.text) <= room:
             room -= len(document.text)
             kept[document.doc_id] = dataclasses.asdict(document)
     return kept

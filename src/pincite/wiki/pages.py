@@ -97,11 +97,12 @@ def known_form(api: ActionApi) -> Iterator[None]:
         raise WikiError(message[:300], "not_mediawiki") from error
 
 
-def article_of(page: Page) -> Article:
-    """Its claims, with the revision on record."""
+def article_of(page: Page, html: str | None = None) -> Article:
+    """Its claims, with the revision on record; from the wikitext, unless its HTML is given."""
     article = parse_article(
-        page.wikitext,
+        page.wikitext if html is None else html,
         page.title,
+        markup="wikitext" if html is None else "html",
         revision_id=page.revision_id,
         timestamp=page.timestamp,
         language=page.language,

@@ -79,6 +79,23 @@ def cite_web(
     return _template(ENGLISH.cite_web, parameters)
 
 
+def archive_parameters(*, url: str | None, date: str | None, status: str) -> str:
+    """Parameters that tell a citation template of an archived copy; what is None stays out.
+
+    Raises:
+        ValueError: `url` is no http or https address.
+
+    >>> archive_parameters(url=None, date=None, status="deviated")
+    '|url-status=deviated'
+    """
+    parameters = {
+        "archive-url": escape_url(url) if url else None,
+        "archive-date": escape_parameter(date) if date else None,
+        "url-status": status,
+    }
+    return "".join(f"|{key}={value}" for key, value in parameters.items() if value)
+
+
 def reference(template: str) -> str:
     """A citation template as a reference; `template` is wikitext already."""
     return f"<ref>{template}</ref>"

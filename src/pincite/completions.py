@@ -1,0 +1,45 @@
+"""The vocabulary of language models: what is asked, and what was replied.
+
+Beside `types`, and like it: frozen, complete when constructed, and known to every room.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+
+class Guidance(NamedTuple):
+    """What a reply must look like, as a rule that some servers enforce."""
+
+    kind: Literal["json", "regex", "grammar"]
+    rule: str  # a JSON Schema as text, a regular expression, a GBNF grammar
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
+
+    user: str
+    system: str = ""
+    max_tokens: int = 256  # of the reply
+    temperature: float = 0.0
+    seed: int | None = 13  # for servers that heed one
+    top_logprobs: int = 0  # alternatives at each token that the reply should come with; 0: none
+    guidance: Guidance | None = None  # what the reply must look like
+
+
+class TokenChoice(NamedTuple):
+    """A token of a reply, and what might have stood in its place."""
+
+    token: str
+    top: tuple[tuple[str, float], ...]  # token, natural log of its probability; itself among them
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What it replied; the counts are the server's, None where it gives none."""
+
+    text: str
+    complete: bool = True  # False: cut at `max_tokens`
+    n_prompt_tokens: int | None = None
+    n_reply_tokens: int | None = None
+    tokens: tuple[TokenChoice, ...] = ()  # empty unless log probabilities were asked for and came

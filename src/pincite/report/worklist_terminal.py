@@ -1,0 +1,42 @@
+"""The work-list on a terminal: the funnel of all articles, and the riskiest of them."""
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pincite.report import wording
+from pincite.report.terminal import funnel_table, lost_table
+from pincite.report.worklist import Row, WorkList
+
+SHOWN = 20  # articles: a screen; the pages have all
+
+
+def print_list(found: WorkList, console: Console) -> None:
+    """Print it; no text of an article is obeyed."""
+    head = Text(f"{found.head} · riskiest first", style="bold")
+    summed = found.funnel
+    parts: list[RenderableType] = [head, Text(), funnel_table(summed), Text()]
+    if summed.reasons:
+        parts += [lost_table(summed), Text()]
+    parts.append(_table(found.rows[:SHOWN]))
+    if len(found.rows) > SHOWN:
+        parts.append(Text(f"… and {len(found.rows) - SHOWN} more", style="dim"))
+    parts.append(Text(wording.ADVICE, style="italic"))
+    console.print(Group(*parts))
+
+
+def _table(rows: tuple[Row, ...]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("risk", "likely fail", "in part", "checked"):
+        table.add_column(name, justify="right")
+    table.add_column("article", overflow="fold")
+    for row in rows:
+        title = Text(wording.one_line(row.title))
+        if row.problem:
+            title.append(f"\n{wording.one_line(row.problem)}", style="yellow")
+            table.add_row("", "", "", "", title)
+            continue
+        flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
+        checked = f"{row.n_checked} of {row.n_claims}"
+        table.add_row(f"{row.risk:.2f}", flagged, str(row.n_partly), checked, title)
+    return table

@@ -1,0 +1,157 @@
+"""`pincite verify --online` and archived copies: a wiki, its sources and an archive, all local.
+
+The verifier is the one that is shipped, since the verdicts matter here.
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.test_cli import run
+from rich.progress import Progress
+from wiki.wiki_server import Wiki, WikiPage, serving
+
+from pincite.cli.verify import fetched
+from pincite.documents.fetch import WebClient, WebRules
+from pincite.documents.web_sources import FetchStep, State
+from pincite.pipeline import web_pages
+from pincite.pipeline.settings import Settings
+
+TIME = "20140305101500"
+CLAIM = "The Varde Bridge was opened in 1911 by the mayor of the town."
+THEN = f"{CLAIM} It carries a road and a footpath over the river, and is lit at night."
+NOW = "Our shop sells garden furniture. Order today, and we deliver on Monday. All prices with tax."
+
+
+def html(text: str) -> bytes:
+    bar = "<div id='wm-ipp-base'><p>Wayback Machine: 12 captures of a shop in 1913.</p></div>"
+    return f"<html lang=en><title>Page</title><body>{bar}<p>{text}</p></body></html>".encode()
+
+
+@pytest.fixture
+def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    with serving(Wiki()) as server:
+        (tmp_path / "pincite.toml").write_text(
+            f"wiki = '{server.url}'\nwayback_api = '{server.url}/wayback/available'\n"
+            "wayback_pause = 0.0\n"
+        )
+        port = int(server.url.rpartition(":")[2])
+
+        def reaches_this_machine(settings: Settings) -> WebClient:
+            rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
+            return WebClient(rules, allow={"127.0.0.1"})
+
+        monkeypatch.setattr(web_pages, "open_web", reaches_this_machine)
+        yield server
+
+
+def cites(wiki: Wiki, **parameters: str) -> None:
+    """One article with one claim and one citation."""
+    given = "".join(f" |{name.replace('_', '-')}={value}" for name, value in parameters.items())
+    text = f"{CLAIM}<ref>{{{{cite web |url={wiki.url}/bridge |title=The bridge{given}}}}}</ref>\n"
+    wiki.pages.append(WikiPage(1, "Varde Bridge", [(10, text)]))
+
+
+def archived(wiki: Wiki, text: str) -> str:
+    page = f"/{wiki.url}/bridge"
+    for flag in ("", "id_"):
+        wiki.sites[f"/web/{TIME}{flag}{page}"] = html(text)
+    return f"{wiki.url}/web/{TIME}{page}"
+
+
+def checked(*options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The one finding and its one citation."""
+    done = run("verify", "Varde Bridge", "--online", "--json", "-", *options)
+    (finding,) = json.loads(done.stdout)["findings"]
+    (citation,) = finding["citations"]
+    return finding, citation
+
+
+def test_a_dead_page_with_an_archived_copy(wiki: Wiki) -> None:
+    cites(wiki, archive_url=archived(wiki, THEN), archive_date="5 March 2014")
+    finding, citation = checked("--csv", "out.csv", "--html", "out.html", "--wikitext", "out.wiki")
+    assert finding["label"] == "supported"
+    assert citation["copy"]["kind"] == "archived"
+    assert citation["copy"]["date"] == "2014-03-05"
+    assert citation["not_live"] == {"reason": "dead", "detail": "HTTP 404"}
+    assert "captures" not in citation["evidence"]["passage"]
+    (row,) = csv.DictReader(Path("out.csv").read_text().splitlines())
+    assert (row["copy"], row["not_live"]) == ("archived", "dead")
+    said = "rchived copy of 2014-03-05; the page itself: dead link (HTTP 404)"
+    assert f"A{said}." in Path("out.html").read_text().replace("</a>", "")
+    assert said in run("verify", "Varde Bridge", "--online").stdout
+    assert "|url-status=dead\n" in Path("out.wiki").read_text()
+
+
+def test_a_dead_page_without_one_is_looked_for(wiki: Wiki) -> None:
+    cites(wiki, access_date="2 March 2014")
+    copy = archived(wiki, THEN)
+    closest = {"available": True, "status": "200", "url": copy, "timestamp": TIME}
+    answer = json.dumps({"archived_snapshots": {"closest": closest}})
+    wiki.sites["/wayback/available"] = answer.encode()
+    finding, citation = checked()
+    assert (finding["label"], citation["unchecked"]["reason"]) == ("unchecked", "dead")
+    assert not [a for a in wiki.asked if a["path"].startswith("/wayback")]
+    finding, citation = checked("--wayback", "--wikitext", "out.wiki")
+    (asked,) = [a for a in wiki.asked if a["path"].startswith("/wayback")]
+    assert (asked["url"], asked["timestamp"]) == (f"{wiki.url}/bridge", "20140302")
+    assert finding["label"] == "supported"
+    assert citation["copy"] == {"kind": "wayback", "url": copy, "date": "2014-03-05"}
+    pasted = f"|archive-url={copy}|archive-date=2014-03-05|url-status=dead\n"
+    assert pasted in Path("out.wiki").read_text()
+
+
+def test_a_page_that_changed_since_it_was_cited(wiki: Wiki) -> None:
+    cites(wiki, archive_url=archived(wiki, THEN), archive_date="5 March 2014")
+    wiki.sites["/bridge"] = html(NOW)
+    finding, citation = checked("--wayback", "--html", "out.html", "--wikitext", "out.wiki")
+    assert (finding["label"], finding["source_changed"]) == ("supported", True)
+    assert CLAIM in citation["evidence"]["passage"]
+    assert citation["changed"]["copy"]["kind"] == "live"
+    assert citation["changed"]["label"] in ("not_supported", "refuted")
+    assert "garden furniture" in citation["changed"]["evidence"]["passage"]
+    said = "the archived copy of 2014-03-05 bears the claim out, today"
+    page = Path("out.html").read_text()
+    assert said in page
+    assert "garden furniture" in page
+    assert said in run("verify", "Varde Bridge", "--online", "--wayback").stdout
+    assert "|url-status=deviated\n" in Path("out.wiki").read_text()
+
+
+def test_an_archive_that_refuses_is_told_once(wiki: Wiki) -> None:
+    cites(wiki, access_date="2 March 2014")
+    wiki.sites["/wayback/available"] = b"<html>busy</html>"
+    done = run("verify", "Varde Bridge", "--online", "--wayback", "--json", "-")
+    report = json.loads(done.stdout)
+    assert [w for w in report["warnings"] if "was not asked for archived copies any more" in w]
+    assert report["findings"][0]["label"] == "unchecked"
+
+
+def test_progress_tells_of_archives() -> None:
+    shown = Progress(disable=True)
+    step = fetched(shown)
+    page = "http://varde.example/bridge"
+
+    def told(url: str, state: State, n_urls: int = 1) -> str:
+        step(FetchStep(url, state, 0, n_urls))
+        return shown.tasks[0].description if shown.tasks else ""
+
+    assert told(page, "kept") == ""  # one page alone was looked at again
+    assert told(page, "asked") == "fetching varde.example"
+    assert told(page, "sought") == "looking for an archived copy: varde.example"
+    copy = f"https://web.archive.org/web/{TIME}id_/{page}"
+    assert told(copy, "asked") == "fetching varde.example (archived copy of 2014-03-05)"
+    assert told(page, "asked", 7) == "fetching varde.example"
+
+
+def test_the_wayback_machine_needs_the_web(wiki: Wiki) -> None:
+    Path("article.wiki").write_text(CLAIM)
+    assert "needs --online" in run("verify", "article.wiki", "--wayback", code=2).stderr
+    assert wiki.asked == []

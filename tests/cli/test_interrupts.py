@@ -1,0 +1,224 @@
+"""Ctrl-C in every phase: what is done is written, exit 130, and the same command goes on."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.test_cli import PAGE
+from conftest import write_model
+from wiki.wiki_server import Canned, Wiki, WikiPage, serving
+
+pytestmark = pytest.mark.slow
+N = 4  # claims of an article, each with a page of its own
+# Another process has to be told of the loopback by code: no setting can. `slow` names what is to
+# take so long that a signal comes in time, or at which it is sent.
+RUN = """
+import os, signal, sys, time
+from pincite.documents.fetch import WebClient, WebRules
+from pincite.pipeline import web_pages
+from pincite.pipeline.verify import VerifyPipeline
+
+port, slow = int(sys.argv[1]), sys.argv[2]
+pause = 0.5 if slow == "fetching" else 0
+
+def reaches_this_machine(settings):
+    rules = WebRules(online=settings.online, ports=(port,), pause=pause)
+    return WebClient(rules, allow={"127.0.0.1"})
+
+web_pages.open_web = reaches_this_machine
+finding = VerifyPipeline.finding
+n_judged = 0
+
+def judges(self, claim, written=None):
+    global n_judged
+    if n_judged == 2:
+        print("two are judged", file=sys.stderr, flush=True)
+        time.sleep(20)
+    n_judged += 1
+    return finding(self, claim, written)
+
+from pincite.cli import options
+write = options.write
+
+def writes(text, path):
+    os.kill(os.getpid(), signal.SIGINT)
+    write(text, path)
+
+if slow == "judging":
+    VerifyPipeline.finding = judges
+if slow == "writing":
+    options.write = writes
+sys.argv = ["pincite", "verify", *sys.argv[3:]]
+from pincite.cli import main
+main()
+"""
+ONE = ("Bridge 1", "--online", "--json", "r.json", "--html", "r.html")
+MANY = ("--category", "Bridges", "--online", "--out", "o")
+
+
+def text_of(site: str, number: int) -> str:
+    cite = "The bridge {0}{1} opened in 1911.<ref>{{{{cite web |url={2}/{0}/{1}}}}}</ref>\n\n"
+    return "".join(cite.format(number, n, site) for n in range(N))
+
+
+@pytest.fixture
+def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
+    """Two articles with sources on the same server; the folder to run in is the current one."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    write_model(tmp_path / "verifier", labels=3)
+    with serving(Wiki(category={"Bridges": ["Bridge 1", "Bridge 2"]})) as found:
+        for i in (1, 2):
+            found.pages.append(WikiPage(i, f"Bridge {i}", [(100 + i, text_of(found.url, i))]))
+            for n in range(N):
+                found.sites[f"/{i}/{n}"] = PAGE.replace("https://varde.example/bridge", "").encode()
+        settings = f"verifier = '{tmp_path / 'verifier'}'\nwiki = '{found.url}'\n"
+        Path("pincite.toml").write_text(settings)
+        yield found
+
+
+@contextmanager
+def running(wiki: Wiki, slow: str, *arguments: str) -> Iterator[Any]:
+    command = [sys.executable, "-c", RUN, wiki.url.rpartition(":")[2], slow, *arguments]
+    with Path("log").open("w") as log:
+        started = subprocess.Popen(command, stderr=log, stdout=subprocess.DEVNULL)
+        try:
+            yield started
+        finally:
+            started.kill()
+            started.wait()
+
+
+def wait_for(happened: Callable[[], bool], started: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not happened() and time.monotonic() < deadline:
+        assert started.poll() is None, Path("log").read_text()
+        time.sleep(0.01)
+    assert happened(), Path("log").read_text()
+
+
+def stopped(wiki: Wiki, slow: str, happened: Callable[[], bool], *arguments: str) -> str:
+    """Ctrl-C when something has happened; what the process said."""
+    with running(wiki, slow, *arguments) as started:
+        wait_for(happened, started)
+        if slow != "writing":
+            started.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert started.wait(30) == 130, Path("log").read_text()
+        assert time.monotonic() - began < 10
+    said = Path("log").read_text()
+    assert "Traceback" not in said
+    assert "stopped" in said.lower()
+    return said
+
+
+def goes_on(wiki: Wiki, *arguments: str) -> None:
+    with running(wiki, "nothing", *arguments) as started:
+        assert started.wait(60) == 0, Path("log").read_text()
+
+
+def asked_twice(wiki: Wiki) -> set[str]:
+    paths = [asked["path"] for asked in wiki.asked if asked["path"] != "/w/api.php"]
+    return {path for path in paths if paths.count(path) > 1}
+
+
+def report(path: str = "r.json") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(path).read_text())
+    return found
+
+
+def in_log(words: str) -> Callable[[], bool]:
+    return lambda: words in Path("log").read_text()
+
+
+def source_came(wiki: Wiki, n: int) -> Callable[[], bool]:
+    return lambda: sum(asked["path"] in wiki.sites for asked in wiki.asked) >= n
+
+
+def test_one_while_its_text_is_got(wiki: Wiki) -> None:
+    wiki.first = [Canned(200, b"{}", pause=20)]
+    stopped(wiki, "nothing", lambda: len(wiki.asked) > 0, *ONE)
+    assert not Path("r.json").exists()
+    goes_on(wiki, *ONE)
+    assert report()["complete"]
+
+
+def test_one_while_its_sources_are_fetched(wiki: Wiki) -> None:
+    said = stopped(wiki, "fetching", source_came(wiki, 2), *ONE)
+    assert f"Stopped after 0 of {N} claims" in said
+    found = report()
+    assert found["complete"] is False
+    assert found["funnel"]["waiting"] == N
+    assert found["funnel"]["stages"]["addressed"] == {"uses": N, "sources": N}
+    assert f"{N} more wait" in Path("r.html").read_text()
+    goes_on(wiki, *ONE)
+    assert report()["complete"]
+    assert report()["funnel"]["stages"]["judged"]["uses"] == N
+    assert len(asked_twice(wiki)) <= 1  # the one that was under way
+
+
+def test_one_while_claims_are_judged(wiki: Wiki) -> None:
+    said = stopped(wiki, "judging", in_log("two are judged"), *ONE)
+    assert f"Stopped after 2 of {N} claims" in said
+    found = report()
+    assert (found["complete"], len(found["findings"])) == (False, 2)
+    assert (found["funnel"]["waiting"], found["funnel"]["stages"]["judged"]["uses"]) == (2, 2)
+    goes_on(wiki, *ONE)
+    assert report()["complete"]
+    assert asked_twice(wiki) == set()
+
+
+def test_one_while_files_are_written(wiki: Wiki) -> None:
+    stopped(wiki, "writing", lambda: True, *ONE)
+    assert report()["complete"]
+    assert "</html>" in Path("r.html").read_text()
+    assert not list(Path().glob("*.part"))
+
+
+def worklist() -> dict[str, Any]:
+    return report("o/worklist.json")
+
+
+def ends_as_a_whole_run(wiki: Wiki) -> None:
+    goes_on(wiki, *MANY)
+    assert worklist()["complete"]
+    assert worklist()["funnel"]["stages"]["judged"]["uses"] == 2 * N
+    assert len(asked_twice(wiki)) <= 1
+
+
+def test_many_while_a_text_is_got(wiki: Wiki) -> None:
+    wiki.first = [Canned(200, b"{}", pause=20)]
+    stopped(wiki, "nothing", lambda: len(wiki.asked) > 0, *MANY)
+    ends_as_a_whole_run(wiki)
+
+
+def test_many_while_sources_are_fetched(wiki: Wiki) -> None:
+    stopped(wiki, "fetching", source_came(wiki, N + 2), *MANY)
+    found = worklist()
+    assert (found["complete"], found["n_articles"], len(found["articles"])) == (False, 2, 1)
+    assert "1 of 2 articles; the run was stopped" in Path("o/worklist.html").read_text()
+    ends_as_a_whole_run(wiki)
+
+
+def test_many_while_claims_are_judged(wiki: Wiki) -> None:
+    stopped(wiki, "judging", in_log("two are judged"), *MANY)
+    found = worklist()
+    assert (found["complete"], found["articles"][0]["stopped"]) == (False, True)
+    assert found["funnel"]["waiting"] == N - 2
+    assert found["articles"][0]["report"].endswith(".101.html")
+    ends_as_a_whole_run(wiki)
+
+
+def test_many_while_files_are_written(wiki: Wiki) -> None:
+    stopped(wiki, "writing", lambda: True, *MANY)
+    assert len([p for p in Path("o").glob("*.json") if p.name != "worklist.json"]) == 1
+    assert not list(Path("o").glob("*.part"))
+    ends_as_a_whole_run(wiki)

@@ -1,0 +1,197 @@
+"""`pincite source`, and that no output of `verify` holds more of a copy than short quotes."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cli.test_cli import run
+from documents.conftest import locked_pdf, paragraph_lines, pdf
+
+ISBN = "978-0-306-40615-7"
+# Stands before and behind the sentence that is quoted, in the same passage and the same paragraph.
+CANARY = "Zanzibar Quicksilver Marmalade"
+PAGES = [
+    [f"{CANARY} stands on the first page. The ferry of Varde was slow."],
+    [
+        f"{CANARY} was a firm of the town.",
+        "The bridge of Varde opened in 1911.",
+        f"Its owner was {CANARY} again.",
+    ],
+    [f"The tram reached the harbour in 1922, says {CANARY}."],
+]
+ARTICLE = """
+The bridge of Varde opened in 1911.<ref>{{cite book |last=Ito |first=Mei |title=The Harbour
+|isbn=978-0-306-40615-7 |page=122}}</ref>
+
+The bridge of Varde opened in 1911 and was painted green.<ref>{{cite book |last=Ito |first=Mei
+|title=The Harbour |isbn=978-0-306-40615-7 |page=121}}</ref><ref>{{cite web |url=https://a.example/
+|title=Page}}</ref>
+
+The zoo has nine lions.<ref>{{cite book |last=Rao |title=Old Towns |publisher=Quay}}</ref>
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an article, a book and a stored page; the models are those of the package."""
+    for name in ("CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "article.wiki").write_text(ARTICLE)
+    (tmp_path / "book.pdf").write_bytes(pdf([paragraph_lines([page]) for page in PAGES]))
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.html").write_text(
+        '<html><head><link rel="canonical" href="https://a.example/"><title>Page</title></head>'
+        "<body><p>The bridge was painted green in the summer after it opened.</p></body></html>"
+    )
+    return tmp_path
+
+
+def attach(*more: str) -> None:
+    done = run("source", "attach", ISBN, "book.pdf", "--pages", "120-122", *more)
+    assert done.exit_code == 0, done.output
+    assert "ISBN 9780306406157: 3 pages (pp. 120–122), " in done.stderr
+    assert "words" in done.stderr
+
+
+def test_no_output_holds_more_than_quotes(home: Path) -> None:
+    attach()
+    outputs = ["--json", "r.json", "--csv", "r.csv", "--html", "r.html", "--wikitext", "r.wiki"]
+    done = run("verify", "article.wiki", "--sources", "pages", *outputs)
+    assert done.exit_code == 0, done.output
+    texts = {name: (home / name).read_text() for name in outputs[1::2]}
+    for name, text in (texts | {"terminal": done.stdout}).items():
+        assert CANARY not in " ".join(text.split()), name
+        assert "Quicksilver" not in text, name
+        assert str(home) not in text, name
+    report = json.loads(texts["r.json"])
+    citations = {c["citation_id"]: c for f in report["findings"] for c in f["citations"]}
+    first = citations["r1"]
+    assert (first["label"], first["evidence"]["passage"]) == (
+        "supported",
+        "The bridge of Varde opened in 1911.",
+    )
+    assert first["evidence"]["quote"] == first["evidence"]["passage"]
+    digest = first["copy"]["url"].removeprefix("own:")
+    assert first["copy"] == {"kind": "own", "url": f"own:{digest}", "date": None}
+    assert len(digest) == 64
+    assert first["evidence"]["url"] == first["copy"]["url"]
+    assert first["place"] == {
+        "page": "121",
+        "printed": True,
+        "cited": "p. 122",
+        "elsewhere": True,
+    }
+    assert citations["r3"]["copy"]["kind"] == "stored"
+    assert citations["r4"]["unchecked"]["reason"] == "offline"
+    assert "own_copies" not in report["settings"]
+    assert "own_copies" in report["versions"]
+    for text in (done.stdout, texts["r.html"], texts["r.csv"]):
+        assert "cited p. 122, found on p. 121" in text
+    for text in (done.stdout, texts["r.html"]):
+        assert f"our own copy (SHA-256 {digest[:12]}…)" in text
+    rows = list(csv.DictReader(io.StringIO(texts["r.csv"])))
+    assert {row["copy_url"] for row in rows if row["citation_id"] == "r1"} == {f"own:{digest}"}
+
+
+def test_a_citation_of_an_article_or_a_report(home: Path) -> None:
+    (home / "old.txt").write_text("The zoo of the town has nine lions and two bears.")
+    run("verify", "article.wiki", "-q", "--json", "r.json")
+    done = run("source", "attach", "r4", "old.txt", "--report", "r.json")
+    assert done.exit_code == 0, done.output
+    assert "Old Towns (r4 of r.json): 11 words" in done.stderr
+    for ref in (["article.wiki#r4"], ["4", "--article", "article.wiki"]):
+        shown = run("source", "show", *ref)
+        assert "work:old towns|rao" in shown.stdout
+    done = run("verify", "article.wiki", "-q", "--json", "-")
+    found = {
+        c["citation_id"]: c for f in json.loads(done.stdout)["findings"] for c in f["citations"]
+    }
+    assert found["r4"]["evidence"]["quote"] == "The zoo of the town has nine lions and two bears."
+    assert found["r1"]["unchecked"]["reason"] == "offline"
+
+
+def test_listed_shown_and_removed(home: Path) -> None:
+    assert run("source", "list").stdout == ""
+    attach()
+    (home / "notes.md").write_text("# Notes\n\nThe bridge opened in 1911.")
+    run("source", "attach", ISBN, "notes.md")
+    rows = [json.loads(line) for line in run("source", "list", "--json").stdout.splitlines()]
+    assert [(row["name"], row["pages"]) for row in rows] == [
+        ("book.pdf", [120, 122]),
+        ("notes.md", None),
+    ]
+    assert "book.pdf, 3 pages (pp. 120–122)" in run("source", "list").stdout
+    shown = run("source", "show", "0306406152").stdout
+    assert str(home / "data" / "pincite" / "own" / "files" / rows[0]["sha256"]) in shown
+    done = run("source", "remove", ISBN, "--file", rows[0]["sha256"][:8])
+    assert "removed: " in done.stderr
+    assert len(run("source", "list").stdout.splitlines()) == 1
+    run("source", "remove", ISBN)
+    assert list((home / "data" / "pincite" / "own" / "files").iterdir()) == []
+    failed = run("source", "show", ISBN, code=3)
+    assert "Nothing is attached to ISBN 9780306406157" in failed.stderr
+
+
+def test_refusals(home: Path) -> None:
+    (home / "locked.pdf").write_bytes(locked_pdf())
+    failed = run("source", "attach", ISBN, "locked.pdf", code=3)
+    assert failed.stderr == (
+        "pincite: locked.pdf was not attached: the PDF asks for a password. "
+        "Hand in a copy without a password.\n"
+    )
+    for given, message in (
+        (["The Harbour", "book.pdf"], "names no source"),
+        (["r9", "book.pdf", "--article", "article.wiki"], "no citation r9"),
+        (["article.wiki#x", "book.pdf"], "such as r7"),
+        ([ISBN, "book.pdf", "--pages", "120-135"], "are 16 pages"),
+        ([ISBN, "none.pdf"], "not there"),
+        (["r1", "book.pdf", "--article", "a", "--report", "b"], "Expected one of"),
+        (["r1", "book.pdf", "--article", "Nowhere Town"], "nothing leaves this machine"),
+    ):
+        code = {"Expected": 2, "nothing": 2}.get(message.split()[0], 3)
+        failed = run("source", "attach", *given, code=code)
+        assert message in failed.stderr, given
+    assert run("source", "list").stdout == ""
+
+
+def test_names_that_would_move_a_terminal(home: Path) -> None:
+    name = "a\x1b[2J\u202eb.txt"
+    (home / name).write_text("The bridge opened in 1911.")
+    run("source", "attach", ISBN, name)
+    shown = run("source", "list").stdout
+    assert "a[2Jb.txt" in shown
+    assert "\x1b" not in shown
+
+
+def test_a_link_is_read_and_not_kept(home: Path) -> None:
+    (home / "link.pdf").symlink_to(home / "book.pdf")
+    run("source", "attach", ISBN, "link.pdf")
+    (home / "book.pdf").unlink()
+    done = run("verify", "article.wiki", "-q", "--json", "-")
+    assert json.loads(done.stdout)["counts"]["citations_checked"] == 2
+
+
+def test_killed_while_it_attaches(home: Path) -> None:
+    """Killed at ten moments: attached or not, and the next command works."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "pincite.cli", "source", "attach", ISBN, "book.pdf"]
+    for moment in range(10):
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+        time.sleep(0.15 + 0.1 * moment)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        rows = [json.loads(line) for line in run("source", "list", "--json").stdout.splitlines()]
+        assert len(rows) <= 1
+    attach()
+    own = home / "data" / "pincite" / "own" / "files"
+    assert len(list(own.iterdir())) == 1

@@ -1,0 +1,69 @@
+"""The work-list: risk first, the funnel summed, hostile titles shown and not obeyed."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from hostile import CASES, Page
+from rich.console import Console
+from samples import report
+
+from pincite.report import data, worklist, worklist_terminal
+from pincite.types import Stage, Tally
+
+
+def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
+    found = data.as_dict(report(text, url)) | changes
+    return worklist.row_of(found, "a.html")
+
+
+def on_terminal(found: worklist.WorkList) -> str:
+    out = io.StringIO()
+    worklist_terminal.print_list(found, Console(file=out, width=80))
+    return out.getvalue()
+
+
+def test_the_funnel_is_the_sum_in_every_format() -> None:
+    found = worklist.worklist([row(), row(), worklist.Row("Nowhere", problem="no page")], 3)
+    uses = found.funnel.stages[Stage.JUDGED].uses
+    assert found.complete
+    assert uses == 6
+    written = json.loads(worklist.to_json(found))
+    assert (written["complete"], written["n_articles"]) == (True, 3)
+    assert written["funnel"]["stages"]["judged"] == {"uses": 6, "sources": 2}
+    assert written["articles"][2]["funnel"] is None
+    listed = list(csv.DictReader(io.StringIO(worklist.to_csv(found))))
+    assert sum(int(line["citations_judged"] or 0) for line in listed) == uses
+    assert '<th scope="row">judged</th><td class="n">6</td>' in worklist.to_html(found)
+    assert "dead link" in on_terminal(found)
+
+
+def test_a_stopped_list_says_so() -> None:
+    found = worklist.worklist([row(), row(complete=False)], 5)
+    assert not found.complete
+    for text in (worklist.to_html(found), on_terminal(found)):
+        assert "1 of 5 articles; the run was stopped" in text
+    assert not worklist.worklist([row(complete=False)], 1).complete
+
+
+def test_an_empty_list_can_be_written() -> None:
+    none = worklist.worklist([], 0)
+    assert none.funnel.stages[Stage.CITED] == Tally(0, 0)
+    assert "0 articles" in worklist.to_html(none)
+    assert "0 articles" in on_terminal(none)
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_hostile_titles(text: str, url: str) -> None:
+    found = worklist.worklist([row(text, url), worklist.Row(text, problem=text)], 2)
+    page = Page()
+    page.feed(worklist.to_html(found))
+    assert not page.tags & {"script", "img"}
+    links = [value for name, value in page.attributes if name in ("href", "src")]
+    assert all(link.startswith(("http://", "https://", "#", "a.html")) for link in links)
+    assert not [c for c in on_terminal(found) if c in "\x1b\x07\u202e\u2066"]
+    for line in csv.reader(io.StringIO(worklist.to_csv(found))):
+        assert not line[0].startswith(("=", "+", "-", "@"))
+    json.loads(worklist.to_json(found))
