@@ -1,6 +1,6 @@
 """A job's page: how far it is, then its result; and the list of one's jobs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
