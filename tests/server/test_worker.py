@@ -16,10 +16,10 @@ from pincite.pipeline.settings import Settings
 from pincite.server import database as database_module
 from pincite.server import runner as runner_module
 from pincite.server import worker as worker_module
+from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.runner import Runner, Teller
 from pincite.server.site import Site
-from pincite.server.examples import EXAMPLES
 from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}

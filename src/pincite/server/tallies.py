@@ -7,7 +7,7 @@ database. A number counts verdicts, reasons and seconds; no claim, title or name
 import json
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "sta
 BUCKETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # seconds of a stage
 # The event that ends a stage of a job; what comes after the last of them is its last stage.
 ENDS = {"article": "read", "fetching": "fetch", "readings": "interpret"}
-LAST: dict[Kind, str] = {"verify": "judge", "check": "judge", "ask": "answer"}
+LAST: dict[Kind, str] = {"verify": "judge", "check": "judge", "ask": "answer", "ingest": "index"}
 
 
 class Tallies:
@@ -112,4 +112,9 @@ def _of_ask(report: Mapping[str, Any]) -> list[str]:
     return abstained + [each["standing"] for answer in answers for each in answer["sentences"]]
 
 
-_VERDICTS = {"verify": _of_verify, "check": _of_check, "ask": _of_ask}
+_VERDICTS: dict[Kind, Callable[[Mapping[str, Any]], list[str]]] = {
+    "verify": _of_verify,
+    "check": _of_check,
+    "ask": _of_ask,
+    "ingest": lambda _report: [],
+}
