@@ -69,7 +69,8 @@ def page(
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
     )
-    return HTMLResponse(text, status, dict(headers or {}))
+    # Half of a surrogate pair, from a document that has one, is no UTF-8.
+    return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
 
 
 @cache
