@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from pincite.server import study_tables  # noqa: F401 - its tables are part of the metadata
 from pincite.server.tables import metadata
 
 connection = context.config.attributes["connection"]
