@@ -60,13 +60,16 @@ def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) ->
     _save(figure, path)
 
 
-def preferences(path: Path, buckets: Sequence[Mapping[str, Any]], names: Sequence[Names]) -> None:
+def preferences(
+    path: Path, buckets: Sequence[Mapping[str, Any]], names: Sequence[Names], score: str
+) -> None:
     """Two panels of stacked bars, a bar a bucket with its size on top, as SIDE's figure 3.
 
     Args:
         path: of the PNG file.
         buckets: as `evaluation.preferences.summary` has them, lowest score first.
         names: of what is stacked: of the majorities on preference, and on the citation's evidence.
+        score: what the buckets are of.
 
     Raises:
         InputError: `path` cannot be written.
@@ -83,7 +86,7 @@ def preferences(path: Path, buckets: Sequence[Mapping[str, Any]], names: Sequenc
             below = [one + other for one, other in zip(below, shares, strict=True)]
         for place, bucket in enumerate(buckets):
             axes.annotate(str(bucket["items"]), (place, 1.02), ha="center", fontsize=8)
-        _label_bars(axes, "verifier's score of the existing citation", title)
+        _label_bars(axes, f"{score} (log-odds)", title)
     _save(figure, path)
 
 

@@ -8,7 +8,9 @@ from pincite.server import (
     api_feedback,
     api_jobs,
     api_meta,
+    api_rating,
     api_search,
+    api_studies,
     problems,
 )
 from pincite.server.border import LOCAL_NAMES, Border
@@ -17,6 +19,15 @@ from pincite.server.metrics import Metrics
 from pincite.server.pages import routes as pages
 from pincite.server.site import Site
 
+PARTS = (
+    api_jobs,
+    api_corpora,
+    api_documents,
+    api_search,
+    api_feedback,
+    api_studies,
+    api_rating,
+)
 ABOUT = """Does the source bear the statement out, and which would?
 
 Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `events`, and take its
@@ -39,7 +50,7 @@ def create_app(site: Site) -> FastAPI:
     app.state.identify = identify_local
     problems.install(app)
     app.include_router(api_meta.router)
-    for api in (api_jobs, api_corpora, api_documents, api_search, api_feedback):
+    for api in PARTS:
         app.include_router(api.router)
     pages.install(app)
     app.add_middleware(

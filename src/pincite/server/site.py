@@ -12,8 +12,10 @@ from pincite.server.database import Database
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
 from pincite.server.library import Library
+from pincite.server.rating import RatingStore
 from pincite.server.settings import ServerSettings
 from pincite.server.shelf import Shelf
+from pincite.server.studies import StudyStore
 from pincite.server.uploads import Uploads
 
 
@@ -28,6 +30,8 @@ class Site:
     corpora: CorpusRegister
     library: Library
     feedback: FeedbackStore
+    studies: StudyStore
+    ratings: RatingStore
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
@@ -40,7 +44,17 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     shelf = Shelf(lambda: build.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
     library.tidy()
-    return Site(server, settings, database, jobs, corpora, library, FeedbackStore(database))
+    return Site(
+        server,
+        settings,
+        database,
+        jobs,
+        corpora,
+        library,
+        FeedbackStore(database),
+        StudyStore(database),
+        RatingStore(database),
+    )
 
 
 def _of(request: Request) -> Site:
