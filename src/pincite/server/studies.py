@@ -366,7 +366,7 @@ def _rating(given: Values) -> Given:
     )
 
 
-def study_of(values: bytes) -> Mapping[str, Any]:
+def study_of(values: str) -> Mapping[str, Any]:
     """The JSON object in an exported file.
 
     Raises:

@@ -1,5 +1,6 @@
 """Who gets into a study: by its invitation link, or with the permission to rate; and as whom."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
@@ -55,3 +56,20 @@ def _surely(rater: MaybeTakingPart) -> Rater:
 
 
 TakingPart = Annotated[Rater, Depends(_surely)]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody on a page of a study."""
+
+    link: str
+    study: Study
+    who: Identity | None
+    rater: Rater | None  # None: they have not joined
+
+
+def _visit(link: Link, study: Invited, who: Someone, rater: MaybeTakingPart) -> Visit:
+    return Visit(link, study, who, rater)
+
+
+Visiting = Annotated[Visit, Depends(_visit)]

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from pincite.report.csv import cell
 from pincite.server.blind import Side, shown
-from pincite.server.studies import Given, Study
+from pincite.server.studies import Given, Study, StudyStore
 from pincite.server.study_items import Item
 
 Format = Literal["json", "csv", "jsonl", "label-studio"]
@@ -48,6 +48,19 @@ LABEL_STUDIO_CONFIG = """<View>
   </Choices>
 </View>
 """
+
+
+def exported(store: StudyStore, study: Study, form: Format, *, texts: bool = False) -> str:
+    """A study as a file of this format; `texts`: JSON with the sources' whole texts."""
+    if form == "json":
+        values = store.exported(study, texts=texts)
+        return f"{json.dumps(values, ensure_ascii=False, indent=1)}\n"
+    items, ratings = store.items(study.study_id), store.ratings(study.study_id)
+    if form == "label-studio":
+        tasks = label_studio(items, ratings)
+        return f"{json.dumps(tasks, ensure_ascii=False, indent=1)}\n"
+    listed = rows(study, items, ratings)
+    return as_csv(listed) if form == "csv" else as_jsonl(listed)
 
 
 def rows(study: Study, items: Mapping[int, Item], ratings: Sequence[Given]) -> list[dict[str, Any]]:

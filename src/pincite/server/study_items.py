@@ -5,13 +5,14 @@ suggestion has to be better than the best. Whole texts are taken where they are 
 """
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from pincite.errors import InputError
 from pincite.evaluation.preferences import Compared
 from pincite.report.json_values import Values
+from pincite.server.jobs import JobStore
 from pincite.server.texts import whole
 from pincite.types import Evidence, Finding, Report, Span
 
@@ -173,10 +174,10 @@ def _read(given: Values) -> Source:
     return source
 
 
-def texts_at_hand(places: Sequence[TextOf]) -> TextOf:
-    """The first of several places that has a text."""
+def texts_beside(jobs: JobStore, job_id: str) -> TextOf:
+    """The texts of the documents that a job has kept."""
 
     def text_of(doc_id: str) -> str | None:
-        return next((text for place in places if (text := place(doc_id)) is not None), None)
+        return (jobs.file(job_id, doc_id) or {}).get("text")
 
     return text_of

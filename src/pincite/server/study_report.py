@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pincite.errors import InputError
 from pincite.evaluation import plots, preferences
+from pincite.report.wording import one_line
 from pincite.server.api_jobs import iso
 from pincite.server.pages import rendering
 from pincite.server.studies import Study, StudyStore
@@ -47,6 +49,44 @@ def report_of(store: StudyStore, study: Study) -> dict[str, Any]:
     return {"study": about, **preferences.summary(compared, ratings, study.per_item)}
 
 
+def as_text(report: Mapping[str, Any]) -> str:
+    """The report in a few lines, for a terminal."""
+    counts, tests, agreed = report["counts"], report["sign_test"], report["agreement"]
+    lines = [
+        f"{one_line(report['study']['name'])}: {counts['ratings']} ratings by "
+        f"{counts['raters']} raters; {counts['items_with_enough_ratings']} of {counts['items']} "
+        f"statements have at least {report['per_item']}",
+        "",
+        f"{'':20}{'answers':>8}  {'share (95 %)':18}{'majorities':>10}  share (95 %)",
+    ]
+    for answer, name in PREFERENCES.items():
+        given, decided = report["preferences"].get(answer), report["majorities"][answer]
+        shown = f"{given['n']:>8}  {_share(given):18}" if given else " " * 28
+        lines.append(f"{name:20}{shown}{decided['n']:>10}  {_share(decided)}")
+    test, single = tests["majorities"], tests["ratings"]
+    kappa, alpha = (agreed["preference"][name] for name in ("fleiss_kappa", "krippendorff_alpha"))
+    lines += [
+        "",
+        f"suggested against existing: {test['suggested']} to {test['existing']} majorities, "
+        f"sign test p = {_number(test['p'])}; {single['suggested']} to {single['existing']} "
+        f"answers, p = {_number(single['p'])}",
+        f"agreement: Fleiss' kappa {_number(kappa)}, Krippendorff's alpha {_number(alpha)}",
+        f"median time: {_number(report['seconds']['median'])} s",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    if one["share"] is None:
+        return "–"
+    low, high = one["interval"]
+    return f"{one['share']:.0%} ({low:.0%}–{high:.0%})"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
 def as_page(report: Mapping[str, Any]) -> str:
     """The report as one HTML file that asks for no other, in English."""
     return rendering.rendered(
@@ -61,6 +101,10 @@ def drawn(report: Mapping[str, Any], folder: Path) -> list[Path]:
         MissingExtra: matplotlib is not installed.
         InputError: the folder cannot be written.
     """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
     by_score, by_difference, over_all = (folder / name for name in FIGURES)
     names = (PREFERENCES, EVIDENCE)
     buckets = report["buckets"]

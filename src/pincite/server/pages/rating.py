@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from pincite.evaluation.preferences import AMOUNTS
 from pincite.server import api_rating
@@ -13,10 +13,9 @@ from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.problems import not_found
-from pincite.server.rating import ANSWERS, Ended, Rater
+from pincite.server.rating import ANSWERS, Ended
 from pincite.server.site import Stores
-from pincite.server.studies import Study
-from pincite.server.study_access import COOKIE, Invited, Link, MaybeTakingPart, Someone, TakingPart
+from pincite.server.study_access import COOKIE, Link, TakingPart, Visiting
 
 KEPT_SECONDS = 180 * 86_400
 router = APIRouter(prefix="/studies/{link}", include_in_schema=False)
@@ -24,30 +23,26 @@ Position = Annotated[int, Path(ge=1, le=1_000_000)]
 
 
 @router.get("")
-def consent(
-    request: Request, link: Link, study: Invited, who: Someone, rater: MaybeTakingPart
-) -> Response:
+def consent(request: Request, visit: Visiting) -> Response:
     """What the study is, and the way in."""
-    if rater:
-        return forms.to(_after(link, study, rater))
-    return page(request, "study_consent.html", who, study=study, link=link)
+    if visit.rater:
+        return forms.to(f"/studies/{visit.link}/rate")
+    return page(request, "study_consent.html", visit.who, study=visit.study, link=visit.link)
 
 
 @router.post("/join")
-def join(
-    form: Form, link: Link, study: Invited, who: Someone, site: Stores, rater: MaybeTakingPart
-) -> RedirectResponse:
+def join(form: Form, visit: Visiting, site: Stores) -> RedirectResponse:
     """Take part, and let this browser go on as this rater."""
-    if rater:
-        return forms.to(_after(link, study, rater))
+    answer = forms.to(f"/studies/{visit.link}/rate")
+    if visit.rater:
+        return answer
     forms.checked(api_rating.Joining, {"agreed": forms.text(form, "agreed") == "yes"})
-    _, key = api_rating.joined(site, study, api_rating.account_of(who))
-    answer = forms.to(f"/studies/{link}/rate")
+    _, key = api_rating.joined(site, visit.study, api_rating.account_of(visit.who))
     answer.set_cookie(
         COOKIE,
         key,
         max_age=KEPT_SECONDS,
-        path=f"/studies/{link}",
+        path=f"/studies/{visit.link}",
         httponly=True,
         samesite="lax",
         secure=site.server.mode == "server" and site.server.secure_cookies,
@@ -56,44 +51,36 @@ def join(
 
 
 @router.get("/rate")
-def rate(link: Link, rater: MaybeTakingPart, site: Stores) -> RedirectResponse:
+def rate(visit: Visiting, site: Stores) -> RedirectResponse:
     """The next statement, else the end."""
-    if rater is None:
-        return forms.to(f"/studies/{link}")
+    if visit.rater is None:
+        return forms.to(f"/studies/{visit.link}")
     try:
-        task = site.ratings.next(rater)
+        task = site.ratings.next(visit.rater)
     except Ended:
         task = None
-    return forms.to(f"/studies/{link}/{f'tasks/{task.position}' if task else 'end'}")
+    return forms.to(f"/studies/{visit.link}/{f'tasks/{task.position}' if task else 'end'}")
 
 
 @router.get("/tasks/{position}")
-def task_page(
-    request: Request,
-    link: Link,
-    position: Position,
-    study: Invited,
-    who: Someone,
-    rater: MaybeTakingPart,
-    site: Stores,
-) -> Response:
+def task_page(request: Request, visit: Visiting, position: Position, site: Stores) -> Response:
     """One statement and two sources."""
-    if rater is None:
-        return forms.to(f"/studies/{link}")
-    if rater.finished or study.closed:
-        return forms.to(f"/studies/{link}/end")
-    task = site.ratings.at(rater, position)
+    if visit.rater is None:
+        return forms.to(f"/studies/{visit.link}")
+    if visit.rater.finished or visit.study.closed:
+        return forms.to(f"/studies/{visit.link}/end")
+    task = site.ratings.at(visit.rater, position)
     if task is None:
         raise not_found()
     return page(
         request,
         "rate.html",
-        who,
-        link=link,
+        visit.who,
+        link=visit.link,
         position=position,
         said=task.said,
         seen=shown(task.item, task.existing_first),
-        **_words(request),
+        words=_words(request),
     )
 
 
@@ -112,30 +99,23 @@ def answer(
 
 
 @router.get("/end")
-def end(
-    request: Request,
-    link: Link,
-    study: Invited,
-    who: Someone,
-    rater: MaybeTakingPart,
-    site: Stores,
-) -> Response:
+def end(request: Request, visit: Visiting, site: Stores) -> Response:
     """What was answered, to be changed or ended; after the end, which side was which."""
+    study, rater = visit.study, visit.rater
     if rater is None:
-        return forms.to(f"/studies/{link}")
+        return forms.to(f"/studies/{visit.link}")
     over = bool(rater.finished or study.closed)
-    told = api_rating.revealed(site, study, rater) if over else []
     return page(
         request,
         "rate_end.html",
-        who,
-        link=link,
+        visit.who,
+        link=visit.link,
         study=study,
         rater=rater,
         over=over,
-        told=told,
+        told=api_rating.revealed(site, study, rater) if over else [],
         tasks=site.ratings.tasks(rater),
-        **_words(request),
+        words=_words(request),
     )
 
 
@@ -155,11 +135,7 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     return away
 
 
-def _after(link: str, study: Study, rater: Rater) -> str:
-    return f"/studies/{link}/{'end' if rater.finished or study.closed else 'rate'}"
-
-
-def _words(request: Request) -> dict[str, Any]:
+def _words(request: Request) -> dict[str, dict[str, str]]:
     _ = languages.translations(languages.language_of(request)).gettext
     answers = {
         "a": _("Source A"),

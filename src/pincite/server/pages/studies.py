@@ -30,7 +30,7 @@ def studies(request: Request, who: Rater, site: Stores) -> HTMLResponse:
         "studies.html",
         who,
         makes=makes,
-        own=site.studies.listed(who.account_id, ROWS) if makes else [],
+        own=site.studies.listed(None if who.is_admin else who.account_id, ROWS) if makes else [],
         open=site.studies.listed(None, ROWS, open_only=True),
         jobs=_verified(site, who) if makes else [],
         consent=CONSENT,
@@ -61,11 +61,12 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
         study=study,
         invitation=str(request.base_url).rstrip("/") + (api_studies.link_of(study) or ""),
         report=api_studies.reported(site, study),
-        **_words(request),
+        preferences=_preferences(request),
+        evidence=_evidence(request),
     )
 
 
-@router.post("/{study_id}/{act}")
+@router.post("/{study_id}/report/{act}")
 def change(study_id: Id, act: str, form: Form, who: Researcher, site: Stores) -> RedirectResponse:
     """Close or delete a study, renew or revoke its link, delete a rater."""
     api_studies.own(site, study_id, who)
@@ -90,21 +91,23 @@ def _verified(site: Site, who: Identity) -> list[Job]:
     return [job for job in found if job.status is Status.DONE]
 
 
-def _words(request: Request) -> dict[str, dict[str, str]]:
+def _preferences(request: Request) -> dict[str, str]:
     _ = languages.translations(languages.language_of(request)).gettext
     return {
-        "preferences": {
-            "suggested": _("suggested citation"),
-            "existing": _("existing citation"),
-            "neither": _("neither"),
-            "both": _("both alike"),
-            "unsure": _("cannot tell"),
-            "no_majority": _("no majority"),
-        },
-        "evidence": {
-            "enough": _("enough"),
-            "partial": _("partial"),
-            "none": _("none"),
-            "no_majority": _("no majority"),
-        },
+        "suggested": _("suggested citation"),
+        "existing": _("existing citation"),
+        "neither": _("neither"),
+        "both": _("both alike"),
+        "unsure": _("cannot tell"),
+        "no_majority": _("no majority"),
+    }
+
+
+def _evidence(request: Request) -> dict[str, str]:
+    _ = languages.translations(languages.language_of(request)).gettext
+    return {
+        "enough": _("enough"),
+        "partial": _("partial"),
+        "none": _("none"),
+        "no_majority": _("no majority"),
     }
