@@ -255,7 +255,8 @@ class StudyStore:
             return self._one(db, studies.c.study_id == study_id)
 
     def _created(self, db: sa.Connection, owner: str, plan: Plan, items: Sequence[Item]) -> str:
-        study_id = new_id()
+        # One that begins with a dash would be an option on a command line.
+        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
         values = {
             "study_id": study_id,
             "owner": owner,
