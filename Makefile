@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million locale clean
+.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-check calibrate verifier schema sweep million locale clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ demo-check: $(STAMP) ## five statements against a shipped knowledge base
 
 demo-ask: $(STAMP) ## three questions to shipped abstracts
 	@$(BIN)/pincite demo --ask
+
+demo-web: $(STAMP) ## the web pages on the demos' documents
+	@$(BIN)/pincite serve --demo
 
 test: $(TRAIN) ## all tests but the slow ones
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup

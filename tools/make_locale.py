@@ -1,7 +1,7 @@
 """Collect what the pages say, and compile what translators made of it: `make locale`.
 
-`src/pincite/server/locale/de/LC_MESSAGES/pincite.po` is the file to edit; texts that are new stand in it
-with an empty `msgstr`. The `.mo` beside it is what the program reads, and is committed too.
+`pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
+stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads, and is committed too.
 """
 
 import io
@@ -16,12 +16,12 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite.core.reliability import LABELS as LISTED
 from pincite.report import wording
-from pincite.server.pages import languages
+from pincite.server.pages import languages, words
 
 SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
 # Words that the pages share with the reports: they stand there, and are translated here.
-SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED)
+SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED, *words.SHARED)
 WIDTH = 100
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
 HEADER = "# What Pincite's pages say. Apache-2.0, as the program."

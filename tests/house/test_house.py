@@ -53,6 +53,8 @@ HOMES = {
     "pydantic": {"server/"},
     "sqlalchemy": {"server/"},
     "alembic": {"server/"},
+    "argon2": {"server/passwords.py"},
+    "authlib": {"server/oauth.py"},
     "uvicorn": {"server/serving.py"},
     "prometheus_client": {"server/metrics.py"},
     "python_multipart": {"server/multipart.py"},

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from server.postgres import Postgres, running
 
 from pincite.pipeline.settings import Settings
+from pincite.server import passwords
 from pincite.server.app import create_app
 from pincite.server.database import Database
 from pincite.server.jobs import JobStore
@@ -16,6 +18,13 @@ from pincite.server.site import Site, opened
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Argon2id all the same, but with 1 MiB instead of 64: tests log in some hundred times."""
+    cheap = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
+    monkeypatch.setattr(passwords, "_HASHER", cheap)
 
 
 @pytest.fixture(scope="session")

@@ -39,9 +39,9 @@ def item(number: int, score: float = -3.25, **given: Any) -> Item:
     return Item(**(values | given))
 
 
-def study(store: StudyStore, n: int = 4, **plan: Any) -> Study:
+def study(store: StudyStore, n: int = 4, owner: str = "local", **plan: Any) -> Study:
     items = [item(number, -0.5 * number) for number in range(1, n + 1)]
-    return store.create("local", Plan("Bridges", **plan), items)
+    return store.create(owner, Plan("Bridges", **plan), items)
 
 
 @dataclass

@@ -29,6 +29,7 @@ VERBS = {
     "study": "let people compare citations, blind",
     "serve": "web pages and an HTTP API",
     "worker": "run a server's jobs",
+    "server": "a server's accounts, backups and checks",
     "doctor": "is everything there, and what may leave this machine",
     "demo": "see it work on a shipped article, offline",
 }

@@ -43,6 +43,12 @@ def style(*more: str) -> Markup:
     return Markup(text)  # noqa: S704 - our files
 
 
+@cache
+def own_style(name: str) -> str:
+    """The style sheet of one page alone."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
 def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "check.md.j2") -> str:
     """A Markdown template filled in; None: the one that is shipped under that name.
 

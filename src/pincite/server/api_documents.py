@@ -1,7 +1,7 @@
 """`/api/v1/corpora/…/documents`: send files, leaf through what is there, read it, remove it."""
 
 import errno
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -133,7 +133,7 @@ async def add_documents(
     under its name it replaces what was there.
     """
     entry = await run_sync(changeable, site, corpus_id, who)
-    job, _ = await sent(site, entry, who, request)
+    job = await sent(site, entry, who, request)
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return job
 
@@ -149,17 +149,7 @@ def list_documents(
 @router.get("/documents/{doc_id}", operation_id="get_document")
 def get_document(corpus_id: str, doc_id: str, who: Reader, site: Stores) -> DocumentBody:
     """A document with its text, and where its passages stand in it."""
-    document, spans = found(site, readable(site, corpus_id, who), doc_id)
-    return DocumentBody(
-        **_head(document),
-        n_passages=len(spans),
-        fetched=document.fetched,
-        meta={whole(key): whole(value) for key, value in document.meta.items()},
-        text=whole(document.text),
-        passages=[
-            SpanBody(passage_id=f"{document.doc_id}:{a}-{b}", start=a, end=b) for a, b in spans
-        ],
-    )
+    return document_body(*found(site, readable(site, corpus_id, who), doc_id))
 
 
 @router.delete("/documents/{doc_id}", status_code=204, operation_id="delete_document")
@@ -193,17 +183,28 @@ def get_passage(corpus_id: str, passage_id: str, who: Reader, site: Stores) -> P
 
 
 async def sent(
-    site: Site, entry: CorpusEntry, who: Identity, request: Request
-) -> tuple[JobBody, dict[str, str]]:
-    """The job that takes in the files of a request, and the form's other fields.
+    site: Site,
+    entry: CorpusEntry,
+    who: Identity,
+    request: Request,
+    look_at: Callable[[dict[str, str]], None] = lambda fields: None,
+) -> JobBody:
+    """The job that takes in the files of a request.
+
+    Args:
+        site: where.
+        entry: the corpus.
+        who: sends them.
+        request: its body is the form.
+        look_at: is given the form's other fields before anything comes of it, and may refuse.
 
     Raises:
         Problem: no form, no file, no room.
     """
-    uploads = site.library.uploads
     try:
-        with uploads.filling() as upload_id:
+        with site.library.uploads.filling() as upload_id:
             form = await _form(request, site, upload_id)
+            look_at(form.fields)
             if not form.files:
                 raise Problem(422, "no_files", "Expected at least one file.")
             files = tuple(
@@ -221,7 +222,7 @@ async def sent(
             detail = "The server's disk is full; nothing was kept."
             raise Problem(507, "disk_full", detail) from error
         raise
-    return job_body(job), form.fields
+    return job_body(job)
 
 
 def listed(site: Site, entry: CorpusEntry, asked: DocumentQuery) -> DocumentList:
@@ -242,6 +243,20 @@ def found(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[S
     if document is None:
         raise not_found()
     return document
+
+
+def document_body(document: Document, spans: Sequence[Span]) -> DocumentBody:
+    """A document as the API shows it."""
+    return DocumentBody(
+        **_head(document),
+        n_passages=len(spans),
+        fetched=document.fetched,
+        meta={whole(key): whole(value) for key, value in document.meta.items()},
+        text=whole(document.text),
+        passages=[
+            SpanBody(passage_id=f"{document.doc_id}:{a}-{b}", start=a, end=b) for a, b in spans
+        ],
+    )
 
 
 def removed(site: Site, entry: CorpusEntry, doc_id: str) -> None:

@@ -1,5 +1,6 @@
 """`/api/v1`: start a verb, look how far it is, take its result, end it."""
 
+import gzip
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -132,14 +133,19 @@ def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
         409: {"model": ProblemBody, "description": "There is no result, or not yet."},
     },
 )
-def get_result(job_id: str, who: Reader, site: Stores) -> Response:
+def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Response:
     """The report, as the command line's `--json` gives it."""
     job = readable(site, job_id, who)
-    result = site.jobs.result(job_id)
-    if result is None:
+    packed = site.jobs.packed_result(job_id)
+    if packed is None:
         why = (job.problem or {}).get("detail") or f"The job is {job.status.value}."
         raise Problem(409, "no_result", f"There is no result: {why}")
-    return Response(result, media_type="application/json")
+    headers = {"Vary": "Accept-Encoding"}
+    if takes_gzip(request.headers.get("accept-encoding", "")):
+        headers["Content-Encoding"] = "gzip"
+    else:
+        packed = gzip.decompress(packed)
+    return Response(packed, media_type="application/json", headers=headers)
 
 
 @router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file")
@@ -222,6 +228,19 @@ def started(
     )
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
     return job_body(job)
+
+
+def takes_gzip(accept: str) -> bool:
+    """Whether an Accept-Encoding names gzip, and not to refuse it.
+
+    >>> [takes_gzip(each) for each in ("br, GZip;q=0.5", "gzip;q=0", "identity", "")]
+    [True, False, False, False]
+    """
+    for each in accept.lower().split(","):
+        name, _, weight = each.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
 
 
 def readable(site: Site, job_id: str, who: Identity) -> Job:

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
-from pincite.server.identity import May, needs
+from pincite.server.identity import PUBLIC, May, needs
 from pincite.server.metrics import Metrics
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.site import Stores
@@ -27,13 +27,18 @@ class Version(BaseModel):
     api: str = "v1"
 
 
-@router.get("/healthz", operation_id="healthz")
+@router.get("/healthz", operation_id="healthz", dependencies=[PUBLIC])
 def healthz() -> Health:
     """Whether the process answers."""
     return Health()
 
 
-@router.get("/readyz", operation_id="readyz", responses={503: {"model": ProblemBody}})
+@router.get(
+    "/readyz",
+    operation_id="readyz",
+    responses={503: {"model": ProblemBody}},
+    dependencies=[PUBLIC],
+)
 def readyz(site: Stores) -> Health:
     """Whether it can work: the database answers."""
     try:
@@ -43,7 +48,7 @@ def readyz(site: Stores) -> Health:
     return Health()
 
 
-@router.get("/version", operation_id="version")
+@router.get("/version", operation_id="version", dependencies=[PUBLIC])
 def get_version() -> Version:
     """Which Pincite this is."""
     return Version(pincite=version("pincite"))

@@ -1,32 +1,49 @@
 """The server as an ASGI application: what it is made of, and in which order a request meets it."""
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from pincite.server import (
+    api_accounts,
+    api_audit,
     api_corpora,
     api_documents,
     api_feedback,
+    api_groups,
     api_jobs,
+    api_links,
+    api_me,
     api_meta,
     api_rating,
     api_search,
+    api_session,
     api_studies,
     problems,
 )
+from pincite.server.audited import Audited
 from pincite.server.border import LOCAL_NAMES, Border
-from pincite.server.identity import identify_local
+from pincite.server.identity import Identify, identify_local
+from pincite.server.limits import Limits, RateLimited
+from pincite.server.login import csrf_checked, identifier
 from pincite.server.metrics import Metrics
 from pincite.server.pages import routes as pages
+from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 
 PARTS = (
+    api_meta,
     api_jobs,
+    api_links,
     api_corpora,
     api_documents,
     api_search,
     api_feedback,
     api_studies,
     api_rating,
+    api_session,
+    api_me,
+    api_accounts,
+    api_groups,
+    api_audit,
 )
 ABOUT = """Does the source bear the statement out, and which would?
 
@@ -44,22 +61,40 @@ def create_app(site: Site) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # its pages load scripts from elsewhere
         redoc_url=None,
+        dependencies=[Depends(csrf_checked)],
     )
     app.state.site = site
     app.state.metrics = metrics = Metrics()
-    app.state.identify = identify_local
+    app.state.limits = limits = Limits(site.server)
+    app.state.identify = _identify(site)
+    app.state.spend = limits.spend
     problems.install(app)
-    app.include_router(api_meta.router)
-    for api in PARTS:
-        app.include_router(api.router)
+    for part in PARTS:
+        app.include_router(part.router)
     pages.install(app)
+    if site.server.mode == "server":
+        app.add_middleware(Audited, log=site.people.audit)
+        app.add_middleware(RateLimited, limits=limits)
     app.add_middleware(
         Border,
-        hosts=LOCAL_NAMES | set(site.server.hosts),
+        hosts=LOCAL_NAMES | set(site.server.names),
+        schemes=_schemes(site.server),
         body_bytes=lambda path: _limit(site, path),
         observe=metrics.observe,
     )
     return app
+
+
+def _identify(site: Site) -> Identify:
+    if site.server.mode == "local":
+        return identify_local
+    return identifier(site.people.sessions, site.people.keys, site.server)
+
+
+def _schemes(server: ServerSettings) -> tuple[str, ...]:
+    """Of our pages' Origin: where cookies go over https only, a page without it is not ours."""
+    secure = server.mode == "server" and server.secure_cookies
+    return ("https",) if secure else ("http", "https")
 
 
 def _limit(site: Site, path: str) -> int:

@@ -6,12 +6,14 @@ that keep a browser from executing or leaking what strangers wrote.
 """
 
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,11 +35,16 @@ CSP = "; ".join(
 HEADERS = {
     "Content-Security-Policy": CSP,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Other sites learn nothing; our own forms tell their Origin, which "no-referrer" would hide.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+OWN_SITE = ("same-origin", "none")  # of Sec-Fetch-Site; none: typed, a bookmark
+NAVIGATION = ("navigate", "document")
+_HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
+_NUMBER = re.compile(r"[0-9]{1,15}")
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 Observe = Callable[[str, str, int, float], None]  # method, route, status, seconds
 LOG = logging.getLogger("pincite.server")
@@ -51,11 +58,13 @@ class Border:
         app: ASGIApp,
         *,
         hosts: Collection[str],
+        schemes: Collection[str] = ("http", "https"),
         body_bytes: Callable[[str], int],
         observe: Observe = lambda *_: None,
     ) -> None:
-        """`hosts`: names that are answered to; `body_bytes`: the limit, by path."""
+        """`hosts`: names that are answered to; `schemes`: of our pages; `body_bytes`: by path."""
         self._app, self._hosts = app, frozenset(host.lower() for host in hosts)
+        self._schemes = frozenset(schemes)
         self._body_bytes, self._observe = body_bytes, observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +97,9 @@ class Border:
             await self._app(scope, _limited(receive, limit), sent)
         except _TooLarge as error:
             if not begun:
-                await response(request, Problem(413, "too_large", str(error)))(scope, receive, sent)
+                await response(request, Problem(413, "too_large", error.detail))(
+                    scope, receive, sent
+                )
         except Exception:
             LOG.exception("request %s: %s %s", request_id, scope["method"], scope["path"])
             if not begun:
@@ -99,29 +110,48 @@ class Border:
             self._observe(scope["method"], route, status, time.perf_counter() - begin)
 
     def _refused(self, request: Request) -> Problem | None:
-        host = _name(request.headers.get("host", ""))
+        given = request.headers.getlist("host")
+        host = _name(given[0]) if len(given) == 1 else ""
         if host not in self._hosts:
             return Problem(421, "unknown_host", "This server does not answer to this name.")
         length = request.headers.get("content-length", "0")
         limit = self._body_bytes(request.url.path)
-        if not length.isdigit() or int(length) > limit:
+        if not _NUMBER.fullmatch(length) or int(length) > limit:
             return Problem(413, "too_large", f"A request may have {limit:,} bytes.")
-        if request.method not in SAFE and not _own_origin(request.headers):
+        safe = request.method in SAFE
+        own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
+        if not own:
             return Problem(403, "foreign_origin", "The request comes from a page of another site.")
         return None
 
+    def _own_origin(self, headers: Headers) -> bool:
+        """Whether a program asks, or a page of ours.
 
-class _TooLarge(Exception):
-    pass
+        Programs send no Origin. Browsers do with every request that changes something; one that
+        does not is too old to be told from another site's page.
+        """
+        site, origins = headers.get("sec-fetch-site"), headers.getlist("origin")
+        if site is not None and site not in OWN_SITE:
+            return False
+        if not origins:
+            return site is not None or not headers.get("user-agent", "").startswith("Mozilla/")
+        origin = urlsplit(origins[0])  # of "null", from a page that hides itself, nothing is left
+        same = origin.netloc.lower() == headers.get("host", "").lower()
+        return len(origins) == 1 and same and origin.scheme in self._schemes
 
 
-def _own_origin(headers: Headers) -> bool:
-    """Programs send no Origin; browsers do, with every request that changes something."""
-    site = headers.get("sec-fetch-site", "same-origin")
-    if site not in ("same-origin", "none"):
-        return False
-    origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+class _TooLarge(HTTPException):
+    """Of this kind because the framework takes any other error while a body is read for its own."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413, f"A request may have {limit:,} bytes.")
+
+
+def _embeds_nothing(headers: Headers) -> bool:
+    """Whether no other site reads through a page of its own: people may follow its links to us."""
+    if headers.get("sec-fetch-site", "same-origin") in OWN_SITE:
+        return True
+    return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == NAVIGATION
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
@@ -132,7 +162,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            raise _TooLarge(f"A request may have {limit:,} bytes.")
+            raise _TooLarge(limit)
         return message
 
     return limited
@@ -140,7 +170,5 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 def _name(netloc: str) -> str:
     """The host without its port, lower case; empty if it is none."""
-    try:
-        return (urlsplit(f"//{netloc}").hostname or "").lower()
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(netloc.lower())
+    return (found["v6"] or found["name"]) if found else ""

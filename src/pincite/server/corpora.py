@@ -80,7 +80,7 @@ class CorpusRegister:
             "owner": owner,
             "name": name,
             "about": about,
-            "folder": str(where),
+            "folder": str(folder or corpus_id),  # relative: the data folder may move
             "shared": shared,
             "group_id": group_id,
             "created": now(),
@@ -104,12 +104,12 @@ class CorpusRegister:
         """An entry, or None."""
         with self._db.reading() as db:
             row = db.execute(_SEEN.where(corpora.c.corpus_id == corpus_id)).first()
-        return _entry(row) if row else None
+        return self._entry(row) if row else None
 
     def listed(self) -> list[CorpusEntry]:
         """All of them, by name and id; who may see which is decided by whoever asks."""
         with self._db.reading() as db:
-            found = [_entry(row) for row in db.execute(_SEEN)]
+            found = [self._entry(row) for row in db.execute(_SEEN)]
         return sorted(found, key=lambda entry: (entry.name, entry.corpus_id))
 
     def change(self, corpus_id: str, **values: object) -> None:
@@ -133,7 +133,7 @@ class CorpusRegister:
         """Those whose folder is still to be removed."""
         with self._db.reading() as db:
             wanted = sa.select(*_FIELDS).where(corpora.c.deleted.is_not(None))
-            return [_entry(row) for row in db.execute(wanted)]
+            return [self._entry(row) for row in db.execute(wanted)]
 
     def remove(self, corpus_id: str) -> None:
         """Forget an entry; its folder stays."""
@@ -177,12 +177,11 @@ class CorpusRegister:
             found = [dict(row._mapping) for row in db.execute(wanted.limit(limit))]
             return int(n.scalar() or 0), found
 
+    def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
+        values = dict(row._mapping)
+        values |= {"folder": self._folder / values["folder"], "shared": Shared(values["shared"])}
+        return CorpusEntry(**values)
+
 
 _FIELDS = [corpora.c[name] for name in CorpusEntry.__slots__]
 _SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))
-
-
-def _entry(row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
-    values = dict(row._mapping)
-    values |= {"folder": Path(values["folder"]), "shared": Shared(values["shared"])}
-    return CorpusEntry(**values)

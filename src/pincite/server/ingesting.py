@@ -88,7 +88,8 @@ def done(
         ):
             paths = [files / each.stored for each in names.first.values()]
             named = _Named(opened, names)
-            outcome = update(named, origins, paths, How(reread=True), progress)
+            called = {name: files / each.stored for name, each in names.first.items()}
+            outcome = update(named, origins, paths, How(reread=True, called=called), progress)
     except KeyboardInterrupt:
         complete = False
     problems = [names.problem(unread) for unread in outcome.unread] + names.twice()

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
-from pincite.server.database import Database
+from pincite.server.database import Database, Lock
 from pincite.server.tables import job_events, job_files, jobs, new_id, now
 
 LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
@@ -84,7 +84,21 @@ class Event:
     at: float
 
 
-_SHOWN = [jobs.c[name] for name in Job.__slots__ if name not in ("ahead",)]
+_earlier = jobs.alias("earlier")
+_AHEAD = sa.case(
+    (
+        jobs.c.status == Status.QUEUED,
+        sa.select(sa.func.count())
+        .where(
+            _earlier.c.status == Status.QUEUED,
+            sa.tuple_(_earlier.c.created, _earlier.c.job_id)
+            < sa.tuple_(jobs.c.created, jobs.c.job_id),
+        )
+        .scalar_subquery(),
+    ),
+    else_=0,
+)
+_SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), _AHEAD.label("ahead")]
 
 
 class JobStore:
@@ -107,6 +121,7 @@ class JobStore:
         text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         with self._db.writing() as db:
+            self._db.one_at_a_time(db, Lock.QUEUE)  # two with one key, or for the last place
             if key and (earlier := self._keyed(db, owner, key)):
                 job_id, hashed = earlier
                 if hashed != digest:
@@ -138,7 +153,7 @@ class JobStore:
         """A job, or None."""
         with self._db.reading() as db:
             row = db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).first()
-            return self._job(db, row) if row else None
+        return _job(row) if row else None
 
     def listed(
         self,
@@ -165,13 +180,19 @@ class JobStore:
             earlier = sa.and_(jobs.c.created == at, jobs.c.job_id < job_id)
             wanted = wanted.where(sa.or_(jobs.c.created < at, earlier))
         with self._db.reading() as db:
-            return [self._job(db, row) for row in db.execute(wanted.limit(limit))]
+            return [_job(row) for row in db.execute(wanted.limit(limit))]
 
     def result(self, job_id: str) -> bytes | None:
         """The report's JSON, UTF-8; None if there is none (yet)."""
-        with self._db.reading() as db:
-            packed = db.execute(sa.select(jobs.c.result).where(jobs.c.job_id == job_id)).scalar()
+        packed = self.packed_result(job_id)
         return gzip.decompress(packed) if packed is not None else None
+
+    def packed_result(self, job_id: str) -> bytes | None:
+        """The same as it is kept: by gzip."""
+        wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
+        with self._db.reading() as db:
+            packed: bytes | None = db.execute(wanted).scalar()
+        return packed
 
     def file(self, job_id: str, name: str) -> dict[str, Any] | None:
         """What a job left beside its result under a name: "article", or a document's id."""
@@ -230,6 +251,12 @@ class JobStore:
             found = {Status(status): n for status, n in db.execute(wanted)}
         return {status: found.get(status, 0) for status in Status}
 
+    def abandoned(self) -> int:
+        """How many jobs are under way whose worker gave no sign of life in time."""
+        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
+        with self._db.reading() as db:
+            return _scalar(db, sa.select(sa.func.count()).where(lost))
+
     # ── For those who work ───────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:
@@ -277,6 +304,13 @@ class JobStore:
             if self._holds(db, job_id, worker):
                 for kind, data in events:
                     self._tell(db, job_id, kind, data)
+
+    def entitle(self, job_id: str, worker: str, title: str) -> None:
+        """Call a job as its subject turned out to be called, if it is this worker's."""
+        with self._db.writing() as db:
+            if self._holds(db, job_id, worker):
+                this = jobs.c.job_id == job_id
+                db.execute(jobs.update().where(this).values(title=title[:MAX_TITLE]))
 
     def finish(
         self,
@@ -389,16 +423,11 @@ class JobStore:
         return (row[0], row[1]) if row else None
 
     def _found(self, db: sa.Connection, job_id: str) -> Job:
-        return self._job(db, db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).one())
+        return _job(db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).one())
 
-    def _job(self, db: sa.Connection, row: sa.Row[Any]) -> Job:
-        values = dict(row._mapping)
-        status = values["status"] = Status(values["status"])
-        ahead = 0
-        if status is Status.QUEUED:
-            earlier = (jobs.c.status == Status.QUEUED) & (jobs.c.created < values["created"])
-            ahead = _scalar(db, sa.select(sa.func.count()).where(earlier))
-        return Job(**values, ahead=ahead)
+
+def _job(row: sa.Row[Any]) -> Job:
+    return Job(**{**row._mapping, "status": Status(row.status)})
 
 
 def _packed(text: str) -> bytes:

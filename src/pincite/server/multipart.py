@@ -8,15 +8,14 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import (
-    MultipartCallbacks,
-    MultipartParser,
-    parse_options_header,
-)
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+if TYPE_CHECKING:  # the library has no such name while it runs
+    from python_multipart.multipart import MultipartCallbacks
 
 MAX_FILES = 1_000
 MAX_FIELDS = 20
@@ -83,7 +82,7 @@ class _Reader:
         self._header, self._value, self._disposition = b"", b"", b""
         self._data = b""
 
-    def callbacks(self) -> MultipartCallbacks:
+    def callbacks(self) -> "MultipartCallbacks":
         return {
             "on_part_begin": self._begin,
             "on_header_field": self._header_field,

@@ -24,6 +24,10 @@ def cursor_of(*values: Any) -> str:
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} orders nothing")
+
+
 def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
     """The values of a cursor; None without one.
 
@@ -34,7 +38,8 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
         return None
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        text = base64.b64decode(padded, altchars=b"-_", validate=True)
+        values = json.loads(text, parse_constant=_no_number)
     except (ValueError, binascii.Error, RecursionError):
         values = None
     if (

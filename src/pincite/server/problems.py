@@ -4,20 +4,25 @@
 `request_id` is in the log too.
 """
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from pincite.errors import ConfigError, PinciteError
+from pincite.server.database import DatabaseError
 from pincite.server.jobs import KeyReused, QueueFull
 
 MEDIA_TYPE = "application/problem+json"
+LOG = logging.getLogger("pincite.server")
+_CODES = {413: "too_large"}  # where Python's names differ from version to version
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -79,6 +84,9 @@ def response(request: Request, problem: Problem) -> Response:
         request_id=getattr(request.state, "request_id", ""),
         errors=problem.errors,
     )
+    if problem.code == "not_logged_in" and request.method == "GET" and _wants_a_page(request):
+        there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/login?{urlencode({'next': there})}", 303)
     page = getattr(request.app.state, "problem_page", None)
     if page and _wants_a_page(request):
         shown: Response = page(request, body)
@@ -112,12 +120,17 @@ async def _of_validation(request: Request, error: Exception) -> Response:
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = HTTPStatus(error.status_code).name.lower()
+    code = _CODES.get(error.status_code) or HTTPStatus(error.status_code).name.lower()
     problem = Problem(error.status_code, code, str(error.detail), headers=error.headers)
     return response(request, problem)
 
 
 async def _of_pincite(request: Request, error: Exception) -> Response:
+    if isinstance(error, DatabaseError):
+        LOG.error("request %s: %s", getattr(request.state, "request_id", ""), error)
+        away = "The database does not answer. Try again later."  # its address is nobody's business
+        again = {"Retry-After": "10"}
+        return response(request, Problem(503, "database_unavailable", away, headers=again))
     if isinstance(error, QueueFull):
         busy = Problem(429, "queue_full", str(error), headers={"Retry-After": "30"})
         return response(request, busy)

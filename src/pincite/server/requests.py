@@ -14,7 +14,6 @@ from pincite.server.examples import Example
 from pincite.server.jobs import Kind
 
 
-
 def _storable(text: str) -> str:
     if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
         raise ValueError("holds a NUL or half of a surrogate pair; expected text")

@@ -1,9 +1,10 @@
 """The process in which jobs run, one after the other: `python -m pincite.server.runner WORKER`.
 
 Started and watched by `server.worker`, which hands it job ids on stdin and ends it where a job
-takes too long or too much memory: whatever a job does, the server goes on. SIGINT
-ends a job early, with what there is; the end of stdin (the worker is gone) ends the process at
-once, and the job goes back to the queue when its lease runs out.
+takes too long or too much memory: whatever a job does, the server goes on. SIGINT ends a job early,
+with what there is; the end of stdin (the worker is gone) ends the process and those that it started
+at once, and the job goes back to the queue when its lease runs out. A database that is away for a
+while costs nothing but the while: what a job found is written when it is back.
 """
 
 import json
@@ -13,25 +14,28 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pincite.errors import InputError, PinciteError
 from pincite.pipeline import settings as pipeline_settings
 from pincite.pipeline.settings import Settings
 from pincite.server import ingesting, work
 from pincite.server.corpora import CorpusRegister
-from pincite.server.database import Database
+from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.library import removed
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.server.uploads import Uploads
 
-PROGRESS = frozenset({"fetching", "reading"})  # events of which only the newest counts
+PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction
+PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
+RETRY_SECONDS = 2.0
 LOG = logging.getLogger("pincite.server.runner")
+T = TypeVar("T")
 
 
 class Teller:
@@ -51,10 +55,15 @@ class Teller:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits; where the database is away it waits on, but the job does not."""
+        self._last = time.monotonic()
         if self._waiting:
-            self._store.tell(self._job_id, self._worker, self._waiting)
-        self._waiting, self._last = [], time.monotonic()
+            try:
+                self._store.tell(self._job_id, self._worker, self._waiting)
+            except DatabaseError as error:
+                LOG.warning("job %s: events wait: %s", self._job_id, error)
+                return
+        self._waiting = []
 
 
 class Runner:
@@ -68,32 +77,46 @@ class Runner:
         self._uploads = Uploads(server.folder / "uploads")
 
     def run(self, job_id: str) -> None:
-        """Do a job and keep its result; what goes wrong is kept as its problem."""
-        job = self._store.get(job_id)
+        """Do a job and keep its result; what goes wrong is kept as its problem.
+
+        Raises:
+            DatabaseError: it was away for too long.
+        """
+        job = _patiently(lambda: self._store.get(job_id))
         if job is None:
             return
-        tell = Teller(self._store, job_id, self._worker)
-        try:
-            found = self._done(job, tell)
-        except KeyboardInterrupt:
-            self._end(job_id, Status.CANCELLED)
-        except PinciteError as error:
-            detail = self._without_paths(str(error), job)
-            self._end(job_id, Status.FAILED, {"code": _code(error), "detail": detail})
-        except Exception:
-            LOG.exception("job %s", job_id)  # says where; the requester learns that it is a bug
-            detail = "A fault of the program; the server's log has it under this job's id."
-            self._end(job_id, Status.FAILED, {"code": "internal", "detail": detail})
-        else:
-            tell.flush()
-            status = Status.DONE if found.complete else Status.CANCELLED
-            if job.kind in ("check", "ask"):  # a part of them that failed is told in the result
-                status = Status.DONE
-            self._store.finish(job_id, self._worker, status, result=found.result, files=found.files)
+        ended = self._done(job)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was found is written, come what may
+        _patiently(ended)
         if job.kind == "ingest":
-            self._clear_away(job)
+            _patiently(lambda: self._clear_away(job))
 
-    def _done(self, job: Job, tell: Teller) -> work.Done:
+    def _done(self, job: Job) -> Callable[[], object]:
+        """The work; comes back with what writes its end."""
+        tell = Teller(self._store, job.job_id, self._worker)
+        try:
+            found = self._work(job, tell)
+        except KeyboardInterrupt:
+            return self._ending(job, Status.CANCELLED)
+        except PinciteError as error:
+            problem = {"code": _code(error), "detail": self._without_paths(str(error), job)}
+            return self._ending(job, Status.FAILED, problem)
+        except Exception:
+            LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
+            detail = "A fault of the program; the server's log has it under this job's id."
+            return self._ending(job, Status.FAILED, {"code": "internal", "detail": detail})
+        return lambda: self._keep(job, found, tell)
+
+    def _keep(self, job: Job, found: work.Done, tell: Teller) -> None:
+        tell.flush()
+        if found.title:
+            self._store.entitle(job.job_id, self._worker, found.title)
+        # A part of a check or an answer that failed is told in its result.
+        done = found.complete or job.kind in ("check", "ask")
+        status = Status.DONE if done else Status.CANCELLED
+        self._store.finish(job.job_id, self._worker, status, result=found.result, files=found.files)
+
+    def _work(self, job: Job, tell: Teller) -> work.Done:
         folder = self._folder(job)
         if job.kind != "ingest":
             return work.done(job.kind, job.request, folder, self._settings, tell)
@@ -124,8 +147,23 @@ class Runner:
         entry = self._corpora.get(corpus_id) if corpus_id else None
         return entry.folder if entry else None
 
-    def _end(self, job_id: str, status: Status, problem: Mapping[str, Any] | None = None) -> None:
-        self._store.finish(job_id, self._worker, status, problem=problem)
+    def _ending(
+        self, job: Job, status: Status, problem: Mapping[str, Any] | None = None
+    ) -> Callable[[], object]:
+        return lambda: self._store.finish(job.job_id, self._worker, status, problem=problem)
+
+
+def _patiently(act: Callable[[], T]) -> T:
+    """What `act` gives, as soon as the database is there."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return act()
+        except DatabaseError as error:
+            if time.monotonic() > end:
+                raise
+            LOG.warning("trying again: %s", error)
+            time.sleep(RETRY_SECONDS)
 
 
 def _code(error: PinciteError) -> str:
@@ -148,7 +186,8 @@ def main() -> None:
             with arrived:
                 lines.append(line.strip())
                 arrived.notify()
-        os._exit(0)  # the worker is gone: nobody may run this job beside whoever takes it next
+        # The worker is gone: nobody may run this job beside whoever takes it next.
+        os.killpg(0, signal.SIGKILL)  # this process leads its group: `start_new_session`
 
     threading.Thread(target=read, daemon=True).start()
     while True:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -29,6 +30,16 @@ class ServerSettings:
     data: str = ""  # folder of the database, corpora and uploads; empty: in the user's data folder
     database: str = ""  # postgresql+psycopg://user@host/name; empty: SQLite in the data folder
     secure_cookies: bool = True  # "server": browsers send them over https only
+    address: str = ""  # as browsers see it: "https://pincite.example.org"; for links and logins
+    proxies: tuple[str, ...] = ()  # addresses of ours that tell who asks, in X-Forwarded-For
+    # Who may come in ("server"; docs/accounts.md)
+    oauth: str = ""  # a TOML file of providers of logins; empty: passwords only
+    session_hours: float = 12.0  # without a request, until one has to log in again
+    session_days: float = 14.0  # in all
+    requests_a_minute: int = 600  # of an account or key; 0: as many as they like
+    address_requests_a_minute: int = 3000  # of an address, where a whole office may sit; 0: any
+    login_tries: int = 10  # wrong passwords from an address in 15 minutes; 5 times that for a name
+    audit_days: float = 365.0  # how long it is known who did what; 0: for ever
     # Jobs
     jobs_at_once: int = 1  # of the worker inside `serve`; 0: only separate `pincite worker`s
     queue: int = 100  # jobs that may wait; more are refused for now (429)
@@ -52,6 +63,12 @@ class ServerSettings:
             ("keep_days", 0, 36500),
             ("body_megabytes", 0.01, 1e5),
             ("upload_megabytes", 0.01, 1e6),
+            ("session_hours", 0.01, 8760),
+            ("session_days", 0.01, 365),
+            ("requests_a_minute", 0, 1_000_000),
+            ("address_requests_a_minute", 0, 1_000_000),
+            ("login_tries", 1, 1000),
+            ("audit_days", 0, 36500),
         ):
             if not low <= getattr(self, name) <= high:
                 given = getattr(self, name)
@@ -61,6 +78,26 @@ class ServerSettings:
                 f'server.host is {self.host!r}, and server.mode is "local", where everybody who '
                 'reaches the server may do everything. Expected 127.0.0.1, or mode = "server".'
             )
+
+        self._check_address()
+
+    def _check_address(self) -> None:
+        parts = urlsplit(self.address)
+        plain = not (parts.path.strip("/") or parts.query or parts.fragment or parts.username)
+        if self.address and not (parts.scheme in ("http", "https") and parts.hostname and plain):
+            raise ConfigError(
+                f'server.address is {self.address!r}; expected "https://pincite.example.org".'
+            )
+        if self.oauth and not self.address:
+            raise ConfigError(
+                "server.oauth needs server.address too: providers send people back there."
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Hosts that it answers to besides this machine's own."""
+        own = urlsplit(self.address).hostname
+        return (*self.hosts, *([own] if own else []))
 
     @property
     def folder(self) -> Path:

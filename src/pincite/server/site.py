@@ -12,6 +12,7 @@ from pincite.server.database import Database
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
 from pincite.server.library import Library
+from pincite.server.people import People, people_of
 from pincite.server.rating import RatingStore
 from pincite.server.settings import ServerSettings
 from pincite.server.shelf import Shelf
@@ -30,8 +31,14 @@ class Site:
     corpora: CorpusRegister
     library: Library
     feedback: FeedbackStore
+    people: People  # of server mode; empty in local mode
     studies: StudyStore
     ratings: RatingStore
+
+    def tidy(self) -> None:
+        """Finish what was begun, and forget what has expired."""
+        self.library.tidy()
+        self.people.forget_old()
 
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
@@ -43,18 +50,13 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     corpora = CorpusRegister(database, server.folder / "corpora")
     shelf = Shelf(lambda: build.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
-    library.tidy()
-    return Site(
-        server,
-        settings,
-        database,
-        jobs,
-        corpora,
-        library,
-        FeedbackStore(database),
-        StudyStore(database),
-        RatingStore(database),
+    feedback, people = FeedbackStore(database), people_of(database, server)
+    studies, ratings = StudyStore(database), RatingStore(database)
+    site = Site(
+        server, settings, database, jobs, corpora, library, feedback, people, studies, ratings
     )
+    site.tidy()
+    return site
 
 
 def _of(request: Request) -> Site:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
-from pincite.server.identity import Identify, Identity, May
+from pincite.server.identity import Guest, Identity, May
 from pincite.server.problems import Problem, not_found
 from pincite.server.rating import Rater
 from pincite.server.site import Stores
@@ -17,11 +17,9 @@ Link = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 RaterKey = Annotated[str | None, Header(max_length=100, description="As joining gave it.")]
 
 
-def someone(request: Request) -> Identity | None:
+def someone(who: Guest) -> Identity | None:
     """Whoever is logged in and may rate; None: whoever has the link."""
-    identify: Identify = request.app.state.identify
-    identity = identify(request)
-    return identity if identity and May.RATE in identity.may else None
+    return who if who and May.RATE in who.may else None
 
 
 def _study(link: Link, site: Stores, who: Annotated[Identity | None, Depends(someone)]) -> Study:

@@ -50,10 +50,11 @@ class Item:
 
     def as_dict(self, *, texts: bool = True) -> dict[str, Any]:
         """As JSON values; `texts`: with what stands around the passages."""
-        values = asdict(self)
-        if not texts:
-            for side in ("existing", "suggested"):
-                values[side] |= {"text": "", "start": 0}
+        values = asdict(self) | {"section": list(self.section)}
+        for side in (values["existing"], values["suggested"]):
+            side["quote"] = list(side["quote"]) if side["quote"] else None
+            if not texts:
+                side |= {"text": "", "start": 0}
         return values
 
     def compared(self, number: int) -> Compared:

@@ -200,7 +200,9 @@ def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) ->
         settings = dataclasses.replace(settings, repair=body.repair)
     with build_ask.asking(settings, corpus) as run:
         answer = run.pipeline.ask(
-            body.question, lambda checked: tell("sentence", ask_data.sentence_dict(checked))
+            body.question,
+            lambda checked: tell("sentence", ask_data.sentence_dict(checked)),
+            lambda n_verified, waiting: tell("draft", {"after": n_verified, "texts": [*waiting]}),
         )
         report = build_ask.report_of([answer], 1, settings, run)
     return Done(ask_data.to_json(report), report.complete)

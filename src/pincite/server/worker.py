@@ -16,10 +16,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pincite.server.database import DatabaseError
 from pincite.server.jobs import Job, JobStore, Status
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import new_id, now
@@ -84,22 +85,32 @@ class Worker:
             if job is None:
                 self._stop.wait(IDLE_SECONDS)
                 continue
-            if process is None or not process.alive:
-                process = _Process(name, self._settings, self._config)
             try:
+                if process is None or not process.alive or self._is_fat(process):
+                    process = self._fresh(name, process)
                 self._watch(job, process, name)
-            except Exception:
+            except Exception:  # the job's lease runs out, and it goes back to the queue
                 LOG.exception("job %s: lost sight of it", job.job_id)
-                process.kill()
+                if process:
+                    process.kill()
+                self._stop.wait(IDLE_SECONDS)
         if process:
             process.kill()
+
+    def _fresh(self, name: str, old: "_Process | None") -> "_Process":
+        if old:
+            old.kill()
+        return _Process(name, self._settings, self._config)
+
+    def _is_fat(self, process: "_Process") -> bool:
+        """What a job took, the system seldom gets back: it must not count against the next."""
+        return process.megabytes > self._settings.job_megabytes / 2
 
     def _watch(self, job: Job, process: "_Process", name: str) -> None:
         """Until the job has ended, one way or another."""
         begin = time.monotonic()
         process.begin(job.job_id)
         asked_at: float | None = None
-        problem: Mapping[str, Any] | None = None
         while not process.done(WATCH_SECONDS):
             if not process.alive:
                 LOG.warning("job %s: its process died (%s)", job.job_id, process.code)
@@ -109,16 +120,29 @@ class Worker:
                 process.kill()
                 self._store.give_back(job.job_id, name, died=False)
                 return
-            wanted = self._store.renew(job.job_id, name)
-            problem = problem or self._over(begin, process)
-            if asked_at is None and (problem or not wanted):
+            if problem := self._over(begin, process):
+                process.kill()
+                self._store.finish(job.job_id, name, Status.FAILED, problem=problem)
+                return
+            wanted = self._wanted(job, name)
+            if asked_at is None and not wanted:
                 process.interrupt()
                 asked_at = time.monotonic()
-            if problem or (asked_at and time.monotonic() - asked_at > GRACE_SECONDS):
+            elif asked_at and time.monotonic() - asked_at > GRACE_SECONDS:
                 process.kill()
-                status = Status.FAILED if problem else Status.CANCELLED
-                self._store.finish(job.job_id, name, status, problem=problem)
+                self._store.finish(job.job_id, name, Status.CANCELLED)
                 return
+        # Where it could not write the job's end, somebody has to try again.
+        self._store.give_back(job.job_id, name, died=True)
+
+    def _wanted(self, job: Job, name: str) -> bool:
+        """A sign of life; False if the job is to end."""
+        try:
+            return self._store.renew(job.job_id, name)
+        except DatabaseError as error:
+            # Whoever takes the job meanwhile, if anybody can, is the one whose result counts.
+            LOG.warning("job %s: no sign of life could be given: %s", job.job_id, error)
+            return True
 
     def _over(self, begin: float, process: "_Process") -> dict[str, Any] | None:
         """Which limit a job has passed."""
@@ -215,8 +239,9 @@ class _Process:
             self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """End it now."""
-        self._process.kill()
+        """End it now, and what it started."""
+        if self.alive:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.report import wording
+from pincite.server.identity import PUBLIC, Guest
 from pincite.server.pages import forms, languages, rendering
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
@@ -14,7 +15,7 @@ router = APIRouter(include_in_schema=False)
 KEPT_SECONDS = 365 * 86400
 
 
-@router.post("/preferences")
+@router.post("/preferences", dependencies=[PUBLIC])
 def preferences(form: Form, site: Stores) -> RedirectResponse:
     """Keep a language or colours in a cookie, and go back."""
     answer = forms.to(forms.local(forms.text(form, "back")))
@@ -26,9 +27,9 @@ def preferences(form: Form, site: Stores) -> RedirectResponse:
 
 
 @router.get("/help")
-def help_page(request: Request) -> HTMLResponse:
+def help_page(request: Request, who: Guest) -> HTMLResponse:
     """Keys, words, and what the pages keep."""
-    return page(request, "help.html", None, meanings=_meanings(request), keys=_keys(request))
+    return page(request, "help.html", who, meanings=_meanings(request), keys=_keys(request))
 
 
 def _meanings(request: Request) -> list[tuple[Label, str]]:

@@ -9,15 +9,21 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pincite.server import api_jobs
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Event, Job, Kind, Status
-from pincite.server.pages import forms, languages
+from pincite.server.pages import ask, check, corpora, forms, languages, verified
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.paging import Cursor, cursor_of, read_cursor
 from pincite.server.site import Site, Stores
 
-# Makes the page of a result: the request, who asks, the stores, the job, its report's JSON.
-View = Callable[[Request, Identity, Site, Job, bytes], HTMLResponse]
-VIEWS: dict[Kind, View] = {}
+# Makes the page of a result: the request, who asks, the stores, the job, its report's JSON. None if
+# another version of Pincite wrote it.
+View = Callable[[Request, Identity, Site, Job, bytes], HTMLResponse | None]
+VIEWS: dict[Kind, View] = {
+    "verify": verified.result_page,
+    "check": check.result_page,
+    "ask": ask.result_page,
+    "ingest": corpora.result_page,
+}
 ROWS = 50
 MAX_STEPS = 8  # of those that were last; the rest would scroll away what matters
 
@@ -30,8 +36,8 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
     job = api_jobs.readable(site, job_id, who)
     result = site.jobs.result(job_id) if job.ended else None
     view = VIEWS.get(job.kind)
-    if result is not None and view:
-        return view(request, who, site, job, result)
+    if result is not None and view and (shown := view(request, who, site, job, result)):
+        return shown
     return page(request, "job.html", who, **_progress(request, site, job))
 
 
@@ -76,7 +82,12 @@ def history(
 def _words(request: Request) -> dict[str, Mapping[Any, str]]:
     _ = languages.translations(languages.language_of(request)).gettext
     return {
-        "kinds": {"verify": _("Verify"), "check": _("Check"), "ask": _("Ask")},
+        "kinds": {
+            "verify": _("Verify"),
+            "check": _("Check"),
+            "ask": _("Ask"),
+            "ingest": _("Files for a corpus"),
+        },
         "statuses": {
             Status.QUEUED: _("waiting"),
             Status.RUNNING: _("running"),
@@ -98,6 +109,7 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "done": counted.get("done", 0),
         "total": counted.get("total", 0),
         "steps": steps[-MAX_STEPS - 1 : -1],
+        **(ask.so_far(request, events) if job.kind == "ask" else {}),
         **_words(request),
     }
 
@@ -126,6 +138,10 @@ def _said(request: Request, event: Event) -> str:
         "asking": _("Asked the model %(done)s of %(total)s times"),
         "readings": _("Worded the readings"),
         "sentence": _("Wrote and verified a sentence"),
+        "draft": _("Comparing sentences with their references"),
+        "reading": _("Read %(done)s of %(total)s files, %(documents)s documents"),
+        "unread": _("Could not read %(file)s"),
+        "waiting": _("Waiting: another job writes this corpus"),
         "note": "%(text)s",
     }.get(event.kind, "")
     try:

@@ -31,7 +31,8 @@ def language_of(request: Request) -> str:
     for part in request.headers.get("accept-language", "")[:500].split(","):
         name, _, weight = part.strip().partition(";")
         wanted.append((-_weight(weight), name.partition("-")[0].lower()))
-    return next((name for _, name in sorted(wanted, key=lambda w: w[0]) if name in LANGUAGES), "en")
+    known = [each for each in wanted if each[0] < 0 and each[1] in LANGUAGES]
+    return min(known, key=lambda each: each[0])[1] if known else "en"
 
 
 def _weight(text: str) -> float:

@@ -17,8 +17,9 @@ def problem_page(request: Request, problem: Any) -> HTMLResponse:
         problem: a `problems.ProblemBody`.
     """
     heading = _headings(request).get(problem.code) or _headings(request)["other"]
+    who = getattr(request.state, "identity", None)
     return page(
-        request, "problem.html", None, status=problem.status, problem=problem, heading=heading
+        request, "problem.html", who, status=problem.status, problem=problem, heading=heading
     )
 
 
@@ -31,6 +32,10 @@ def _headings(request: Request) -> dict[str, str]:
         "foreign_origin": _("This came from a page of another site"),
         "too_large": _("That is too much"),
         "queue_full": _("Too many jobs are waiting"),
+        "too_many_requests": _("Too many requests"),
+        "login_refused": _("You are not logged in"),
+        "login_expired": _("This login has expired"),
+        "csrf": _("This page was too old"),
         "offline": _("This server fetches nothing from the web"),
         "invalid_request": _("Something in this was not understood"),
         "internal": _("A fault of the program"),

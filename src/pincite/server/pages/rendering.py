@@ -2,7 +2,9 @@
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
 `sign(label)` and `word(label)` of a verdict; `link(url)`, the URL if a browser may open it, else
-none; `when(seconds)`, a time. What each page is given besides its own values is in `page`.
+none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`. `_`
+takes a template's own words or a constant of ours, never a text from outside: what it gives is taken
+for markup.
 """
 
 from collections.abc import Mapping
@@ -11,12 +13,15 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from pincite.report import html, templates, wording
 from pincite.server.identity import Identity
+from pincite.server.ingesting import SCHEME
+from pincite.server.login import csrf_for
 from pincite.server.pages import languages, static
 from pincite.types import Label
 
@@ -50,7 +55,7 @@ def page(
     text = template.render(
         **values,
         who=who,
-        csrf=who.csrf if who else "",
+        csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         path=request.url.path,
         language=language,
@@ -79,11 +84,22 @@ def _environment(language: str) -> Any:
         "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
         "link": html.safe_link,
         "when": when,
+        "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
+        "called": called,
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = wording.one_line
     return environment
+
+
+def called(url: str, title: str = "") -> str:
+    """What a document is called: its title, else the name of the file that was sent, else the URL.
+
+    >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
+    ('two words.pdf', 'A page')
+    """
+    return wording.one_line(title) or unquote(url.removeprefix(SCHEME))
 
 
 def when(at: float) -> str:

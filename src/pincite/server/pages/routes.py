@@ -2,12 +2,30 @@
 
 from fastapi import FastAPI
 
-from pincite.server.pages import home, jobs, rating, static, studies, verify
+from pincite.server.pages import (
+    account,
+    admin,
+    ask,
+    check,
+    corpora,
+    feedback,
+    home,
+    jobs,
+    login,
+    rating,
+    static,
+    studies,
+    verified,
+    verify,
+)
 from pincite.server.pages.problem import problem_page
+from pincite.server.pages.verify_view import Results
 
 
 def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
-    for module in (static, home, verify, jobs, studies, rating):
+    app.state.results = Results()
+    asked = (verify, verified, check, ask, corpora, feedback, jobs)
+    for module in (static, home, *asked, studies, rating, login, account, admin):
         app.include_router(module.router)

@@ -8,6 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 
 from pincite.report import templates
+from pincite.server.identity import PUBLIC
 from pincite.server.problems import not_found
 
 FOLDER = Path(__file__).parents[1] / "static"
@@ -28,7 +29,7 @@ def address(name: str) -> str:
     return f"/static/{_digest(name)}/{name}"
 
 
-@router.get("/static/{digest}/{name}")
+@router.get("/static/{digest}/{name}", dependencies=[PUBLIC])
 def static(digest: str, name: str) -> Response:
     """A file."""
     if name not in NAMES or digest != _digest(name):
@@ -60,7 +61,12 @@ def _style() -> str:
         f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
         f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
     )
-    return reports + chosen + (FOLDER / "pages.css").read_text(encoding="utf-8")
+    pages = (FOLDER / "pages.css").read_text(encoding="utf-8")
+    # What only the reports of `check` and `ask` have stays on their pages.
+    theirs = "".join(
+        f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
+    )
+    return reports + chosen + theirs + pages + (FOLDER / "corpora.css").read_text(encoding="utf-8")
 
 
 NAMES = frozenset({"pincite.css", "icon.svg", *SCRIPTS})

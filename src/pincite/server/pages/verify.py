@@ -5,14 +5,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_jobs
+from pincite.server import api_jobs, demo
 from pincite.server.identity import Reader, Runner
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.requests import VerifyRequest
 from pincite.server.sharing import may_read
-from pincite.server.site import Stores
+from pincite.server.site import Site, Stores
 
 router = APIRouter(include_in_schema=False)
 
@@ -35,7 +35,7 @@ def home(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @router.post("/verify")
 def verify(request: Request, form: Form, who: Runner, site: Stores) -> RedirectResponse:
     """Start what the box asks for."""
-    body = forms.checked(VerifyRequest, _asked(form))
+    body = forms.checked(VerifyRequest, _asked(form) | _beside(form, site))
     job = api_jobs.started(site, who, "verify", body, Response(), None)
     return forms.to(f"/jobs/{job.job_id}")
 
@@ -58,9 +58,18 @@ def _asked(form: Form) -> dict[str, Any]:
     return {"text": given, "markup": markup, "title": title[:2000], **corpus}
 
 
+def _beside(form: Form, site: Site) -> dict[str, Any]:
+    """The corpus of the first example, where there is one."""
+    if forms.text(form, "example") != "article" or not (corpus := demo.web(site)):
+        return {}
+    return {"corpus": corpus.corpus_id, "settings": {"depth": demo.DEPTH}}
+
+
 def _examples(request: Request) -> list[tuple[str, str, str]]:
     """Name, title, and what each shows."""
     _ = languages.translations(languages.language_of(request)).gettext
     return [
         ("article", "Varrowmouth", _("A harbour town: wrong figures, dead links, a paywall")),
+        ("inventor", "Edda Marrick", _("A life: what does the archive really say?")),
+        ("vole", "Saltfen vole", _("An animal: abstracts, a census that nobody can open")),
     ]

@@ -118,6 +118,11 @@ def _row(finding: Finding, rank: int) -> Row:
     )
 
 
+def counts(report: Report) -> dict[str, Any]:
+    """As in the report's JSON."""
+    return data.counts(report)
+
+
 def unchecked(report: Report) -> list[tuple[str, int]]:
     """Why citations could not be checked, and how many each; the most frequent first."""
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
@@ -148,7 +153,10 @@ def article(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:
     for block in verified.view.get("blocks", ()):
         pieces, end, text = [], 0, block["text"]
         for start, stop, claim_id in block["claims"]:
-            pieces += [(text[end:start], "", ""), (text[start:stop], claim_id, labels.get(claim_id))]
+            pieces += [
+                (text[end:start], "", ""),
+                (text[start:stop], claim_id, labels.get(claim_id)),
+            ]
             end = stop
         pieces.append((text[end:], "", ""))
         yield {

@@ -1,0 +1,44 @@
+"""What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.pipeline import build
+from pincite.pipeline.ingest import ingest
+from pincite.server.corpora import CorpusEntry, Shared
+from pincite.server.identity import LOCAL
+from pincite.server.site import Site
+
+ROOT = Path(__file__).parents[1]
+WEB = "Demo: the web around Varrowmouth"
+KNOWLEDGE = "Demo: a knowledge base"
+ABSTRACTS = "Demo: sixty abstracts"
+DEPTH = 25  # of the searches in WEB, which has some 250 passages: a tenth of it
+_CORPORA = {
+    WEB: (ROOT / "demo" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
+    KNOWLEDGE: (ROOT / "demo_check" / "documents", "Thirty documents; for Check."),
+    ABSTRACTS: (ROOT / "demo_ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
+}
+
+
+def furnish(site: Site, say: Callable[[str], None]) -> None:
+    """Make the corpora that are not there yet; takes some seconds."""
+    known = {entry.name for entry in site.corpora.listed() if entry.owner == LOCAL}
+    for name, (documents, about) in _CORPORA.items():
+        if name in known:
+            continue
+        say(f"Indexing “{name}” …")
+        entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
+        entry.folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with EmbeddedCorpus.create(entry.folder, build.encoder(site.settings)) as corpus:
+                ingest(corpus, [documents], lambda _: None)
+        except BaseException:
+            site.corpora.remove(entry.corpus_id)  # it would be listed without its documents
+            raise
+
+
+def web(site: Site) -> CorpusEntry | None:
+    """The corpus that the first example finds better sources in; None without `--demo`."""
+    return next((entry for entry in site.corpora.listed() if entry.name == WEB), None)
