@@ -23,8 +23,8 @@ API = "/api/v1/studies"
 
 def job_of(site: Site, text: str = "plain", owner: str = "local") -> str:
     """A job of `verify` that has ended with a report."""
-    job, _ = site.jobs.submit(owner, "verify", text[:20], {"example": "article"})
-    claimed = site.jobs.claim("w", 60)
+    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+    claimed = site.jobs.take("w")
     assert claimed
     result = to_json(report(text))
     assert site.jobs.finish(claimed.job_id, "w", Status.DONE, result=result, files={})

@@ -41,7 +41,9 @@ KEPT: dict[str, sa.Column[Any]] = {
     "studies": studies.c.owner,
     "audit": audit.c.account_id,
 }
-SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier", "salt"}
+SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"} | {
+    *("token", "salt", "account_hash")  # of studies: the invitation, and who took part
+}
 
 
 def export(database: Database, account_id: str, into: IO[bytes]) -> None:

@@ -27,7 +27,7 @@ def consent(request: Request, visit: Visiting) -> Response:
     """What the study is, and the way in."""
     if visit.rater:
         return forms.to(f"/studies/{visit.link}/rate")
-    return page(request, "study_consent.html", visit.who, study=visit.study, link=visit.link)
+    return page(request, "study_consent.html", visit.who, study=visit.study, place=visit.link)
 
 
 @router.post("/join")
@@ -76,7 +76,7 @@ def task_page(request: Request, visit: Visiting, position: Position, site: Store
         request,
         "rate.html",
         visit.who,
-        link=visit.link,
+        place=visit.link,
         position=position,
         said=task.said,
         seen=shown(task.item, task.existing_first),
@@ -109,7 +109,7 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
         request,
         "rate_end.html",
         visit.who,
-        link=visit.link,
+        place=visit.link,
         study=study,
         rater=rater,
         over=over,
