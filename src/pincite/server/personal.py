@@ -73,9 +73,9 @@ def export(database: Database, account_id: str, into: IO[bytes]) -> None:
 def forget(database: Database, account_id: str) -> bool:
     """Delete an account and what is its own; False if there is none.
 
-    Jobs with their results, feedback, studies and private corpora are deleted. Corpora that are shared stay
-    for those they are shared with, without an owner. The audit log keeps what was done, not by
-    whom.
+    Jobs with their results, feedback, studies and private corpora are deleted. Corpora that are
+    shared stay for those they are shared with, without an owner. The audit log keeps what was
+    done, not by whom.
 
     The corpora are marked as deleted: their folders go when `Library.tidy` comes by.
 
