@@ -1,4 +1,4 @@
-"""What is shipped to run a server with. No container engine runs here: nothing is built.
+"""What is shipped to run a server with: files are looked at, for no container engine runs here.
 
 `cases/compose-spec.json` is the schema of github.com/compose-spec/compose-spec (Apache-2.0) at
 170098b.

@@ -237,10 +237,12 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
         site.jobs.take("w")
         with site.database.writing() as connection:
             connection.execute(sa.update(jobs).where(jobs.c.job_id == job.job_id).values(lease=1.0))
+        site.corpora.add("local", "Linked", folder=settings.folder / "gone")
     shutil.rmtree(settings.folder / "corpora" / corpus_id)
+    told = {part.name: part.what for part in examined(settings)}
+    assert told["corpora"] == f"not where they were: {settings.folder / 'gone'}"
     wrong = {part.name: part.what for part in examined(settings) if not part.well}
     assert set(wrong) == {"corpora", "jobs"}
-    assert corpus_id in wrong["corpora"]
     assert wrong["jobs"].startswith("1 running, 1 done; of 1 no worker has given a sign of life")
     with open_site(settings) as site, site.database.writing() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
@@ -263,4 +265,8 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "Restored what Pincite" in run("restore", file, "--data", new)
     assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
     shutil.rmtree(tmp_path / "new" / "corpora")
-    assert "FAULT corpora" in run("check", "--data", new, code=1)
+    assert "1; `pincite corpus verify FOLDER` looks into one; nothing is in" in run(
+        "check", "--data", new
+    )
+    (tmp_path / "new" / "pincite.sqlite").unlink()
+    assert "FAULT database" in run("check", "--data", new, code=1)

@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator
+from typing import get_args
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +13,7 @@ from server.conftest import client_of
 from pincite.pipeline.settings import Settings
 from pincite.server import logs
 from pincite.server.database import Database
-from pincite.server.jobs import Status
+from pincite.server.jobs import Kind, Status
 from pincite.server.runner import Runner
 from pincite.server.site import Site
 from pincite.server.tallies import BUCKETS, STAGE_UNDER, Stopwatch, Tallies, of_result
@@ -83,6 +84,13 @@ def test_what_was_found_is_counted_by_verb() -> None:
         ("verdicts", "ask supported"): 1,
         ("verdicts", "ask abstained"): 1,
     }
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_kind_of_job_is_counted(kind: Kind) -> None:
+    empty = {"findings": [], "counts": {"citations_unchecked": {}}, "checks": [], "answers": []}
+    assert of_result(kind, json.dumps(empty)) == {}
+    assert len(Stopwatch(kind).ended()) == 2
 
 
 def test_stages_are_told_apart_by_the_events_that_end_them() -> None:

@@ -13,6 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
 from server.people_of_tests import SERVER, browser, program
+from server.study_samples import study
 
 from pincite.pipeline.opinions import Opinion
 from pincite.server import identity
@@ -27,8 +28,12 @@ from pincite.server.site import Site
 REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}
 # Routes of libraries, which no dependency of ours can be given: what each shows is public.
 NOT_OURS = {"/api/v1/openapi.json"}
+# Counts of everything; studies that are open, for everybody who may rate.
+SHOW_OTHERS = {"/metrics", "/studies"}
 # What is no secret by itself: a part of what the rest of the address names, or of a public route.
-OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"}
+OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"} | {
+    *("link", "position", "rater", "act"),
+}
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,7 @@ def things(site: Site, owner: str) -> dict[str, str]:
         "group_id": group.group_id,
         "corpus_id": corpus.corpus_id,
         "provider": "somewhere",
+        "study_id": study(site.studies, owner=owner).study_id,
     }
 
 
@@ -196,7 +202,7 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str]) -> None:
         for entry in table(app):
             if entry.method != "GET" or entry.parameters or entry.declared not in may:
                 continue
-            if May.ADMIN.value in may or entry.path == "/metrics":
+            if May.ADMIN.value in may or entry.path in SHOW_OTHERS:
                 continue
             text = client.get(entry.path).text
             assert not [each for each in ids.values() if each in text and len(each) > 20], entry

@@ -11,7 +11,6 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Collection
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -149,9 +148,9 @@ class Border:
             return False
         if not origins:
             return site is not None or not headers.get("user-agent", "").startswith("Mozilla/")
-        origin = urlsplit(origins[0])  # of "null", from a page that hides itself, nothing is left
-        same = origin.netloc.lower() == headers.get("host", "").lower()
-        return len(origins) == 1 and same and origin.scheme in self._schemes
+        host = headers.get("host", "").lower()
+        ours = {f"{scheme}://{host}" for scheme in self._schemes}  # "null" is a page that hides
+        return len(origins) == 1 and origins[0].lower() in ours
 
 
 class _TooLarge(HTTPException):

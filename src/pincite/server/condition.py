@@ -69,7 +69,15 @@ def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
         told += f"; of {lost} no worker has given a sign of life: run `pincite worker`"
     waiting = counts[Status.QUEUED] < settings.queue
     yield Part("jobs", waiting and not lost, told if waiting else f"{told}; the queue is full")
-    corpora = CorpusRegister(database, settings.folder / "corpora").listed()
-    missing = [str(each.folder) for each in corpora if not each.folder.is_dir()]
-    there = f"{len(corpora)}, all there; `pincite corpus verify FOLDER` looks into one"
-    yield Part("corpora", not missing, f"missing: {', '.join(missing)}" if missing else there)
+    yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
+
+
+def _corpora(register: CorpusRegister) -> Part:
+    gone = [each for each in register.listed() if not each.folder.is_dir()]
+    # One that was made here has a folder from its first document on.
+    if lost := [str(each.folder) for each in gone if register.is_linked(each)]:
+        return Part("corpora", False, f"not where they were: {', '.join(lost)}")
+    told = f"{len(register.listed())}; `pincite corpus verify FOLDER` looks into one"
+    if gone:
+        told += f"; nothing is in {', '.join(each.corpus_id for each in gone)}"
+    return Part("corpora", True, told)

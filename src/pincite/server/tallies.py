@@ -22,12 +22,7 @@ VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "sta
 BUCKETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)  # seconds of a stage
 # The event that ends a stage of a job; what comes after the last of them is its last stage.
 ENDS = {"article": "read", "fetching": "fetch", "readings": "interpret"}
-LAST: dict[Kind, str] = {
-    "verify": "judge",
-    "check": "judge",
-    "ask": "answer",
-    "ingest": "index",
-}
+LAST: dict[Kind, str] = {"verify": "judge", "check": "judge", "ask": "answer", "ingest": "index"}
 
 
 class Tallies:
@@ -117,13 +112,9 @@ def _of_ask(report: Mapping[str, Any]) -> list[str]:
     return abstained + [each["standing"] for answer in answers for each in answer["sentences"]]
 
 
-def _of_ingest(_report: Mapping[str, Any]) -> list[str]:
-    return []  # files are taken in, and nothing is judged
-
-
-_VERDICTS: Mapping[Kind, Callable[[Mapping[str, Any]], list[str]]] = {
+_VERDICTS: dict[Kind, Callable[[Mapping[str, Any]], list[str]]] = {
     "verify": _of_verify,
     "check": _of_check,
     "ask": _of_ask,
-    "ingest": _of_ingest,
+    "ingest": lambda _report: [],
 }

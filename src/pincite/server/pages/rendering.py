@@ -73,6 +73,12 @@ def page(
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
 
 
+def rendered(name: str, language: str, **values: Any) -> str:
+    """A page that nobody asks a server for: one file, with its style inside."""
+    template = _environment(language).get_template(name)
+    return str(template.render(**values, language=language, style=templates.style()))
+
+
 @cache
 def _environment(language: str) -> Any:
     environment = templates.environment(FOLDER, "jinja2.ext.i18n", "jinja2.ext.do")
