@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale clean
+.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -68,6 +68,9 @@ schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 	$(BIN)/python tools/make_check_schema.py
 	$(BIN)/python tools/make_ask_schema.py
+
+pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
+	$(BIN)/python tools/make_pictures.py
 
 locale: $(STAMP) ## collect the pages' texts and compile their translations
 	$(BIN)/python tools/make_locale.py

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
+from playwright.sync_api import Browser, sync_playwright
+from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
@@ -34,6 +36,15 @@ def _nothing_is_left_running() -> Iterator[None]:
     yield
     while Started.running:
         Started.running.pop().end(signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's, without a window. One for all: a process can have no second Playwright."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")
