@@ -2,7 +2,7 @@
 
 import runpy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
