@@ -6,8 +6,10 @@ stand in it with an empty `msgstr`. The `.mo` beside it is what the program read
 
 import io
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
@@ -21,7 +23,10 @@ from pincite.server.pages import languages, words
 SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
 # Words that the pages share with the reports: they stand there, and are translated here.
-SHARED = (wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED, *words.SHARED)
+SHARED: tuple[Mapping[Any, str], ...] = (
+    *(wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED),
+    *words.SHARED,
+)
 WIDTH = 100
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
 HEADER = "# What Pincite's pages say. Apache-2.0, as the program."
@@ -34,12 +39,12 @@ def collected() -> Catalog:
         SERVER, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
     )
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
-        catalog.add(message, locations=[(file, None)])
+        catalog.add(message, locations=[(file, 0)])
     for table in SHARED:
         for text in table.values():
-            catalog.add(text, locations=[("report/wording.py", None)])
-    catalog.add(wording.ADVICE, locations=[("report/wording.py", None)])
-    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", None)])
+            catalog.add(text, locations=[("report/wording.py", 0)])
+    catalog.add(wording.ADVICE, locations=[("report/wording.py", 0)])
+    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", 0)])
     return catalog
 
 

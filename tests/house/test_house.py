@@ -47,6 +47,8 @@ HOMES = {
     "sklearn": {"evaluation/measures.py"},
     "ir_measures": {"evaluation/measures.py"},
     "matplotlib": {"evaluation/plots.py"},
+    "statsmodels": {"evaluation/agreement.py"},
+    "krippendorff": {"evaluation/agreement.py"},
     # The server is made of these, as training is of torch.
     "fastapi": {"server/"},
     "starlette": {"server/"},

@@ -260,8 +260,8 @@ def test_who_may_see_and_change_a_corpus(client: TestClient, site: Site, corpus_
         ("DELETE", "/documents/0123456789abcdef"),
         ("POST", "/documents"),
     ):
-        body = {"json": {}} if method == "PATCH" else {}
-        assert client.request(method, here + path, **body).status_code == 404, (method, path)
+        body: object = {} if method == "PATCH" else None
+        assert client.request(method, here + path, json=body).status_code == 404, (method, path)
     assert client.get(C).json()["corpora"] == []
     site.corpora.change(corpus_id, shared=Shared.GROUP, group_id="g1")
     assert [c["yours"] for c in client.get(C).json()["corpora"]] == [False]

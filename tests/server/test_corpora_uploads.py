@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -132,7 +132,7 @@ def test_what_is_no_upload_leaves_nothing(client: TestClient, site: Site, corpus
 
 
 def test_a_body_without_a_length_is_limited_too(site: Site, corpus_id: str) -> None:
-    def endless() -> AsyncIterator[bytes]:
+    def endless() -> Iterator[bytes]:
         yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n'
         for _ in range(100):
             yield b"a" * 10_000
@@ -184,14 +184,20 @@ def test_a_corpus_that_is_being_written_waits_or_is_refused(
     run_next(site)
     (document,) = client.get(f"{here}/documents").json()["documents"]
     job_id = send(client, corpus_id, ("rows.jsonl", TOWER)).json()["job_id"]
-    with WriterLock(site.corpora.folder_of(corpus_id)):
-        refused = client.delete(f"{here}/documents/{document['doc_id']}")
-        assert (refused.status_code, refused.json()["code"]) == (409, "corpus_in_use")
-        assert refused.headers["retry-after"]
-        running = threading.Thread(target=run_next, args=(site,))
-        running.start()
+    lock = WriterLock(site.corpora.folder_of(corpus_id))
+    lock.acquire()
+    refused = client.delete(f"{here}/documents/{document['doc_id']}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "corpus_in_use")
+    assert refused.headers["retry-after"]
+
+    def let_go() -> None:
         wait_for(lambda: "waiting" in kinds(client, job_id))
-    running.join(20)
+        lock.release()
+
+    waiting = threading.Thread(target=let_go)
+    waiting.start()
+    run_next(site)
+    waiting.join(20)
     assert client.get(f"/api/v1/jobs/{job_id}").json()["status"] == "done"
     assert client.get(here).json()["n_documents"] == 2
 
@@ -223,8 +229,8 @@ def test_readers_go_on_while_another_process_writes(
         "[(c.add([Document(f'https://e.example/{n}', '', f'The old town {n}.')]),"
         " print(n, flush=True), sys.stdin.readline()) for n in range(3)]"
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", code, folder, tiny_encoder], **pipes) as writer:
+    command = [sys.executable, "-c", code, str(folder), str(tiny_encoder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdin
         assert writer.stdout
         for number in range(3):

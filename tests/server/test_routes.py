@@ -13,6 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
 from server.people_of_tests import SERVER, browser, program
+from server.study_samples import study
 
 from pincite.pipeline.opinions import Opinion
 from pincite.server import identity
@@ -27,8 +28,12 @@ from pincite.server.site import Site
 REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}
 # Routes of libraries, which no dependency of ours can be given: what each shows is public.
 NOT_OURS = {"/api/v1/openapi.json"}
+# Counts of everything; studies that are open, for everybody who may rate.
+SHOW_OTHERS = {"/metrics", "/studies"}
 # What is no secret by itself: a part of what the rest of the address names, or of a public route.
-OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"}
+OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"} | {
+    *("link", "position", "rater", "act"),
+}
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,11 @@ def table(app: Any) -> Iterator[Entry]:
             assert found.path in NOT_OURS, f"{found.path}: a route that can declare nothing"
             continue
         said = set(declared(found.original_route.dependant))
-        where = f"{sorted(found.methods)} {found.path}"
+        methods = sorted(found.methods or ())
+        where = f"{methods} {found.path}"
         assert len(said) == 1, f"{where} declares {said or 'nothing'}: see identity.needs, PUBLIC"
-        for method in sorted(found.methods):
-            yield Entry(method, found.path, said.copy().pop())
+        for method in methods:
+            yield Entry(method, found.path or "", said.copy().pop())
 
 
 def asked(client: TestClient, entry: Entry, address: str) -> Any:
@@ -110,6 +116,7 @@ def things(site: Site, owner: str) -> dict[str, str]:
         "group_id": group.group_id,
         "corpus_id": corpus.corpus_id,
         "provider": "somewhere",
+        "study_id": study(site.studies, owner=owner).study_id,
     }
 
 
@@ -196,7 +203,7 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str]) -> None:
         for entry in table(app):
             if entry.method != "GET" or entry.parameters or entry.declared not in may:
                 continue
-            if May.ADMIN.value in may or entry.path == "/metrics":
+            if May.ADMIN.value in may or entry.path in SHOW_OTHERS:
                 continue
             text = client.get(entry.path).text
             assert not [each for each in ids.values() if each in text and len(each) > 20], entry

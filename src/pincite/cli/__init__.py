@@ -27,6 +27,7 @@ VERBS = {
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",
+    "study": "let people compare citations, blind",
     "serve": "web pages and an HTTP API",
     "worker": "run a server's jobs",
     "server": "a server's accounts, backups and checks",

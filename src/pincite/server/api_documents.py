@@ -1,7 +1,7 @@
 """`/api/v1/corpora/…/documents`: send files, leaf through what is there, read it, remove it."""
 
 import errno
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -16,6 +16,7 @@ from pincite.server.api_corpora import changeable, opened, readable
 from pincite.server.api_jobs import JobBody, job_body
 from pincite.server.corpora import CorpusEntry
 from pincite.server.identity import Identity, Librarian, Reader
+from pincite.server.login import CSRF_FIELD, CSRF_HEADER, check_token
 from pincite.server.multipart import BadForm, Form, received
 from pincite.server.paging import cursor_of, read_cursor
 from pincite.server.problems import Problem, ProblemBody, not_found
@@ -182,29 +183,20 @@ def get_passage(corpus_id: str, passage_id: str, who: Reader, site: Stores) -> P
 # ── Also for the pages ───────────────────────────────────────────────────────────────────────────
 
 
-async def sent(
-    site: Site,
-    entry: CorpusEntry,
-    who: Identity,
-    request: Request,
-    look_at: Callable[[dict[str, str]], None] = lambda fields: None,
-) -> JobBody:
+async def sent(site: Site, entry: CorpusEntry, who: Identity, request: Request) -> JobBody:
     """The job that takes in the files of a request.
 
-    Args:
-        site: where.
-        entry: the corpus.
-        who: sends them.
-        request: its body is the form.
-        look_at: is given the form's other fields before anything comes of it, and may refuse.
-
     Raises:
-        Problem: no form, no file, no room.
+        Problem: another session's form, no form, no file, no room.
     """
+    token = request.headers.get(CSRF_HEADER)
+    if token is not None and who.csrf:
+        check_token(token, who.csrf)  # before anything is kept
     try:
         with site.library.uploads.filling() as upload_id:
             form = await _form(request, site, upload_id)
-            look_at(form.fields)
+            if token is None and who.csrf:
+                check_token(form.fields.get(CSRF_FIELD), who.csrf)
             if not form.files:
                 raise Problem(422, "no_files", "Expected at least one file.")
             files = tuple(

@@ -13,8 +13,10 @@ from pincite.server import (
     api_links,
     api_me,
     api_meta,
+    api_rating,
     api_search,
     api_session,
+    api_studies,
     problems,
 )
 from pincite.server.audited import Audited
@@ -38,6 +40,8 @@ PARTS = (
     api_documents,
     api_search,
     api_feedback,
+    api_studies,
+    api_rating,
     api_session,
     api_me,
     api_accounts,

@@ -24,6 +24,7 @@ from pincite.server.accounts_tables import (
 )
 from pincite.server.corpora import Shared
 from pincite.server.database import Database
+from pincite.server.study_tables import studies
 from pincite.server.tables import corpora, feedback, jobs, new_id, now
 
 # Whose a row is. What is deleted with the account by the database itself stands here too.
@@ -37,9 +38,12 @@ KEPT: dict[str, sa.Column[Any]] = {
     "jobs": jobs.c.owner,
     "corpora": corpora.c.owner,
     "feedback": feedback.c.owner,
+    "studies": studies.c.owner,
     "audit": audit.c.account_id,
 }
-SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"}
+SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"} | {
+    *("token", "salt", "account_hash")  # of studies: the invitation, and who took part
+}
 
 
 def export(database: Database, account_id: str, into: IO[bytes]) -> None:
@@ -69,9 +73,9 @@ def export(database: Database, account_id: str, into: IO[bytes]) -> None:
 def forget(database: Database, account_id: str) -> bool:
     """Delete an account and what is its own; False if there is none.
 
-    Jobs with their results, feedback and private corpora are deleted. Corpora that are shared stay
-    for those they are shared with, without an owner. The audit log keeps what was done, not by
-    whom.
+    Jobs with their results, feedback, studies and private corpora are deleted. Corpora that are
+    shared stay for those they are shared with, without an owner. The audit log keeps what was
+    done, not by whom.
 
     The corpora are marked as deleted: their folders go when `Library.tidy` comes by.
 
@@ -90,7 +94,7 @@ def forget(database: Database, account_id: str) -> bool:
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
             entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
             db.execute(entry.values(owner=new_id()))  # an account that there is not
-        for owner in (jobs.c.owner, feedback.c.owner, login_attempts.c.account_id):
+        for owner in (jobs.c.owner, feedback.c.owner, studies.c.owner, login_attempts.c.account_id):
             db.execute(sa.delete(owner.table).where(owner == account_id))
         db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
         db.execute(audit.update().where(audit.c.target == account_id).values(target=""))

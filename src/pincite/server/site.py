@@ -13,8 +13,10 @@ from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs import JobStore
 from pincite.server.library import Library
 from pincite.server.people import People, people_of
+from pincite.server.rating import RatingStore
 from pincite.server.settings import ServerSettings
 from pincite.server.shelf import Shelf
+from pincite.server.studies import StudyStore
 from pincite.server.tallies import Tallies
 from pincite.server.uploads import Uploads
 
@@ -32,6 +34,8 @@ class Site:
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
     tallies: Tallies
+    studies: StudyStore
+    ratings: RatingStore
 
     def tidy(self) -> None:
         """Finish what was begun, and forget what has expired."""
@@ -50,7 +54,8 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
     feedback, people = FeedbackStore(database), people_of(database, server)
     stores = (jobs, corpora, library, feedback, people, Tallies(database))
-    site = Site(server, settings, database, *stores)
+    studies = (StudyStore(database), RatingStore(database))
+    site = Site(server, settings, database, *stores, *studies)
     site.tidy()
     return site
 

@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from pincite.server import accounts_tables  # noqa: F401 - its tables are part of the metadata
+# Their tables are part of the metadata.
+from pincite.server import accounts_tables, study_tables  # noqa: F401
 from pincite.server.tables import metadata
 
 connection = context.config.attributes["connection"]

@@ -90,7 +90,7 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     if report is None or ending not in EXPORTS:
         raise not_found()
     text = {
-        "md": check_markdown.to_markdown,
+        "md": check_markdown.to_footnotes,
         "jsonld": claimreview.to_claimreview,
         "html": check_html.to_html,
     }[ending](report)
@@ -128,7 +128,7 @@ def result_page(
         legend=words.legend(threshold) if check_wording.has_degrees(report) else "",
         used=check_wording.used(report),
         covers=corpora.covered(site, corpus, who),
-        footnotes=check_markdown.to_markdown(report),
+        footnotes=check_markdown.to_footnotes(report),
         claimreview=claimreview.to_claimreview(report),
         signs=SIGNS,
     )

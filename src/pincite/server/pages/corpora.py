@@ -1,6 +1,5 @@
 """The pages of corpora: make one, add files, leaf through it, search it, remove it."""
 
-import hmac
 import json
 from typing import Annotated, Any
 
@@ -95,12 +94,7 @@ def change(corpus_id: str, form: Form, who: Librarian, site: Stores) -> Redirect
 async def add(corpus_id: str, request: Request, who: Librarian, site: Stores) -> RedirectResponse:
     """Send files, and go where one sees how far they are."""
     entry = await run_sync(api_corpora.changeable, site, corpus_id, who)
-
-    def looked_at(fields: dict[str, str]) -> None:
-        if who.csrf and not hmac.compare_digest(fields.get("csrf", "").encode(), who.csrf.encode()):
-            raise Problem(403, "csrf", "The form is of another session. Load the page again.")
-
-    job = await api_documents.sent(site, entry, who, request, looked_at)
+    job = await api_documents.sent(site, entry, who, request)
     return forms.to(f"/jobs/{job.job_id}")
 
 

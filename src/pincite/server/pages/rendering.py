@@ -69,7 +69,14 @@ def page(
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
     )
-    return HTMLResponse(text, status, dict(headers or {}))
+    # Half of a surrogate pair, from a document that has one, is no UTF-8.
+    return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
+
+
+def rendered(name: str, language: str, **values: Any) -> str:
+    """A page that nobody asks a server for: one file, with its style inside."""
+    template = _environment(language).get_template(name)
+    return str(template.render(**values, language=language, style=templates.style()))
 
 
 @cache

@@ -12,7 +12,9 @@ from pincite.server.pages import (
     home,
     jobs,
     login,
+    rating,
     static,
+    studies,
     verified,
     verify,
     welcome,
@@ -26,5 +28,6 @@ def install(app: FastAPI) -> None:
     app.state.problem_page = problem_page
     app.state.results = Results()
     asked = (verify, verified, check, ask, corpora, feedback, jobs)
-    for module in (static, home, welcome, *asked, login, account, admin):
+    mine = (login, account, admin)
+    for module in (static, home, welcome, *asked, studies, rating, *mine):
         app.include_router(module.router)

@@ -14,7 +14,11 @@ from pincite.server.problems import not_found
 FOLDER = Path(__file__).parents[1] / "static"
 KEPT = "public, max-age=31536000, immutable"
 # Our files by the name that templates use; the style sheet is made, see `_style`.
-SCRIPTS = {"pages.js": FOLDER / "pages.js", "htmx.js": FOLDER / "htmx" / "htmx.min.js"}
+SCRIPTS = {
+    "pages.js": FOLDER / "pages.js",
+    "rating.js": FOLDER / "rating.js",
+    "htmx.js": FOLDER / "htmx" / "htmx.min.js",
+}
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 router = APIRouter(include_in_schema=False)

@@ -91,8 +91,12 @@ class Words:
                 "%(num)d passages say so strongly for or against it: they contradict each other",
                 n,
             ) % {"num": n}
-        said = "%(num)d passage says strongly otherwise", "%(num)d passages say strongly otherwise"
-        return self.ngettext(*said, n) % {"num": n}
+        otherwise = self.ngettext(
+            "%(num)d passage says strongly otherwise",
+            "%(num)d passages say strongly otherwise",
+            n,
+        )
+        return otherwise % {"num": n}
 
     def advice(self, report: CheckReport | None = None) -> str:
         """What a reader must know of every result."""
