@@ -21,7 +21,15 @@ from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
+HERE = Path(__file__).parent
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that lies here is `make test-web`'s: it takes as long as all the rest."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.web)
 
 
 @pytest.fixture(autouse=True)
