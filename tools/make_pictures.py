@@ -65,7 +65,7 @@ def beside(paths: list[Path], out: Path, scale: float) -> None:
     for picture in pictures:
         both.paste(picture, (left, 0))
         left += picture.width + 16
-    both = both.resize((round(both.width * scale), round(both.height * scale)), Image.LANCZOS)
+    both = both.resize((round(both.width * scale), round(both.height * scale)), Image.Resampling.LANCZOS)
     # Median cut would give all colours to the greys, and verdicts none.
     palette = both.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
     palette.save(out, optimize=True)
@@ -83,8 +83,8 @@ def main() -> None:
                     beside(shots, OUT / f"{name}-{kind}.png", scale)
         finally:
             served.end()
-    for path in sorted(OUT.iterdir()):
-        print(f"{path.name:24} {path.stat().st_size / 1000:6.0f} kB")
+    for picture in sorted(OUT.iterdir()):
+        print(f"{picture.name:24} {picture.stat().st_size / 1000:6.0f} kB")
 
 
 if __name__ == "__main__":
