@@ -65,7 +65,9 @@ def beside(paths: list[Path], out: Path, scale: float) -> None:
     for picture in pictures:
         both.paste(picture, (left, 0))
         left += picture.width + 16
-    both = both.resize((round(both.width * scale), round(both.height * scale)), Image.Resampling.LANCZOS)
+    both = both.resize(
+        (round(both.width * scale), round(both.height * scale)), Image.Resampling.LANCZOS
+    )
     # Median cut would give all colours to the greys, and verdicts none.
     palette = both.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
     palette.save(out, optimize=True)
