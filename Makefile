@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale clean
+.PHONY: help demo demo-check demo-ask demo-web test test-web test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ demo-web: $(STAMP) ## the web pages on the demos' documents
 test: $(TRAIN) ## all tests but the slow ones, without a network where that can be arranged
 	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
+test-web: $(TRAIN) ## the server: both databases, real processes, a browser
+	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "web and not slow" tests/server
+
 test-all: $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
 
@@ -62,12 +65,15 @@ layers: $(STAMP) ## who may import whom
 spelling: $(STAMP)
 	$(BIN)/codespell src docs tools README.md CONTRIBUTING.md CHANGELOG.md
 
-check: format lint types layers spelling test ## everything that CI checks
+check: format lint types layers spelling test test-web ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
 	$(BIN)/python tools/make_check_schema.py
 	$(BIN)/python tools/make_ask_schema.py
+
+pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
+	$(BIN)/python tools/make_pictures.py
 
 locale: $(STAMP) ## collect the pages' texts and compile their translations
 	$(BIN)/python tools/make_locale.py

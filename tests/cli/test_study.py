@@ -44,8 +44,7 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
         rater, _ = ratings.join(study_id)
         task = ratings.next(rater)
         assert task
-        side = "b" if task.existing_first else "a"
-        ratings.answer(rater, 1, Answered(side, "none", "enough"), 2.0)
+        ratings.answer(rater, 1, Answered("b" if task.existing_first else "a"), 2.0)
     assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
     assert "3/3  Plain ones" in study(data, "list").stdout
     out = [tmp_path / name for name in ("r.json", "r.html", "r.csv", "r.jsonl", "ls.json")]

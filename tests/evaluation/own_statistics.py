@@ -15,8 +15,9 @@ def fleiss_kappa(votes: Votes) -> Fraction | None:
         Fraction(sum(k * (k - 1) for k in Counter(item).values()), m * (m - 1)) for item in votes
     ]
     totals = Counter(answer for item in votes for answer in item)
-    expected = sum(Fraction(k, n * m) ** 2 for k in totals.values())
-    return None if expected == 1 else (sum(agreed) / n - expected) / (1 - expected)
+    expected = sum((Fraction(k, n * m) * Fraction(k, n * m) for k in totals.values()), Fraction(0))
+    observed = sum(agreed, Fraction(0)) / n
+    return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
 def krippendorff_alpha(
@@ -43,7 +44,8 @@ def krippendorff_alpha(
             return Fraction(1)
         low, high = sorted((categories.index(one), categories.index(other)))
         between = sum(totals[name] for name in categories[low : high + 1])
-        return (between - Fraction(totals[one] + totals[other], 2)) ** 2
+        distance = between - Fraction(totals[one] + totals[other], 2)
+        return distance * distance
 
     observed = sum((k * apart(*pair) for pair, k in coincidences.items()), Fraction(0)) / n
     expected = sum(

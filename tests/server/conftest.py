@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
+from playwright.sync_api import Browser, sync_playwright
+from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
@@ -19,7 +21,15 @@ from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
+HERE = Path(__file__).parent
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that lies here is `make test-web`'s: it takes as long as all the rest."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.web)
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +44,15 @@ def _nothing_is_left_running() -> Iterator[None]:
     yield
     while Started.running:
         Started.running.pop().end(signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's, without a window. One for all: a process can have no second Playwright."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

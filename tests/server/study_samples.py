@@ -25,7 +25,7 @@ def source(name: str, number: int, score: float, *, text: bool = True) -> Source
     )
 
 
-def item(number: int, score: float = -3.25, **given: Any) -> Item:
+def item(number: int, score: float = -3.25, *, given: Any = None) -> Item:
     values: dict[str, Any] = {
         "claim_id": f"{number:012}",
         "article": "Varde",
@@ -36,7 +36,7 @@ def item(number: int, score: float = -3.25, **given: Any) -> Item:
         "existing": source("oldsite", number, score),
         "suggested": source("newsite", number, 1.4375),
     }
-    return Item(**(values | given))
+    return Item(**(values | (given or {})))
 
 
 def study(store: StudyStore, n: int = 4, owner: str = "local", **plan: Any) -> Study:

@@ -2,7 +2,7 @@
 
 import runpy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
@@ -26,7 +26,7 @@ def site(make_site: MakeSite) -> Site:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Lets time pass, as the stores see it."""
     passed = 0.0
 
@@ -199,7 +199,7 @@ def test_a_cookie_alone_changes_nothing(site: Site) -> None:
     refused = ada.client.post("/api/v1/verify", json=EXAMPLE)
     assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
     for wrong in ("", "x", token[:-1], token + "A", "\u00e9"):
-        header = {"X-CSRF-Token": wrong.encode("latin-1")}
+        header = [(b"X-CSRF-Token", wrong.encode("latin-1"))]
         refused = ada.client.post("/api/v1/verify", json=EXAMPLE, headers=header)
         assert refused.status_code == 403
     accepted = ada.client.post("/api/v1/verify", json=EXAMPLE, headers={"X-CSRF-Token": token})

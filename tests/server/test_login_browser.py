@@ -9,13 +9,11 @@ from subprocess import run
 from sys import executable
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
+from server.browser.watched import CHROMIUM
 from server.people_of_tests import PASSWORD
 from server.processes import Served
 
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync".split()
-FLAGS += ["--disable-background-networking", "--disable-component-update"]
 pytestmark = [
     pytest.mark.xdist_group("browser"),
     pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed"),
@@ -41,14 +39,6 @@ async function go() {{
   return read;
 }}
 </script>"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

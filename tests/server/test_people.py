@@ -16,7 +16,7 @@ from pincite.server.accounts import AccountExists, Accounts, LastAdmin
 from pincite.server.corpora import CorpusRegister, Shared
 from pincite.server.database import Database
 from pincite.server.groups import Groups
-from pincite.server.identity import May, Role
+from pincite.server.identity import Identity, May, Role
 from pincite.server.jobs import JobStore, Status
 from pincite.server.links import ShareLinks
 from pincite.server.names import MAX_KEY, checked, key_of
@@ -98,7 +98,8 @@ def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody
 def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
     for n in range(7):
         site.people.accounts.add(f"reader {n}", Role.READER)
-    names, cursor = [], ""
+    names: list[str] = []
+    cursor: str | None = ""
     while cursor is not None:
         page = admin.client.get(f"/api/v1/accounts?limit=3{cursor and '&cursor=' + cursor}").json()
         names += [each["name"] for each in page["accounts"]]
@@ -412,6 +413,6 @@ def test_the_register_says_nothing_of_another_register(database: Database, tmp_p
     assert not sharing.may_share(who, Shared.PRIVATE, "g" * 22)
 
 
-def somebody_with(groups: frozenset[str]) -> sharing.Identity:
+def somebody_with(groups: frozenset[str]) -> Identity:
     may = frozenset({May.READ})
-    return sharing.Identity("b" * 22, "B", Role.READER, may, groups)
+    return Identity("b" * 22, "B", Role.READER, may, groups)

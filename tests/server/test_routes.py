@@ -63,10 +63,11 @@ def table(app: Any) -> Iterator[Entry]:
             assert found.path in NOT_OURS, f"{found.path}: a route that can declare nothing"
             continue
         said = set(declared(found.original_route.dependant))
-        where = f"{sorted(found.methods)} {found.path}"
+        methods = sorted(found.methods or ())
+        where = f"{methods} {found.path}"
         assert len(said) == 1, f"{where} declares {said or 'nothing'}: see identity.needs, PUBLIC"
-        for method in sorted(found.methods):
-            yield Entry(method, found.path, said.copy().pop())
+        for method in methods:
+            yield Entry(method, found.path or "", said.copy().pop())
 
 
 def asked(client: TestClient, entry: Entry, address: str) -> Any:

@@ -89,6 +89,6 @@ def test_addresses_of_both_sites_are_hidden_in_every_text() -> None:
 def test_a_mark_or_a_whole_text_is_shown_on_both_sides_or_on_none() -> None:
     bare = replace(source("oldsite", 1, -1.0, text=False), quote=None)
     for given in ({"existing": bare}, {"suggested": bare}):
-        seen = shown(item(1, **given), existing_first=True)
+        seen = shown(item(1, given=given), existing_first=True)
         assert (seen.a.text, seen.b.text) == (None, None)
         assert seen.a.passage.mark == seen.b.passage.mark == ""

@@ -1,7 +1,9 @@
 """What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.pipeline import build
@@ -39,6 +41,35 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
             raise
 
 
+class Tried(NamedTuple):
+    """What can be tried on a corpus of the demo."""
+
+    corpus_id: str
+    texts: list[str]
+
+
 def web(site: Site) -> CorpusEntry | None:
     """The corpus that the first example finds better sources in; None without `--demo`."""
-    return next((entry for entry in site.corpora.listed() if entry.name == WEB), None)
+    return _corpus(site, WEB)
+
+
+def statements(site: Site) -> Tried | None:
+    """Statements to check against the knowledge base; None without `--demo`."""
+    return _tried(site, KNOWLEDGE, ROOT / "demo_check", "statements", "statement")
+
+
+def questions(site: Site) -> Tried | None:
+    """Questions to the abstracts; None without `--demo`."""
+    return _tried(site, ABSTRACTS, ROOT / "demo_ask", "questions", "question")
+
+
+def _tried(site: Site, name: str, folder: Path, many: str, one: str) -> Tried | None:
+    entry = _corpus(site, name)
+    if entry is None:
+        return None
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    return Tried(entry.corpus_id, [each[one] for each in expected[many]])
+
+
+def _corpus(site: Site, name: str) -> CorpusEntry | None:
+    return next((entry for entry in site.corpora.listed() if entry.name == name), None)

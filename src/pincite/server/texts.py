@@ -4,7 +4,7 @@
 def whole(text: str) -> str:
     r"""The text with a "?" for what UTF-8 cannot write and databases refuse.
 
-    >>> whole("caf\ud83d\0e")
-    'caf??e'
+    >>> whole("tex\ud83d\0t")
+    'tex??t'
     """
     return text.encode("utf-8", "replace").decode().replace("\0", "?")

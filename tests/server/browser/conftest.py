@@ -1,11 +1,11 @@
-"""A browser, and a server on the demo's documents; both for the whole session."""
+"""A server on the demo's documents, for the whole session."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
-from server.browser.watched import CHROMIUM, FLAGS, Served, Watched
+from playwright.sync_api import Browser
+from server.browser.watched import CHROMIUM, Served, Watched
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,14 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
             if not CHROMIUM.exists():
                 item.add_marker(pytest.mark.skip(f"{CHROMIUM} is not installed"))
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ def test_an_article_goes_in_and_its_findings_come_out_without_scripts(watch: Wat
     with watch(java_script_enabled=False) as seen:
         page = seen.page()
         page.get_by_label("Wikitext of an article").fill(WIKITEXT)
+        page.get_by_text("A file, a title, a corpus").click()
         page.get_by_label("Title, where").fill("Bridge")
         page.get_by_role("button", name="Verify", exact=True).click()
         # The page loads itself anew until the result is there.
@@ -60,7 +61,7 @@ def test_by_keyboard_alone(watch: Watch, article: str) -> None:
         assert focused(page, "e => e.className") == "skip"
         page.keyboard.press("Enter")
         walked = []
-        for _ in range(10):
+        for _ in range(8):
             page.keyboard.press("Tab")
             walked.append(focused(page, "e => e.id || e.textContent.trim().split('\\n')[0]"))
             assert focused(page, "e => getComputedStyle(e).outlineStyle") != "none", walked

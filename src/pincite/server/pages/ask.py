@@ -17,7 +17,7 @@ from pincite.report import (
     check_wording,
     references,
 )
-from pincite.server import api_jobs
+from pincite.server import api_jobs, demo
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Event, Job
 from pincite.server.pages import corpora, forms
@@ -43,7 +43,8 @@ FIELDS = ("fusion", "published_from", "published_to")
 @router.get("/ask")
 def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Question and corpus."""
-    return page(request, "ask_form.html", who, corpora=filled(site, who), modes=_modes(request))
+    shown: dict[str, Any] = {"corpora": filled(site, who), "examples": demo.questions(site)}
+    return page(request, "ask_form.html", who, modes=_modes(request), **shown)
 
 
 @router.post("/ask")

@@ -17,7 +17,7 @@ from pincite.errors import InputError
 from pincite.index.corpus import is_corpus
 from pincite.pipeline.opinions import SIGNS
 from pincite.report import check_html, check_markdown, check_read, check_wording, claimreview
-from pincite.server import api_jobs
+from pincite.server import api_jobs, demo
 from pincite.server.identity import Identity, Reader, Runner
 from pincite.server.jobs import Job
 from pincite.server.pages import corpora, forms
@@ -48,7 +48,8 @@ class Row:
 @router.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Statement and corpus."""
-    return page(request, "check_form.html", who, corpora=filled(site, who))
+    shown: dict[str, Any] = {"corpora": filled(site, who), "examples": demo.statements(site)}
+    return page(request, "check_form.html", who, **shown)
 
 
 @router.post("/check")
