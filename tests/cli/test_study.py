@@ -11,8 +11,8 @@ from samples import report
 from pincite.cli import cli
 from pincite.report.data import to_json
 from pincite.server.database import Database
-from pincite.server.rating import Answered, RatingStore
-from pincite.server.studies import StudyStore
+from pincite.server.study.rating import Answered, RatingStore
+from pincite.server.study.studies import StudyStore
 
 
 @pytest.fixture

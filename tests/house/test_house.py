@@ -55,11 +55,11 @@ HOMES = {
     "pydantic": {"server/"},
     "sqlalchemy": {"server/"},
     "alembic": {"server/"},
-    "argon2": {"server/passwords.py"},
-    "authlib": {"server/oauth.py"},
+    "argon2": {"server/people/passwords.py"},
+    "authlib": {"server/people/oauth.py"},
     "uvicorn": {"server/serving.py"},
-    "prometheus_client": {"server/metrics.py"},
-    "python_multipart": {"server/multipart.py"},
+    "prometheus_client": {"server/operation/metrics.py"},
+    "python_multipart": {"server/library/multipart.py"},
 }
 
 

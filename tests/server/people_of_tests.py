@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from fastapi.testclient import TestClient
 
-from pincite.server.accounts import Account
 from pincite.server.app import create_app
-from pincite.server.identity import May, Role
+from pincite.server.people.accounts import Account
+from pincite.server.people.identity import May, Role
 from pincite.server.site import Site
 
 PASSWORD = "correct horse battery"

@@ -5,8 +5,8 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from pincite.server.studies import Plan, Study, StudyStore
-from pincite.server.study_items import Item, Source
+from pincite.server.study.items import Item, Source
+from pincite.server.study.studies import Plan, Study, StudyStore
 
 
 def source(name: str, number: int, score: float, *, text: bool = True) -> Source:

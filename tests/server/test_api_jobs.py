@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 
 from pincite.pipeline.settings import Settings
-from pincite.server import api_jobs
-from pincite.server.jobs import Status
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 
 BODY = {"example": "article"}

@@ -19,10 +19,10 @@ from pincite.cli import cli
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.index.lock import WriterLock
 from pincite.pipeline.settings import Settings
-from pincite.server.archive import LIST, DamagedArchive
-from pincite.server.backup import InUse, backup, inspect, restore, using
-from pincite.server.condition import examined
-from pincite.server.jobs import Status
+from pincite.server.jobs.store import Status
+from pincite.server.operation.archive import LIST, DamagedArchive
+from pincite.server.operation.backup import InUse, backup, inspect, restore, using
+from pincite.server.operation.condition import examined
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import jobs

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
 from pincite.pipeline.settings import Settings
-from pincite.server.corpora import Shared
-from pincite.server.identity import ALLOWED, Identity, Role
-from pincite.server.runner import Runner
+from pincite.server.jobs.runner import Runner
+from pincite.server.library.register import Shared
+from pincite.server.people.identity import ALLOWED, Identity, Role
 from pincite.server.site import Site
 from pincite.types import Document
 

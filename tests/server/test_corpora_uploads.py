@@ -21,11 +21,11 @@ from pincite.index.corpus import EmbeddedCorpus
 from pincite.index.lock import WriterLock
 from pincite.models.encoder import OnnxEncoder
 from pincite.pipeline.settings import Settings
-from pincite.server.jobs import Status
-from pincite.server.multipart import BadForm, Form, received
-from pincite.server.runner import Runner
+from pincite.server.jobs.runner import Runner
+from pincite.server.jobs.store import Status
+from pincite.server.library.multipart import BadForm, Form, received
+from pincite.server.library.uploads import Uploads
 from pincite.server.site import Site, opened
-from pincite.server.uploads import Uploads
 from pincite.types import Document
 
 HOSTILE = [
@@ -330,7 +330,7 @@ def test_a_killed_worker_costs_no_document(
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     site.jobs.take("w")
-    command = [sys.executable, "-m", "pincite.server.runner", "w", str(config)]
+    command = [sys.executable, "-m", "pincite.server.jobs.runner", "w", str(config)]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as runner:

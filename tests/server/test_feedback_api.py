@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from server.test_corpora_api import as_somebody
 
 from pincite.documents.labelled import read_labelled
-from pincite.server.identity import Role
-from pincite.server.jobs import Kind, Status
+from pincite.server.jobs.store import Kind, Status
+from pincite.server.people.identity import Role
 from pincite.server.site import Site
 
 F = "/api/v1/feedback"

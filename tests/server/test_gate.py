@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import SERVER, browser
 
 from pincite.errors import ConfigError
-from pincite.server import passwords
+from pincite.server.people import passwords
 from pincite.server.site import Site
 
 TEXT = "We keep what you ask for 30 days.\n\n<b>Agree</b> or leave."

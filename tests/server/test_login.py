@@ -10,9 +10,10 @@ from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, program, somebody
 
-from pincite.server import passwords, tables
-from pincite.server.accounts_tables import accounts, api_keys, sessions
-from pincite.server.identity import May, Role
+from pincite.server import tables
+from pincite.server.people import passwords
+from pincite.server.people.identity import May, Role
+from pincite.server.people.tables import accounts, api_keys, sessions
 from pincite.server.site import Site
 
 COOKIE = "__Host-pincite-session"
@@ -35,7 +36,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
         passed += seconds
 
     real = tables.now
-    for module in ("accounts", "sessions", "api_me", "links", "attempts", "people", "audit"):
+    of_people = ("accounts", "sessions", "links", "attempts", "stores", "audit")
+    for module in (*(f"people.{name}" for name in of_people), "api.me"):
         monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
     return go
 

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 
 from pincite.errors import ConfigError
 from pincite.server.database import MIGRATIONS, Database, DatabaseError
-from pincite.server.jobs import JobStore, Status
+from pincite.server.jobs.store import JobStore, Status
 from pincite.server.tables import metadata
 
 REVISIONS = [path.name[:4] for path in sorted((MIGRATIONS / "versions").glob("0*.py"))]

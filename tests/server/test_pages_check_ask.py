@@ -21,10 +21,10 @@ from pincite.answers import Standing, Support
 from pincite.checks import Outcome, StatementType
 from pincite.pipeline.settings import Settings
 from pincite.report import ask_data, ask_wording, check_data, check_wording
-from pincite.server.identity import Role
-from pincite.server.jobs import Kind, Status
+from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
+from pincite.server.people.identity import Role
 from pincite.server.site import Site
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a

@@ -11,16 +11,17 @@ import sqlalchemy as sa
 from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, program, somebody
 
 from pincite.errors import ConfigError
-from pincite.server import accounts_tables, personal, sharing
-from pincite.server.accounts import AccountExists, Accounts, LastAdmin
-from pincite.server.corpora import CorpusRegister, Shared
 from pincite.server.database import Database
-from pincite.server.groups import Groups
-from pincite.server.identity import Identity, May, Role
-from pincite.server.jobs import JobStore, Status
-from pincite.server.links import ShareLinks
-from pincite.server.names import MAX_KEY, checked, key_of
-from pincite.server.people import people_of
+from pincite.server.jobs.store import JobStore, Status
+from pincite.server.library.register import CorpusRegister, Shared
+from pincite.server.people import personal, sharing
+from pincite.server.people import tables as accounts_tables
+from pincite.server.people.accounts import AccountExists, Accounts, LastAdmin
+from pincite.server.people.groups import Groups
+from pincite.server.people.identity import Identity, May, Role
+from pincite.server.people.links import ShareLinks
+from pincite.server.people.names import MAX_KEY, checked, key_of
+from pincite.server.people.stores import people_of
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 from pincite.server.tables import metadata

@@ -8,10 +8,10 @@ import pytest
 from server.study_samples import item, study
 
 from pincite.errors import InputError
-from pincite.server import rating
 from pincite.server.database import Database
-from pincite.server.rating import Answered, Ended, Rater, RatingStore
-from pincite.server.studies import Plan, Study, StudyStore
+from pincite.server.study import rating
+from pincite.server.study.rating import Answered, Ended, Rater, RatingStore
+from pincite.server.study.studies import Plan, Study, StudyStore
 
 
 @pytest.fixture

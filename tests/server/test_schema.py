@@ -12,7 +12,7 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from pincite.server.app import create_app
-from pincite.server.jobs import Status
+from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 
 URL = "/api/v1/openapi.json"

@@ -13,10 +13,10 @@ from server.people_of_tests import SERVER, browser, somebody
 from server.study_samples import Rater, item, study
 
 from pincite.report.data import to_json
-from pincite.server.identity import Role
-from pincite.server.jobs import Status
+from pincite.server.jobs.store import Status
+from pincite.server.people.identity import Role
 from pincite.server.site import Site
-from pincite.server.studies import Plan, Study
+from pincite.server.study.studies import Plan, Study
 
 API = "/api/v1/studies"
 

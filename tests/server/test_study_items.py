@@ -10,8 +10,8 @@ from server.study_samples import item, source
 from pincite.errors import InputError
 from pincite.report.data import to_json
 from pincite.report.read import from_dict
-from pincite.server.blind import Marked, shown
-from pincite.server.study_items import TEXT_CHARS, item_of, items_of, sampled
+from pincite.server.study.blind import Marked, shown
+from pincite.server.study.items import TEXT_CHARS, item_of, items_of, sampled
 
 REPORT = from_dict(json.loads(to_json(report("plain"))))
 

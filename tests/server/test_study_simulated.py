@@ -15,7 +15,7 @@ from server.study_samples import Rater, item
 
 from pincite.evaluation.preferences import CHOICES
 from pincite.server.site import Site
-from pincite.server.studies import Plan
+from pincite.server.study.studies import Plan
 
 N_ITEMS, N_RATERS, PER_ITEM = 24, 8, 3
 NOISE = 0.15  # of the answers are any of the five

@@ -14,13 +14,13 @@ import pytest
 
 from pincite.pipeline.settings import Settings
 from pincite.server import database as database_module
-from pincite.server import runner as runner_module
-from pincite.server import worker as worker_module
 from pincite.server.examples import EXAMPLES
-from pincite.server.jobs import Job, JobStore, Status
-from pincite.server.runner import Runner, Teller
+from pincite.server.jobs import runner as runner_module
+from pincite.server.jobs import worker as worker_module
+from pincite.server.jobs.runner import Runner, Teller
+from pincite.server.jobs.store import Job, JobStore, Status
+from pincite.server.jobs.worker import Worker
 from pincite.server.site import Site
-from pincite.server.worker import Worker
 
 SHORT = {"example": "article"}
 LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 40}  # some seconds
@@ -73,7 +73,7 @@ def runners() -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(status[1]) == os.getpid() and b"pincite.server.runner" in command:
+        if int(status[1]) == os.getpid() and b"pincite.server.jobs.runner" in command:
             found.append(int(folder.name))
     return found
 

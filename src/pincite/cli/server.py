@@ -28,7 +28,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
     Of PostgreSQL, its client has to be installed (pg_dump). FILE is readable for you alone: it
     holds what everybody asked.
     """
-    from pincite.server import backup as copies
+    from pincite.server.operation import backup as copies
     from pincite.server.settings import load
 
     done = copies.backup(load({"data": data}, config), file, replace=force)
@@ -48,7 +48,7 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
     Into an empty place, unless told to replace; of the same kind of database; while no server
     runs. FILE is compared with its checksums first: of a damaged one nothing is taken.
     """
-    from pincite.server import backup as copies
+    from pincite.server.operation import backup as copies
     from pincite.server.settings import load
 
     about = copies.restore(load({"data": data}, config), file, replace=force).about
@@ -62,8 +62,8 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
     """Whether all is well: database, corpora, queue, room; exit code 1 if something is not."""
-    from pincite.server import backup as copies
-    from pincite.server import condition
+    from pincite.server.operation import backup as copies
+    from pincite.server.operation import condition
     from pincite.server.settings import load
 
     if file:
@@ -81,7 +81,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
 @command.command("hash-password")
 def hash_password() -> None:
     """Hash a password for the setting `gate_password`; it is asked for, or read from a pipe."""
-    from pincite.server import passwords
+    from pincite.server.people import passwords
 
     password = (
         click.prompt("Password", hide_input=True, err=True, confirmation_prompt=True)

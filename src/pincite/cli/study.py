@@ -54,7 +54,7 @@ def create(results: tuple[str, ...], data: str | None, config: Path | None, **gi
     citation the verifier thinks more likely to fail, the lowest first; random: any. Whole texts
     are shown to raters where both are at hand: a job keeps them, for a file name the folders.
     """
-    from pincite.server import study_making
+    from pincite.server.study import making as study_making
 
     with _opened(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
@@ -137,7 +137,7 @@ def export(
     json, the default, is what `study import` reads. label-studio: tasks with annotations; the
     labeling configuration is written beside OUTPUT as OUTPUT.xml.
     """
-    from pincite.server import study_exports
+    from pincite.server.study import exports as study_exports
 
     with _opened(data, config) as stores:
         found = stores.study(study)
@@ -153,7 +153,7 @@ def export(
 @_placed
 def import_(file: Path, data: str | None, config: Path | None) -> None:
     """Make a study again from FILE, which `study export` wrote, with the ratings that it had."""
-    from pincite.server import study_making
+    from pincite.server.study import making as study_making
 
     with _opened(data, config) as stores:
         _show(study_making.restored(stores, file))
@@ -170,7 +170,8 @@ def import_(file: Path, data: str | None, config: Path | None) -> None:
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
     """What was preferred, by how much, and whether raters agree."""
-    from pincite.server import study_exports, study_report
+    from pincite.server.study import exports as study_exports
+    from pincite.server.study import report as study_report
 
     with _opened(data, config) as stores:
         found = stores.study(study)
@@ -203,7 +204,7 @@ def _show(study: Any) -> None:
 
 @contextmanager
 def _opened(data: str | None, config: Path | None) -> Iterator[Any]:
-    from pincite.server import study_making
+    from pincite.server.study import making as study_making
 
     with study_making.opened({"data": data} if data else {}, config) as stores:
         yield stores

@@ -2,35 +2,33 @@
 
 from fastapi import Depends, FastAPI
 
-from pincite.server import (
-    api_accounts,
-    api_audit,
-    api_corpora,
-    api_documents,
-    api_feedback,
-    api_groups,
-    api_jobs,
-    api_links,
-    api_me,
-    api_meta,
-    api_rating,
-    api_search,
-    api_session,
-    api_studies,
-    problems,
-)
-from pincite.server.audited import Audited
+from pincite.server import problems
+from pincite.server.api import accounts as api_accounts
+from pincite.server.api import audit as api_audit
+from pincite.server.api import corpora as api_corpora
+from pincite.server.api import documents as api_documents
+from pincite.server.api import feedback as api_feedback
+from pincite.server.api import groups as api_groups
+from pincite.server.api import jobs as api_jobs
+from pincite.server.api import links as api_links
+from pincite.server.api import me as api_me
+from pincite.server.api import meta as api_meta
+from pincite.server.api import rating as api_rating
+from pincite.server.api import search as api_search
+from pincite.server.api import session as api_session
+from pincite.server.api import studies as api_studies
 from pincite.server.border import LOCAL_NAMES, Border
 from pincite.server.described import describe
-from pincite.server.gate import Gated, gate_of
-from pincite.server.identity import Identify, identify_local
-from pincite.server.limits import Limits, RateLimited
-from pincite.server.login import csrf_checked, identifier
-from pincite.server.metrics import Metrics
+from pincite.server.jobs.worker import Worker
+from pincite.server.operation.metrics import Metrics
 from pincite.server.pages import routes as pages
+from pincite.server.people.audited import Audited
+from pincite.server.people.gate import Gated, gate_of
+from pincite.server.people.identity import Identify, identify_local
+from pincite.server.people.limits import Limits, RateLimited
+from pincite.server.people.login import csrf_checked, identifier
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
-from pincite.server.worker import Worker
 
 PARTS = (
     api_meta,

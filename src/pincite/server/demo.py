@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.pipeline import build
 from pincite.pipeline.ingest import ingest
-from pincite.server.corpora import CorpusEntry, Shared
-from pincite.server.identity import LOCAL
+from pincite.server.library.register import CorpusEntry, Shared
+from pincite.server.people.identity import LOCAL
 from pincite.server.site import Site
 
 ROOT = Path(__file__).parents[1]

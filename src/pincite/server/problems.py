@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.database import DatabaseError
-from pincite.server.jobs import KeyReused, QueueFull
+from pincite.server.jobs.store import KeyReused, QueueFull
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")

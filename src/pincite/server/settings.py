@@ -14,7 +14,7 @@ import platformdirs
 
 from pincite.errors import ConfigError
 from pincite.pipeline import places
-from pincite.server.logs import LogForm
+from pincite.server.operation.logs import LogForm
 
 TABLE = "server"
 Mode = Literal["local", "server"]

@@ -7,18 +7,18 @@ from fastapi import Depends, Request
 
 from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
-from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database
 from pincite.server.feedback import FeedbackStore
-from pincite.server.jobs import JobStore
-from pincite.server.library import Library
-from pincite.server.people import People, people_of
-from pincite.server.rating import RatingStore
+from pincite.server.jobs.store import JobStore
+from pincite.server.jobs.tallies import Tallies
+from pincite.server.library.library import Library
+from pincite.server.library.register import CorpusRegister
+from pincite.server.library.shelf import Shelf
+from pincite.server.library.uploads import Uploads
+from pincite.server.people.stores import People, people_of
 from pincite.server.settings import ServerSettings
-from pincite.server.shelf import Shelf
-from pincite.server.studies import StudyStore
-from pincite.server.tallies import Tallies
-from pincite.server.uploads import Uploads
+from pincite.server.study.rating import RatingStore
+from pincite.server.study.studies import StudyStore
 
 
 @dataclass(frozen=True, slots=True)

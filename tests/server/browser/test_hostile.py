@@ -12,7 +12,7 @@ from server.browser.watched import Served, Watched, payloads
 
 from pincite.report import data
 from pincite.server.database import Database
-from pincite.server.jobs import JobStore, Status
+from pincite.server.jobs.store import JobStore, Status
 from pincite.types import Claim, Finding, Report
 
 TEXTS = payloads()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pincite.server.beside import THRESHOLDS, beside
 from pincite.server.examples import EXAMPLES, Example
+from pincite.server.jobs.beside import THRESHOLDS, beside
 from pincite.wiki.article import parse_article, read_articles
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from fastapi.testclient import TestClient
 from server.study_samples import item, study
 
-from pincite.server.blind import shown
 from pincite.server.pages import rendering
 from pincite.server.site import Site
-from pincite.server.study_items import Item
+from pincite.server.study.blind import shown
+from pincite.server.study.items import Item
 
 
 def html_of(found: Item, *, existing_first: bool) -> str:

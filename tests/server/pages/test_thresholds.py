@@ -7,9 +7,9 @@ import pytest
 from pincite.core.thresholds import relabelled
 from pincite.pipeline import build
 from pincite.pipeline.settings import Settings
-from pincite.server.beside import atoms_of, beside
 from pincite.server.examples import EXAMPLES, Example
-from pincite.server.work import noting
+from pincite.server.jobs.beside import atoms_of, beside
+from pincite.server.jobs.work import noting
 from pincite.types import Document, Label
 from pincite.wiki.article import read_articles
 

@@ -3,14 +3,14 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_me
-from pincite.server.api_me import KeyRequest, PasswordRequest
-from pincite.server.api_people import IdPath, person_body, with_accounts
-from pincite.server.identity import ALLOWED, Identity, InPerson
-from pincite.server.login import clear_cookie
+from pincite.server.api import me as api_me
+from pincite.server.api.me import KeyRequest, PasswordRequest
+from pincite.server.api.people import IdPath, person_body, with_accounts
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import ALLOWED, Identity, InPerson
+from pincite.server.people.login import clear_cookie
 from pincite.server.site import Site, Stores
 
 router = APIRouter(

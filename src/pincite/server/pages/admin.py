@@ -3,16 +3,17 @@
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_accounts, api_groups
-from pincite.server.api_accounts import AccountChange, NewAccountRequest
-from pincite.server.api_groups import GroupRequest
-from pincite.server.api_people import IdPath, with_accounts
-from pincite.server.identity import Admin, Role
-from pincite.server.names import key_of
+from pincite.server.api import accounts as api_accounts
+from pincite.server.api import groups as api_groups
+from pincite.server.api.accounts import AccountChange, NewAccountRequest
+from pincite.server.api.groups import GroupRequest
+from pincite.server.api.people import IdPath, with_accounts
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.paging import Cursor, cursor_of, read_cursor
+from pincite.server.people.identity import Admin, Role
+from pincite.server.people.names import key_of
 from pincite.server.problems import Problem
 from pincite.server.site import Stores
 

@@ -17,14 +17,15 @@ from pincite.report import (
     check_wording,
     references,
 )
-from pincite.server import api_jobs, demo
-from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs import Event, Job
+from pincite.server import demo
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Event, Job
 from pincite.server.pages import corpora, forms
 from pincite.server.pages.check import filled
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.words import Words, words_of
+from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores

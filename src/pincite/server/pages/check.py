@@ -17,16 +17,17 @@ from pincite.errors import InputError
 from pincite.index.corpus import is_corpus
 from pincite.pipeline.opinions import SIGNS
 from pincite.report import check_html, check_markdown, check_read, check_wording, claimreview
-from pincite.server import api_jobs, demo
-from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs import Job
+from pincite.server import demo
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Job
 from pincite.server.pages import corpora, forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.words import Words, words_of
+from pincite.server.people.identity import Identity, Reader, Runner
+from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import CheckRequest
-from pincite.server.sharing import may_read
 from pincite.server.site import Site, Stores
 
 router = APIRouter(include_in_schema=False)

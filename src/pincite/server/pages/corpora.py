@@ -10,18 +10,20 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.index.catalogue import Order
-from pincite.server import api_corpora, api_documents, api_search
-from pincite.server.api_corpora import CorpusChange, CorpusState, NewCorpus
-from pincite.server.api_documents import DocumentQuery, Word
-from pincite.server.api_search import SearchQuery, SearchResult
-from pincite.server.corpora import CorpusEntry
-from pincite.server.identity import Identity, Librarian, Reader
-from pincite.server.jobs import Job
+from pincite.server.api import corpora as api_corpora
+from pincite.server.api import documents as api_documents
+from pincite.server.api import search as api_search
+from pincite.server.api.corpora import CorpusChange, CorpusState, NewCorpus
+from pincite.server.api.documents import DocumentQuery, Word
+from pincite.server.api.search import SearchQuery, SearchResult
+from pincite.server.jobs.store import Job
+from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import Identity, Librarian, Reader
+from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem
-from pincite.server.sharing import may_read
 from pincite.server.site import Site, Stores
 
 router = APIRouter(include_in_schema=False)

@@ -3,12 +3,12 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from pincite.server import api_feedback
-from pincite.server.api_feedback import NewFeedback
-from pincite.server.identity import Runner
+from pincite.server.api import feedback as api_feedback
+from pincite.server.api.feedback import NewFeedback
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import Runner
 from pincite.server.site import Stores
 
 router = APIRouter(include_in_schema=False)

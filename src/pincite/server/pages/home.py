@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.report import wording
-from pincite.server.identity import PUBLIC, Guest
 from pincite.server.pages import forms, languages, rendering
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import PUBLIC, Guest
 from pincite.server.site import Site, Stores
 from pincite.types import Label
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_jobs
-from pincite.server.identity import Identity, Reader, Runner
-from pincite.server.jobs import Event, Job, Kind, Status
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Event, Job, Kind, Status
 from pincite.server.pages import ask, check, corpora, forms, languages, verified
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.paging import Cursor, cursor_of, read_cursor
+from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.site import Site, Stores
 
 # Makes the page of a result: the request, who asks, the stores, the job, its report's JSON. None if

@@ -5,13 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_session, provider_login
-from pincite.server.api_people import with_accounts
-from pincite.server.api_session import LoginRequest
-from pincite.server.identity import PUBLIC, Guest, InPerson
+from pincite.server.api import session as api_session
+from pincite.server.api.people import with_accounts
+from pincite.server.api.session import LoginRequest
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people import provider_login
+from pincite.server.people.identity import PUBLIC, Guest, InPerson
 from pincite.server.problems import Problem
 from pincite.server.site import Site, Stores
 

@@ -6,16 +6,16 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
 
 from pincite.evaluation.preferences import AMOUNTS
-from pincite.server import api_rating
-from pincite.server.api_rating import Answering
-from pincite.server.blind import shown
+from pincite.server.api import rating as api_rating
+from pincite.server.api.rating import Answering
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.problems import not_found
-from pincite.server.rating import ANSWERS, Ended
 from pincite.server.site import Stores
-from pincite.server.study_access import COOKIE, Link, TakingPart, Visiting
+from pincite.server.study.access import COOKIE, Link, TakingPart, Visiting
+from pincite.server.study.blind import shown
+from pincite.server.study.rating import ANSWERS, Ended
 
 KEPT_SECONDS = 180 * 86_400
 router = APIRouter(prefix="/studies/{link}", include_in_schema=False)

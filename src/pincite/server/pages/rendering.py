@@ -24,10 +24,10 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from pincite.report import html, templates, wording
-from pincite.server.identity import Identity
-from pincite.server.ingesting import SCHEME
-from pincite.server.login import csrf_for
+from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import languages, static
+from pincite.server.people.identity import Identity
+from pincite.server.people.login import csrf_for
 from pincite.types import Label
 
 FOLDER = Path(__file__).parents[1] / "templates"

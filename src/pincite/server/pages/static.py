@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import APIRouter, Response
 
 from pincite.report import templates
-from pincite.server.identity import PUBLIC
+from pincite.server.people.identity import PUBLIC
 from pincite.server.problems import not_found
 
 FOLDER = Path(__file__).parents[1] / "static"

@@ -5,17 +5,17 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_studies
-from pincite.server.api_studies import NewStudy
-from pincite.server.identity import Identity, May, Rater, Researcher
-from pincite.server.jobs import Job, Status
+from pincite.server.api import studies as api_studies
+from pincite.server.api.studies import NewStudy
+from pincite.server.jobs.store import Job, Status
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import Identity, May, Rater, Researcher
 from pincite.server.problems import not_found
 from pincite.server.requests import Id
 from pincite.server.site import Site, Stores
-from pincite.server.studies import CONSENT
+from pincite.server.study.studies import CONSENT
 
 ROWS = 200
 router = APIRouter(prefix="/studies", include_in_schema=False)

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.report import html, wikitext
-from pincite.server import api_jobs
-from pincite.server.beside import THRESHOLDS
-from pincite.server.identity import Identity, Reader
-from pincite.server.jobs import Job
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.beside import THRESHOLDS
+from pincite.server.jobs.store import Job
 from pincite.server.pages import verify_view
 from pincite.server.pages.rendering import page
 from pincite.server.pages.verify_view import Verified
+from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
 from pincite.types import Report

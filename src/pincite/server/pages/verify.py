@@ -5,13 +5,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server import api_jobs, demo
-from pincite.server.identity import Reader, Runner
+from pincite.server import demo
+from pincite.server.api import jobs as api_jobs
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people.identity import Reader, Runner
+from pincite.server.people.sharing import may_read
 from pincite.server.requests import VerifyRequest
-from pincite.server.sharing import may_read
 from pincite.server.site import Site, Stores
 
 router = APIRouter(include_in_schema=False)

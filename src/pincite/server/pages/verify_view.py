@@ -12,8 +12,8 @@ from pincite.core import aggregation
 from pincite.core.thresholds import relabelled
 from pincite.errors import InputError
 from pincite.report import data, html, read, wikitext, wording
-from pincite.server.beside import atoms_of
-from pincite.server.jobs import JobStore
+from pincite.server.jobs.beside import atoms_of
+from pincite.server.jobs.store import JobStore
 from pincite.types import CitationResult, Evidence, Finding, Label, Report, Suggestion, Unchecked
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again

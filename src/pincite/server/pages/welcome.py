@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.server import gate as gates
-from pincite.server.gate import Gate
-from pincite.server.identity import PUBLIC
 from pincite.server.pages import forms, home
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
+from pincite.server.people import gate as gates
+from pincite.server.people.gate import Gate
+from pincite.server.people.identity import PUBLIC
 from pincite.server.problems import Problem, not_found
 from pincite.server.site import Stores
 
