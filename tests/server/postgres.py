@@ -50,9 +50,7 @@ class Postgres:
     def start(self) -> None:
         """Returns when it answers."""
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command, stdout=log, stderr=log, cwd=self.folder
-            )
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, cwd=self.folder)
         end = time.monotonic() + START_SECONDS
         while True:
             try:
