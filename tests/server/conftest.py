@@ -13,10 +13,10 @@ from server.postgres import Postgres, running
 from server.processes import Started
 
 from pincite.pipeline.settings import Settings
-from pincite.server.people import passwords
 from pincite.server.app import create_app
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
+from pincite.server.people import passwords
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 
