@@ -3,13 +3,8 @@
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
 `sign(label)` and `word(label)` of a verdict; `link(url)`, the URL if a browser may open it, else
 none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`. `_`
-<<<<<<< HEAD
-takes a template's own words or a constant of ours, never a text from outside: what it gives counts
-as markup.
-=======
 takes a template's own words or a constant of ours, never a text from outside: what it gives is
 taken for markup.
->>>>>>> i8
 """
 
 from collections.abc import Mapping
