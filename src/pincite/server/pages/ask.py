@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -19,13 +20,14 @@ from pincite.report import (
 )
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
-from pincite.server.jobs.store import Event, Job
+from pincite.server.jobs.store import Event
 from pincite.server.pages import corpora, forms
 from pincite.server.pages.check import filled
 from pincite.server.pages.forms import Form
+from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.pages.words import Words, words_of
-from pincite.server.people.identity import Identity, Reader, Runner
+from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores
@@ -76,25 +78,25 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     return Response(text.encode("utf-8", "replace"), 200, headers, kind)
 
 
-def result_page(
-    request: Request, who: Identity, site: Site, job: Job, result: bytes
-) -> HTMLResponse | None:
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """The answer; None if another version wrote it."""
     report = _report(result)
     if report is None:
         return None
-    words = words_of(request)
-    corpus = str(job.request.get("corpus", ""))
+    words, who = words_of(request), look.who
+    answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
+    corpus = str(look.job.request.get("corpus", ""))
     return page(
         request,
         "answered.html",
         who,
-        job=job,
+        look=look,
+        job=look.job,
         report=report,
-        answers=[_worded(ask_html.view(answer), answer, words) for answer in report.answers],
+        answers=[_worded(ask_html.view(answer), answer, words) for answer in answers],
         words=words,
         used=check_wording.asked(report.usage),
-        covers=corpora.covered(site, corpus, who),
+        covers=corpora.covered(site, corpus, who) if who else None,
     )
 
 
@@ -108,6 +110,14 @@ def so_far(request: Request, events: Sequence[Event]) -> dict[str, Any]:
         after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
         waiting = texts[max(0, len(verified) - after) :]
     return {"sentences": [_live(each, words) for each in verified], "waiting": waiting}
+
+
+def _without_texts(answer: Answer) -> Answer:
+    """With the passages that were judged, and without the texts that they stand in."""
+    references = tuple(
+        replace(each, document=replace(each.document, text="")) for each in answer.references
+    )
+    return replace(answer, references=references)
 
 
 def _live(sentence: Mapping[str, Any], words: Words) -> dict[str, Any]:

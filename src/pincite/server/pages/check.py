@@ -22,6 +22,7 @@ from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Job
 from pincite.server.pages import corpora, forms
 from pincite.server.pages.forms import Form
+from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.pages.words import Words, words_of
 from pincite.server.people.identity import Identity, Reader, Runner
@@ -102,12 +103,12 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     )
 
 
-def result_page(
-    request: Request, who: Identity, site: Site, job: Job, result: bytes
-) -> HTMLResponse | None:
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """The readings to be edited, or the evidence; None if another version wrote it."""
-    values = json.loads(result)
+    values, job, who = json.loads(result), look.job, look.who
     if "checks" not in values:
+        if not look.is_own:
+            return None  # a form, and no result yet
         rows = [Row(each["text"], each["kind"], each["negation"]) for each in values["readings"]]
         failures = [each["detail"] for each in values.get("failures", ())]
         return _edited(request, who, job, rows, failures)
@@ -120,6 +121,7 @@ def result_page(
         request,
         "checked.html",
         who,
+        look=look,
         job=job,
         report=report,
         checks=[
@@ -129,7 +131,7 @@ def result_page(
         words=words,
         legend=words.legend(threshold) if check_wording.has_degrees(report) else "",
         used=check_wording.used(report),
-        covers=corpora.covered(site, corpus, who),
+        covers=corpora.covered(site, corpus, who) if who else None,
         footnotes=check_markdown.to_footnotes(report),
         claimreview=claimreview.to_claimreview(report),
         signs=SIGNS,
@@ -163,7 +165,11 @@ def _report(result: bytes | None) -> CheckReport | None:
 
 
 def _edited(
-    request: Request, who: Identity, job: Job, rows: Sequence[Row], failures: Sequence[str] = ()
+    request: Request,
+    who: Identity | None,
+    job: Job,
+    rows: Sequence[Row],
+    failures: Sequence[str] = (),
 ) -> HTMLResponse:
     return page(
         request,

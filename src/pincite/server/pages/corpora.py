@@ -16,10 +16,10 @@ from pincite.server.api import search as api_search
 from pincite.server.api.corpora import CorpusChange, CorpusState, NewCorpus
 from pincite.server.api.documents import DocumentQuery, Word
 from pincite.server.api.search import SearchQuery, SearchResult
-from pincite.server.jobs.store import Job
 from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
+from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.people.sharing import may_read
@@ -141,11 +141,9 @@ def delete_document(
     return forms.to(f"/corpora/{corpus_id}")
 
 
-def result_page(
-    request: Request, who: Identity, _site: Site, job: Job, result: bytes
-) -> HTMLResponse:
+def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
     """What became of files that were sent."""
-    return page(request, "ingested.html", who, job=job, found=json.loads(result))
+    return page(request, "ingested.html", look.who, job=look.job, found=json.loads(result))
 
 
 def _shared(form: Form) -> dict[str, object]:

@@ -10,14 +10,15 @@ from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Event, Job, Kind, Status
 from pincite.server.pages import ask, check, corpora, forms, languages, verified
 from pincite.server.pages.forms import Form
+from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.paging import Cursor, cursor_of, read_cursor
-from pincite.server.people.identity import Identity, Reader, Runner
+from pincite.server.people.identity import Reader, Runner
 from pincite.server.site import Site, Stores
 
-# Makes the page of a result: the request, who asks, the stores, the job, its report's JSON. None if
-# another version of Pincite wrote it.
-View = Callable[[Request, Identity, Site, Job, bytes], HTMLResponse | None]
+# Makes the page of a result: the request, who looks at which job, the stores, the report's JSON.
+# None if another version of Pincite wrote it.
+View = Callable[[Request, Look, Site, bytes], HTMLResponse | None]
 VIEWS: dict[Kind, View] = {
     "verify": verified.result_page,
     "check": check.result_page,
@@ -36,7 +37,7 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
     job = api_jobs.readable(site, job_id, who)
     result = site.jobs.result(job_id) if job.ended else None
     view = VIEWS.get(job.kind)
-    if result is not None and view and (shown := view(request, who, site, job, result)):
+    if result is not None and view and (shown := view(request, Look(job, who), site, result)):
         return shown
     return page(request, "job.html", who, **_progress(request, site, job))
 

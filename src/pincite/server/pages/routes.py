@@ -13,6 +13,7 @@ from pincite.server.pages import (
     jobs,
     login,
     rating,
+    shared,
     static,
     studies,
     verified,
@@ -27,7 +28,7 @@ def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
     app.state.results = Results()
-    asked = (verify, verified, check, ask, corpora, feedback, jobs)
+    asked = (verify, verified, check, ask, corpora, feedback, jobs, shared)
     mine = (login, account, admin)
     for module in (static, home, welcome, *asked, studies, rating, *mine):
         app.include_router(module.router)

@@ -4,6 +4,7 @@ Each address says the threshold that is looked at, and a finding's names the fin
 shows somebody else the same. Where scripts run, only pieces of the page are fetched.
 """
 
+from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.beside import THRESHOLDS
 from pincite.server.jobs.store import Job
 from pincite.server.pages import verify_view
+from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.pages.verify_view import Verified
 from pincite.server.people.identity import Identity, Reader
@@ -28,17 +30,14 @@ Threshold = Annotated[
 ]
 
 
-def result_page(
-    request: Request, who: Identity, site: Site, job: Job, result: bytes
-) -> HTMLResponse | None:
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """The findings, with the worst one open; None if another version wrote the report."""
-    verified = _results(request).get(site.jobs, job.job_id, result)
+    verified = _results(request).get(site.jobs, look.job.job_id, result)
     if verified is None:
         return None
     threshold = request.query_params.get("threshold", "")
-    at = _number(threshold)
-    values = _values(site, who, job, verified, at, None)
-    return page(request, "verified.html", who, **_board(verified, values))
+    values = _values(site, look, verified, _number(threshold), None)
+    return page(request, "verified.html", look.who, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/findings/{claim_id}")
@@ -51,11 +50,23 @@ def finding(
     threshold: Threshold = None,
 ) -> HTMLResponse:
     """The findings with this one open: a link to it."""
-    job, verified = _found(request, who, site, job_id)
-    values = _values(site, who, job, verified, threshold, claim_id)
+    look = Look(api_jobs.readable(site, job_id, who), who)
+    return finding_page(request, look, site, claim_id, threshold)
+
+
+def finding_page(
+    request: Request, look: Look, site: Site, claim_id: str, threshold: float | None
+) -> HTMLResponse:
+    """The findings with this one open, or this one alone.
+
+    Raises:
+        Problem: 404
+    """
+    verified = _of(request, site, look.job)
+    values = _values(site, look, verified, threshold, claim_id)
     if request.headers.get("hx-target") == "finding":  # a script asks for this side alone
-        return page(request, "finding.html", who, **values)
-    return page(request, "verified.html", who, **_board(verified, values))
+        return page(request, "finding.html", look.who, **values)
+    return page(request, "verified.html", look.who, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/board")
@@ -68,11 +79,23 @@ def board(
     claim: str = "",
 ) -> HTMLResponse:
     """List, article and source at a threshold: a piece of the page."""
-    job, verified = _found(request, who, site, job_id)
-    values = _values(site, who, job, verified, threshold, claim or None)
-    here = f"/jobs/{job_id}/findings/{claim}" if claim else f"/jobs/{job_id}"
+    look = Look(api_jobs.readable(site, job_id, who), who)
+    return board_piece(request, look, site, claim, threshold)
+
+
+def board_piece(
+    request: Request, look: Look, site: Site, claim: str, threshold: float | None
+) -> HTMLResponse:
+    """List, article and source at a threshold; `claim` is open if it is not empty.
+
+    Raises:
+        Problem: 404
+    """
+    verified = _of(request, site, look.job)
+    values = _values(site, look, verified, threshold, claim or None)
+    here = f"{look.place}/findings/{claim}" if claim else look.place
     headers = {"HX-Replace-Url": f"{here}{values['query']}"}
-    return page(request, "board.html", who, headers=headers, **_board(verified, values))
+    return page(request, "board.html", look.who, headers=headers, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/sources/{doc_id}")
@@ -115,38 +138,42 @@ def _file(text: str, media_type: str, name: str, headers: dict[str, str]) -> Res
 
 def _found(request: Request, who: Identity, site: Site, job_id: str) -> tuple[Job, Verified]:
     job = api_jobs.readable(site, job_id, who)
+    return job, _of(request, site, job)
+
+
+def _of(request: Request, site: Site, job: Job) -> Verified:
     verified = None
     if job.kind == "verify" and job.ended:
-        verified = _results(request).get(site.jobs, job_id)
+        verified = _results(request).get(site.jobs, job.job_id)
     if verified is None:
         raise not_found()
-    return job, verified
+    return verified
 
 
 def _values(
-    site: Site,
-    who: Identity,
-    job: Job,
-    verified: Verified,
-    threshold: float | None,
-    claim_id: str | None,
+    site: Site, look: Look, verified: Verified, threshold: float | None, claim_id: str | None
 ) -> dict[str, Any]:
     """What the template of one finding asks for.
+
+    Whole texts are for who had the sources read, not for those who got a link.
 
     Raises:
         Problem: 404, there is no such finding.
     """
     at = verified.threshold if threshold is None else round(threshold, 4)
     report = verify_view.at(verified, at)
+    stored = (lambda name: site.jobs.file(look.job.job_id, name)) if look.is_own else _nothing
     return {
-        "job": job,
+        "look": look,
+        "job": look.job,
+        "place": look.place,
         "report": report,
         "threshold": at,
         "own_threshold": verified.threshold,
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
-        "open": _open(site, who, job, verified, report, claim_id),
-        "may_judge": who.owns(job.owner),
+        "open": _open(stored, verified, report, claim_id),
+        "may_judge": look.is_own,
         "query": "" if at == verified.threshold else f"?threshold={at:g}",
     }
 
@@ -164,7 +191,7 @@ def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open(
-    site: Site, who: Identity, job: Job, verified: Verified, report: Report, claim_id: str | None
+    stored: Callable[[str], Any], verified: Verified, report: Report, claim_id: str | None
 ) -> dict[str, Any] | None:
     """The finding on the right: the one asked for, else the worst; None if there is none."""
     ids = [finding.claim.claim_id for finding in report.findings]
@@ -174,8 +201,6 @@ def _open(
         raise not_found()
     at = ids.index(claim_id) if claim_id else 0
     found = report.findings[at]
-    # Whole texts are for who had them read, not for those who got a link.
-    stored = (lambda name: site.jobs.file(job.job_id, name)) if who.owns(job.owner) else _nothing
     documents = verify_view.documents_of(found, stored)
     view = verify_view.finding_view(
         found, at + 1, verified.view.get("names", {}), documents, date.today()
