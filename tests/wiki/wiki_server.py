@@ -171,10 +171,12 @@ class _Handler(BaseHTTPRequestHandler):
             wiki.most_busy = max(wiki.most_busy, wiki.busy)
             canned = wiki.first.pop(0) if wiki.first else None
         try:
-            self._send(canned or self._own(parts.path, asked))
+            reply = canned or self._own(parts.path, asked)
+            time.sleep(reply.pause)
         finally:
-            with wiki.lock:
+            with wiki.lock:  # before the client hears, which may ask again at once
                 wiki.busy -= 1
+        self._send(reply)
 
     def _own(self, path: str, asked: dict[str, str]) -> Canned:
         if path.startswith("/w/rest.php/v1/revision/"):
@@ -187,7 +189,6 @@ class _Handler(BaseHTTPRequestHandler):
         return Canned(200, json.dumps(self.wiki.answer(asked)).encode())
 
     def _send(self, canned: Canned) -> None:
-        time.sleep(canned.pause)
         body = canned.body
         headers = {"Content-Type": "application/json", **canned.headers}
         if "gzip" in self.headers.get("Accept-Encoding", ""):
