@@ -81,7 +81,9 @@ def test_pruning_beside_a_run_that_fetches(tmp_path: Path) -> None:
     FetchCache(tmp_path / "c").close()
     running = threading.Thread(target=fetches)
     running.start()
-    removed = sum(prune(tmp_path / "c", 30) for _ in range(20))
+    removed, deadline = 0, time.monotonic() + 60  # the other thread may be slow to begin
+    while not removed and time.monotonic() < deadline:
+        removed += sum(prune(tmp_path / "c", 30) for _ in range(20))
     ended.set()
     running.join()
     assert failures == []
