@@ -60,13 +60,20 @@ class Teller:
 
     def flush(self) -> None:
         """Write what waits; where the database is away it waits on, but the job does not."""
+        try:
+            self.write()
+        except DatabaseError as error:
+            LOG.warning("job %s: events wait: %s", self._job_id, error)
+
+    def write(self) -> None:
+        """Write what waits.
+
+        Raises:
+            DatabaseError: it waits on.
+        """
         self._last = time.monotonic()
         if self._waiting:
-            try:
-                self._store.tell(self._job_id, self._worker, self._waiting)
-            except DatabaseError as error:
-                LOG.warning("job %s: events wait: %s", self._job_id, error)
-                return
+            self._store.tell(self._job_id, self._worker, self._waiting)
         self._waiting = []
 
 
@@ -119,7 +126,7 @@ class Runner:
         return lambda: self._keep(job, found, tell, counted)
 
     def _keep(self, job: Job, found: work.Done, tell: Teller, counted: Mapping[Key, float]) -> None:
-        tell.flush()
+        tell.write()  # at the end nothing more will come that could take it along
         if found.title:
             self._store.entitle(job.job_id, self._worker, found.title)
         # A part of a check or an answer that failed is told in its result.
