@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask test test-all fmt format lint types layers spelling check encoder reranker bench bench-check bench-html calibrate verifier schema sweep million clean
+.PHONY: help demo demo-check demo-ask demo-web test test-web test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -15,7 +15,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[eval,server]' --group dev
 	@touch $@
 
 # Apart from the rest, which the demo needs too: torch for training, and a real chat server. Its model
@@ -34,8 +34,14 @@ demo-check: $(STAMP) ## five statements against a shipped knowledge base
 demo-ask: $(STAMP) ## three questions to shipped abstracts
 	@$(BIN)/pincite demo --ask
 
+demo-web: $(STAMP) ## the web pages on the demos' documents
+	@$(BIN)/pincite serve --demo
+
 test: $(TRAIN) ## all tests but the slow ones, without a network where that can be arranged
 	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+
+test-web: $(TRAIN) ## the server: both databases, real processes, a browser
+	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "web and not slow" tests/server
 
 test-all: $(TRAIN) ## the slow ones too
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
@@ -66,6 +72,12 @@ schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_check_schema.py
 	$(BIN)/python tools/make_ask_schema.py
 
+pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
+	$(BIN)/python tools/make_pictures.py
+
+locale: $(STAMP) ## collect the pages' texts and compile their translations
+	$(BIN)/python tools/make_locale.py
+
 calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
 
@@ -89,6 +101,9 @@ $(BENCH)/.installed: $(STAMP)
 
 bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
+
+bench-server: $(STAMP) ## 50 people reading while four jobs run
+	$(BIN)/python tools/bench_server.py
 
 bench-check: $(STAMP) ## what asking a language model many things at once saves
 	$(BIN)/python tools/bench_check.py

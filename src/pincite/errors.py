@@ -6,7 +6,8 @@
     ├─ MissingModel    weights that are nowhere to be found; names the command that fetches them
     ├─ MissingExtra    a library of an extra that is not installed (also an ImportError)
     ├─ CorpusError     a folder that is not a corpus, is damaged, or is being written by another
-    ├─ StaleCorpus     a corpus built with another encoder or passage rule than it is used with
+    │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than it is used with
+    │  └─ CorpusInUse  another process is writing it; later it is free again
     ├─ FetchError      a page of the web that did not come: its `url`, and `status` if it has one
     │  ├─ FetchingIsOff      nobody switched the web on: `online = true` or --online
     │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
@@ -71,6 +72,10 @@ class CorpusError(PinciteError):
 
 class StaleCorpus(CorpusError):
     """The corpus was built with other weights or rules than the ones it is opened with."""
+
+
+class CorpusInUse(CorpusError):
+    """Another process is writing the corpus."""
 
 
 class FetchError(PinciteError):

@@ -14,7 +14,7 @@ EVERYTHING = [*SOURCES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob
 HEAVY = {
     *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
-    *("httpx2", "httpcore2", "protego", "yaml"),
+    *("httpx2", "httpcore2", "protego", "yaml", "fastapi", "sqlalchemy", "pydantic", "uvicorn"),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only the one
@@ -47,6 +47,19 @@ HOMES = {
     "sklearn": {"evaluation/measures.py"},
     "ir_measures": {"evaluation/measures.py"},
     "matplotlib": {"evaluation/plots.py"},
+    "statsmodels": {"evaluation/agreement.py"},
+    "krippendorff": {"evaluation/agreement.py"},
+    # The server is made of these, as training is of torch.
+    "fastapi": {"server/"},
+    "starlette": {"server/"},
+    "pydantic": {"server/"},
+    "sqlalchemy": {"server/"},
+    "alembic": {"server/"},
+    "argon2": {"server/people/passwords.py"},
+    "authlib": {"server/people/oauth.py"},
+    "uvicorn": {"server/serving.py"},
+    "prometheus_client": {"server/operation/metrics.py"},
+    "python_multipart": {"server/library/multipart.py"},
 }
 
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def run(corpus: EmbeddedCorpus, tmp_path: Path, *paths: Path, **how: bool) -> Outcome:
+def run(corpus: EmbeddedCorpus, tmp_path: Path, *paths: Path, **how: Any) -> Outcome:
     with Origins(tmp_path / "kb", write=not how.get("dry", False)) as origins:
         return update(corpus, origins, paths, How(**how))
 

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -56,7 +57,7 @@ def files(tmp_path: Path) -> list[Path]:
     ]
 
 
-def run(corpus: EmbeddedCorpus, tmp_path: Path, paths: Sequence[Path], **how: bool) -> Outcome:
+def run(corpus: EmbeddedCorpus, tmp_path: Path, paths: Sequence[Path], **how: Any) -> Outcome:
     with Origins(tmp_path / "kb", write=not how.get("dry", False)) as origins:
         return update(corpus, origins, paths, How(**how))
 

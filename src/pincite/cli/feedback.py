@@ -65,7 +65,7 @@ def add(
     found = read_result(result)
     item = found.chosen(item_id) if item_id else None
     with _opened(config) as kept:
-        kept.add(opinion(result, found, given or label or "", item, Words(**words)))
+        kept.add(opinion(result.read_bytes(), found, given or label or "", item, Words(**words)))
     options.say(f"kept: {given or label} of {item.item_id if item else result}")
 
 

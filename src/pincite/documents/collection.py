@@ -5,7 +5,7 @@ themselves, or holds texts in its own rows; files that it names are read althoug
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,8 +93,14 @@ class Collection:
                 yield row.read(self.limits)
 
 
-def collected(paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Collection:
+def collected(
+    paths: Sequence[Path],
+    limits: Limits = DEFAULT_LIMITS,
+    called: Mapping[str, Path] = manifest.NOTHING,
+) -> Collection:
     """What is to be read of files and folders, with what manifests among them say.
+
+    `called`: files that lie under other names than the manifests have for them.
 
     Numbered files of a collection come in the order of their numbers, whatever order they were
     given in; all others in the order in which `files` finds them.
@@ -104,7 +110,9 @@ def collected(paths: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Collect
     """
     found = in_order([path for path in files(paths) if not checksum.is_side_file(path)])
     rows = {
-        path: tuple(manifest.rows(path, limits)) for path in found if manifest.is_manifest(path)
+        path: tuple(manifest.rows(path, limits, called))
+        for path in found
+        if manifest.is_manifest(path)
     }
     named: dict[Path, list[Entry]] = {}
     by_address: dict[str, Entry] = {}

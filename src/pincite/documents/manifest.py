@@ -27,6 +27,7 @@ NAMES = (NAME, "manifest.csv")
 _OWN = frozenset(
     "url file status content_type fetched title date published language lang kind text".split()
 )
+NOTHING: Mapping[str, Path] = {}
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 
 
@@ -135,13 +136,18 @@ def entries(path: Path) -> Iterator[Entry | Problem]:
             yield row
 
 
-def rows(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Entry | Problem]:
-    """All rows of a manifest in order, those too that only describe an address or hold a text."""
+def rows(
+    path: Path, limits: Limits = DEFAULT_LIMITS, called: Mapping[str, Path] = NOTHING
+) -> Iterator[Entry | Problem]:
+    """All rows of a manifest in order, those too that only describe an address or hold a text.
+
+    `called`: files that lie under other names than the manifest has for them.
+    """
     for number, record, broken in _records(path, limits):
         try:
             if broken:
                 raise ValueError(broken)
-            yield _entry(record, path.parent, number)
+            yield _entry(record, (path.parent, called), number)
         except ValueError as error:
             yield Problem(path.name, number, str(error))
 
@@ -167,8 +173,9 @@ def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
             yield line.number, None, str(error)
 
 
-def _entry(record: Any, folder: Path, line: int) -> Entry:
+def _entry(record: Any, where: tuple[Path, Mapping[str, Path]], line: int) -> Entry:
     """The entry in a row; a `ValueError` says what is wrong with the row."""
+    folder, called = where
     if not isinstance(record, dict):
         raise ValueError("an object was expected")
     url, name, status = (_field(record, key) for key in ("url", "file", "status"))
@@ -178,13 +185,14 @@ def _entry(record: Any, folder: Path, line: int) -> Entry:
     if not (url or name or holds_text):
         raise ValueError("no url")
     known, remarks = _known(record)
+    file = called.get(name) or called.get(name.rpartition("/")[2]) if name else None
     return Entry(
         url=url or "",
-        file=folder / name if name else None,
+        file=file or (folder / name if name else None),
         status=int(status) if status else None,
         content_type=_field(record, "content_type"),
         fetched=_field(record, "fetched"),
-        fault=_fault(folder, name) if name else "",
+        fault=_fault(folder, name) if name and not file else "",
         known=known,
         remarks=remarks,
         line=line,

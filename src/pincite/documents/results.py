@@ -63,11 +63,18 @@ def read_result(path: Path) -> Result:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"{path} is larger than any result: over {MAX_BYTES} bytes.")
-        value = json.loads(path.read_bytes())
+        data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    return result_in(data, str(path))
+
+
+def result_in(data: bytes, name: str) -> Result:
+    """The result in JSON, which messages call `name`; raises as `read_result` does."""
+    try:
+        value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no JSON: {error}") from error
+        raise InputError(f"{name} is no JSON: {error}") from error
     try:
         for key, (kind, read) in _KINDS.items():
             if isinstance(value, dict) and isinstance(value.get(key), list):
@@ -75,8 +82,8 @@ def read_result(path: Path) -> Result:
                 items = tuple(read(value[key]))
                 return Result(kind, str(value.get("created", "")), versions, items)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no result that Pincite wrote: {error!r}") from error
-    raise InputError(f"{path} is no result of `pincite verify`, `check` or `ask` with --json.")
+        raise InputError(f"{name} is no result that Pincite wrote: {error!r}") from error
+    raise InputError(f"{name} is no result of `pincite verify`, `check` or `ask` with --json.")
 
 
 def _of_verify(findings: list[dict[str, Any]]) -> Iterator[Item]:

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from pincite.core.filters import Filters
 from pincite.core.hosts import is_below
 from pincite.errors import ConfigError, CorpusError
+from pincite.index import catalogue
 from pincite.index.durable import n_bytes
 from pincite.index.generation import (
     POINTER,
@@ -36,7 +37,7 @@ from pincite.index.lock import WriterLock
 from pincite.index.ranking import Scored, best
 from pincite.index.rows import Place, content_hash
 from pincite.protocols import Encoder, Query
-from pincite.types import Document, Hit, Passage
+from pincite.types import Document, Hit, Passage, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,27 @@ class EmbeddedCorpus:
         """The documents at `urls`, in order; None where there is none."""
         with self._current() as generation:
             return [generation.store.document(url) for url in urls]
+
+    def listed(
+        self, which: catalogue.Which, limit: int, after: catalogue.After | None = None
+    ) -> list[catalogue.Listed]:
+        """At most `limit` documents, without their texts, behind the place `after`."""
+        with self._current() as generation:
+            return catalogue.listed(generation.store, which, limit, after)
+
+    def contents(self) -> catalogue.Contents:
+        """What the documents are, counted; reads every document's row."""
+        with self._current() as generation:
+            return catalogue.contents(generation.store)
+
+    def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
+        """The document with this id and its passages, in order; None if there is none."""
+        with self._current() as generation:
+            url = catalogue.url_of(generation.store, doc_id)
+            document = generation.store.document(url) if url is not None else None
+            if document is None:
+                return None
+            return document, catalogue.spans_of(generation.store, document.url)
 
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS

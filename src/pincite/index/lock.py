@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from pincite.errors import CorpusError
+from pincite.errors import CorpusError, CorpusInUse
 
 # A reader that brings a lagging index up to date holds the lock for a moment; who opens a corpus
 # for writing waits as long before it is refused.
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 2.0
 
 
 class WriterLock:
-    """The right to write one corpus; a context manager that raises `CorpusError` if it is taken."""
+    """The right to write one corpus; a context manager that raises `CorpusInUse` if it is taken."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "lock"
@@ -36,13 +36,14 @@ class WriterLock:
         """Take the lock, waiting a little.
 
         Raises:
-            CorpusError: Another process (or another object in this one) goes on holding it.
+            CorpusInUse: Another process (or another object in this one) goes on holding it.
+            CorpusError: The folder cannot be written.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
         try:
             while not self._try():
                 if time.monotonic() > deadline:
-                    raise CorpusError(
+                    raise CorpusInUse(
                         f"{self._path.parent} is being written by process {self._holder()}, and a "
                         "corpus has one writer at a time. Wait until it is done, or stop it."
                     )

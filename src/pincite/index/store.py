@@ -62,6 +62,7 @@ CREATE TABLE documents (
     key INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, url TEXT NOT NULL UNIQUE,
     title TEXT NOT NULL, kind TEXT NOT NULL, published TEXT, fetched TEXT, language TEXT,
     meta TEXT NOT NULL, content_hash TEXT NOT NULL);
+CREATE INDEX documents_by_id ON documents (doc_id);
 CREATE TABLE blocks (
     document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, number INTEGER NOT NULL,
     data BLOB NOT NULL, PRIMARY KEY (document, number));

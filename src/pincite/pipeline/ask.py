@@ -23,6 +23,15 @@ NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
 NOTHING_SAID = "no sentence of what was found answers the question"
 
 Tell = Callable[[Checked], None]
+Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
+
+
+@dataclass(frozen=True, slots=True)
+class _Hears:
+    """Who listens while an answer is written."""
+
+    tell: Tell
+    draft: Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +46,10 @@ class AskPipeline:
     least_relevance: float = 0.0  # log-odds of the best document, below which there is no answer
     language: str = "en"
 
-    def ask(self, question: str, tell: Tell | None = None) -> Answer:
+    def ask(self, question: str, tell: Tell | None = None, draft: Draft | None = None) -> Answer:
         """The answer; `tell` hears of each sentence as soon as it is verified, once.
+
+        `draft` hears of sentences that are written and wait to be verified, if `tell` listens.
 
         An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
         what there is of it, and says so.
@@ -57,7 +68,8 @@ class AskPipeline:
             nothing = FILTERED if self.searched.filters else NOTHING_FOUND
             why = nothing if best is None else NOTHING_RELEVANT
             return _silent(question, why, self.writer.fingerprint, searched)
-        text, ending = self._written(question, references, tell)
+        hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
+        text, ending = self._written(question, references, hears)
         if not text.strip() and not ending.failure:
             return _silent(question, NOTHING_SAID, self.writer.fingerprint, searched)
         return self._finished(question, text, ending, references, searched)
@@ -69,7 +81,7 @@ class AskPipeline:
         return self._finished(question, text, Written(), references, searched)
 
     def _written(
-        self, question: str, references: Sequence[Reference], tell: Tell | None
+        self, question: str, references: Sequence[Reference], hears: _Hears | None
     ) -> tuple[str, Written]:
         text, ending, n_told = "", Written(), 0
         try:
@@ -77,19 +89,19 @@ class AskPipeline:
                 text += piece.text
                 if piece.cut or piece.failure:
                     ending = piece
-                if tell and any(mark in piece.text for mark in ".!?])\n "):
-                    n_told = self._tell_new(text, references, tell, n_told, last=False)
+                if hears and any(mark in piece.text for mark in ".!?])\n "):
+                    n_told = self._tell_new(text, references, hears, n_told, last=False)
         except KeyboardInterrupt:
             ending = Written(cut=True, failure="the run was stopped")
-        if tell:
-            self._tell_new(text, references, tell, n_told, last=True)
+        if hears:
+            self._tell_new(text, references, hears, n_told, last=True)
         return text, ending
 
     def _tell_new(
         self,
         text: str,
         references: Sequence[Reference],
-        tell: Tell,
+        hears: _Hears,
         n_told: int,
         *,
         last: bool,
@@ -97,13 +109,14 @@ class AskPipeline:
         """Verify and tell of the sentences that cannot grow any more; how many were told now."""
         whole, references = in_order(text if last else cited.settled(text), references)
         sentences = cited.cited_sentences(whole, self.language)
+        hears.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
         ready = sentences if last else sentences[: -1 - self.checker.neighbours]
         if len(ready) <= n_told:
             return n_told
         # What is still being written is left alone; under the neighbours' rule one more is asked.
         known = sentences if last else sentences[:-1]
         for checked in self.checker.checked(known, references)[n_told : len(ready)]:
-            tell(checked)
+            hears.tell(checked)
         return len(ready)
 
     def _finished(

@@ -84,9 +84,16 @@ class Words(NamedTuple):
 
 
 def opinion(
-    path: Path, result: Result, given: str, item: Item | None, words: Words | None = None
+    data: bytes, result: Result, given: str, item: Item | None, words: Words | None = None
 ) -> Opinion:
-    """What somebody says of the result in `path`, or of one item of it.
+    """What somebody says of a result, or of one item of it.
+
+    Args:
+        data: the result's JSON, to know it again.
+        result: what it says.
+        given: "up", "down" or a label.
+        item: what of it is meant; None: the whole.
+        words: in addition.
 
     Raises:
         ConfigError: a label that this cannot have; names those that it can.
@@ -110,7 +117,7 @@ def opinion(
         passage=item.passage,
         quote=item.quote,
         url=item.url,
-        result=hashlib.sha256(path.read_bytes()).hexdigest()[:16],
+        result=hashlib.sha256(data).hexdigest()[:16],
         result_created=result.created,
         versions=json.dumps(dict(result.versions), sort_keys=True),
     )

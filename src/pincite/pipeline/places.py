@@ -24,6 +24,7 @@ from pincite.models import chat
 PREFIX = "PINCITE_"
 DEFAULT, OPTION = "default", "option"
 _NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
+TABLES = ("server",)  # of a file; what stands in them are settings of their own
 
 
 class Placed(NamedTuple):
@@ -34,7 +35,7 @@ class Placed(NamedTuple):
 
 
 def placed(
-    schema: type, options: Mapping[str, object], config: Path | None = None
+    schema: type, options: Mapping[str, object], config: Path | None = None, table: str = ""
 ) -> dict[str, Placed]:
     """What was set anywhere, by field of the dataclass `schema`; what was not is left out.
 
@@ -42,6 +43,8 @@ def placed(
         schema: its fields are the settings.
         options: what the command line gave; None values are left to the other places.
         config: a TOML file instead of the usual two.
+        table: the part of the files, and of the variables' names, where they stand; empty: outside
+            all of `TABLES`.
 
     Raises:
         ConfigError: unknown key, wrong type, unreadable TOML; names the place.
@@ -49,10 +52,16 @@ def placed(
     found: dict[str, Placed] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            found |= _checked(schema, _read(path), str(path))
-    names = {PREFIX + field.name.upper(): field.name for field in dataclasses.fields(schema)}
+            found |= _checked(schema, _part(_read(path), table, path), str(path))
+    prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
+    others = tuple(f"{PREFIX}{name.upper()}_" for name in TABLES if name != table)
+    names = {prefix + field.name.upper(): field.name for field in dataclasses.fields(schema)}
     for variable, text in os.environ.items():
-        if variable.startswith(PREFIX) and variable not in _NOT_SETTINGS:
+        if (
+            variable.startswith(prefix)
+            and not variable.startswith(others)
+            and variable not in _NOT_SETTINGS
+        ):
             found |= _checked(schema, {names.get(variable, variable): text}, f"variable {variable}")
     given = {key: value for key, value in options.items() if value is not None}
     return found | {key: Placed(value, OPTION) for key, value in given.items()}
@@ -70,6 +79,16 @@ def checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, An
         ConfigError: unknown key or wrong type; names `place`.
     """
     return {key: found.value for key, found in _checked(schema, values, place).items()}
+
+
+def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
+    """One table of a file, or what stands outside of all that have settings of their own."""
+    if not table:
+        return {key: value for key, value in values.items() if key not in TABLES}
+    found = values.get(table, {})
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: {table} is {found!r}; expected a table, [{table}].")
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Each batch is committed before its files are noted as read, so a run that is sto
 the batch at hand, and the same command goes on from there.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -65,6 +65,8 @@ class How:
     reread: bool = False  # also files that look as they did when they were last read
     prune: bool = False  # delete what is no longer there
     dry: bool = False  # only say what would be done
+    # Files that lie under other names than manifests among them have for them.
+    called: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -111,7 +113,7 @@ def update(
     Raises:
         InputError: a path does not exist, before anything is changed.
     """
-    collection = collected(paths)
+    collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
     for piece in collection.pieces:

@@ -310,7 +310,7 @@ class VerifyPipeline:
         allowed, copies = self.exclusions.sifted(claim, hits, (), self.online.get, written)
         return without_copies(allowed), (*barred, *copies)
 
-    def _documents(self, urls: Sequence[str]) -> list[Document | None]:
+    def documents(self, urls: Sequence[str]) -> list[Document | None]:
         """Candidates' documents: of the corpus, else of the web."""
         none: list[Document | None] = [None] * len(urls)
         stored = self.documents_of(urls) if self.documents_of else none
@@ -339,7 +339,7 @@ class VerifyPipeline:
         if not (self.documents_of or self.online):
             return []
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
-        documents = self._documents([evidence.passage.url for evidence in best])
+        documents = self.documents([evidence.passage.url for evidence in best])
         windows = {
             window.passage_id: window
             for evidence, document in zip(best, documents, strict=True)
@@ -354,7 +354,7 @@ class VerifyPipeline:
         """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
         if not (self.documents_of or self.online):
             return list(suggested)
-        documents = self._documents([s.evidence.passage.url for s in suggested])
+        documents = self.documents([s.evidence.passage.url for s in suggested])
         return [
             replace(
                 suggestion,

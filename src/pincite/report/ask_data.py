@@ -51,9 +51,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "complete": answer.complete,
         "cut": answer.cut,
         "failure": answer.failure or None,
-        "sentences": [_checked(sentence) for sentence in answer.sentences],
+        "sentences": [sentence_dict(sentence) for sentence in answer.sentences],
         "references": [_reference(reference, answer) for reference in answer.references],
-        "dropped": [_checked(sentence) for sentence in answer.dropped],
+        "dropped": [sentence_dict(sentence) for sentence in answer.dropped],
         "changes": [_change(change) for change in answer.changes],
         "searched": {
             "corpus": searched.corpus,
@@ -68,7 +68,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _checked(checked: Checked) -> dict[str, Any]:
+def sentence_dict(checked: Checked) -> dict[str, Any]:
+    """One sentence of an answer with its verdicts, as the result has it."""
     sentence = checked.sentence
     return {
         "text": sentence.text,
@@ -134,7 +135,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
 
 
 def _change(change: Change) -> dict[str, Any]:
-    return {"before": _checked(change.before), "after": change.after, "why": change.why}
+    return {"before": sentence_dict(change.before), "after": change.after, "why": change.why}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -1,5 +1,7 @@
 """Answers as one self-contained HTML page: no script, no request, everything escaped."""
 
+from typing import Any
+
 from pincite.answers import (
     Answer,
     AnswerReport,
@@ -17,7 +19,7 @@ from pincite.types import Document, Evidence, Span
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
 # Classes of the style sheet, which knows the tones of `verify`.
-_TONES = {
+TONES = {  # of sentences
     Standing.SUPPORTED: "supported",
     Standing.CONTRADICTED: "refuted",
     Standing.MIXED: "partly_supported",
@@ -44,7 +46,7 @@ def to_html(report: AnswerReport) -> str:
             (name, ", ".join(value) if isinstance(value, tuple) else value)
             for name, value in report.settings.items()
         ],
-        answers=[_answer(answer) for answer in report.answers],
+        answers=[view(answer) for answer in report.answers],
         advice=ask_wording.ADVICE,
         no_answer=ask_wording.NO_ANSWER,
         inherited=ask_wording.INHERITED,
@@ -53,7 +55,8 @@ def to_html(report: AnswerReport) -> str:
     )
 
 
-def _answer(answer: Answer) -> dict[str, object]:
+def view(answer: Answer) -> dict[str, Any]:
+    """What a page shows of one answer, in the names of its template."""
     known = {reference.number: reference.document for reference in answer.references}
     named, unnamed = ask_wording.named_and_not(answer)
     return {
@@ -62,7 +65,7 @@ def _answer(answer: Answer) -> dict[str, object]:
         "abstained": answer.abstained,
         "incomplete": ask_wording.cautions(answer),
         "counts": [
-            (n, _TONES[standing], ask_wording.SIGNS[standing], ask_wording.SHORT[standing])
+            (n, TONES[standing], ask_wording.SIGNS[standing], ask_wording.SHORT[standing])
             for standing, n in ask_wording.counts(answer.sentences)
         ],
         "sentences": [_sentence(sentence, known) for sentence in answer.sentences],
@@ -79,7 +82,7 @@ def _sentence(checked: Checked, known: dict[int, Document]) -> dict[str, object]
     standing = checked.standing
     return {
         "text": checked.sentence.text,
-        "tone": _TONES[standing],
+        "tone": TONES[standing],
         "sign": ask_wording.SIGNS[standing],
         "label": ask_wording.LABELS[standing],
         "numbers": ask_wording.numbers(checked),

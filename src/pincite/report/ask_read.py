@@ -5,10 +5,10 @@ believed. What is derived (`complete`, `supports`, …) is not read but follows 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 from pincite.answers import (
     Answer,
@@ -26,10 +26,9 @@ from pincite.answers import (
 from pincite.checks import Usage
 from pincite.errors import InputError
 from pincite.report.ask_data import SCHEMA_VERSION
+from pincite.report.json_values import Values
 from pincite.types import Document, Evidence, Passage, Span
 
-T = TypeVar("T")
-Setting: TypeAlias = str | float | int | bool | tuple[str, ...] | None
 MOST_BYTES = 500_000_000  # of a file; a thousand answers with their full texts are less
 
 
@@ -57,7 +56,7 @@ def from_dict(values: object) -> AnswerReport:
     Raises:
         InputError: they are not such values; the message names the first that is wrong.
     """
-    given = _Values(values, "")
+    given = Values(values, "")
     version = given.any("schema_version")
     if version != SCHEMA_VERSION:
         raise InputError(
@@ -75,88 +74,7 @@ def from_dict(values: object) -> AnswerReport:
     )
 
 
-class _Values:
-    """A JSON object whose values are asked for by name and kind; `where` is for messages."""
-
-    def __init__(self, values: object, where: str) -> None:
-        if not isinstance(values, dict):
-            raise InputError(f"{where or 'the whole'} is not a JSON object")
-        self._values, self._where = values, where
-
-    def any(self, name: str) -> Any:
-        if name not in self._values:
-            raise InputError(f"{self._place(name)} is missing")
-        return self._values[name]
-
-    def text(self, name: str) -> str:
-        value: str = self._of(name, str)
-        return value
-
-    def flag(self, name: str) -> bool:
-        value: bool = self._of(name, bool)
-        return value
-
-    def whole(self, name: str) -> int:
-        value: int = self._of(name, int)
-        return value
-
-    def number(self, name: str) -> float:
-        return float(self._of(name, int, float))
-
-    def maybe(self, name: str, kind: Callable[[str], T]) -> T | None:
-        return None if self.any(name) is None else kind(name)
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(self._checked(name, each, str) for each in self._of(name, list))
-
-    def pairs(self, name: str) -> dict[str, str]:
-        return {k: self._checked(name, v, str) for k, v in self._of(name, dict).items()}
-
-    def settings(self, name: str) -> dict[str, Setting]:
-        inner = self.inner(name)
-        return {key: inner._setting(key) for key in inner._values}
-
-    def _setting(self, name: str) -> Setting:
-        if isinstance(self.any(name), list):
-            return self.texts(name)
-        value: Setting = self._of(name, str, float, int, bool, type(None))
-        return value
-
-    def span(self, name: str) -> Span:
-        ends = [self._checked(name, end, int) for end in self._of(name, list)]
-        if len(ends) != 2 or not 0 <= ends[0] <= ends[1]:
-            raise InputError(f"{self._place(name)} is no span: {ends}")
-        return Span(*ends)
-
-    def inner(self, name: str) -> "_Values":
-        return _Values(self.any(name), self._place(name))
-
-    def each(self, name: str, read: Callable[["_Values"], T]) -> tuple[T, ...]:
-        place = self._place(name)
-        values = self._of(name, list)
-        return tuple(read(_Values(v, f"{place}[{n}]")) for n, v in enumerate(values))
-
-    def one_of(self, name: str, kind: Callable[[str], T]) -> T:
-        try:
-            return kind(self.text(name))
-        except ValueError as error:
-            raise InputError(f"{self._place(name)}: {error}") from error
-
-    def _of(self, name: str, *kinds: type[Any]) -> Any:
-        return self._checked(name, self.any(name), *kinds)
-
-    def _checked(self, name: str, value: Any, *kinds: type[Any]) -> Any:
-        # True is an int to Python, and not to JSON.
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise InputError(f"{self._place(name)} is {type(value).__name__}, not {wanted}")
-        return value
-
-    def _place(self, name: str) -> str:
-        return f"{self._where}.{name}" if self._where else name
-
-
-def _usage(given: _Values) -> Usage:
+def _usage(given: Values) -> Usage:
     names = [field.name for field in fields(Usage)]
     counts: Mapping[str, Any] = {
         name: given.number(name) if name in ("cost", "seconds") else given.whole(name)
@@ -165,7 +83,7 @@ def _usage(given: _Values) -> Usage:
     return Usage(**counts)
 
 
-def _answer(given: _Values) -> Answer:
+def _answer(given: Values) -> Answer:
     return Answer(
         question=given.text("question"),
         text=given.text("answer"),
@@ -181,7 +99,7 @@ def _answer(given: _Values) -> Answer:
     )
 
 
-def _searched(given: _Values) -> Searched:
+def _searched(given: Values) -> Searched:
     return Searched(
         corpus=given.text("corpus"),
         n_documents=given.whole("n_documents"),
@@ -193,7 +111,7 @@ def _searched(given: _Values) -> Searched:
     )
 
 
-def _checked(given: _Values) -> Checked:
+def _checked(given: Values) -> Checked:
     marks = given.each("marks", lambda mark: Mark(mark.span("span"), mark.texts("ids")))
     return Checked(
         sentence=Sentence(given.span("span"), given.text("text"), marks),
@@ -204,7 +122,7 @@ def _checked(given: _Values) -> Checked:
     )
 
 
-def _verdict(given: _Values) -> Verdict:
+def _verdict(given: Values) -> Verdict:
     evidence = given.maybe("evidence", given.inner)
     return Verdict(
         written=given.text("written"),
@@ -215,7 +133,7 @@ def _verdict(given: _Values) -> Verdict:
     )
 
 
-def _evidence(given: _Values) -> Evidence:
+def _evidence(given: Values) -> Evidence:
     span, quote = given.span("span"), given.maybe("quote_span", given.span)
     if quote and quote.start < span.start:
         raise InputError(f"a quote_span begins before its passage: {list(quote)} in {list(span)}")
@@ -238,7 +156,7 @@ def _evidence(given: _Values) -> Evidence:
     )
 
 
-def _reference(given: _Values) -> Reference:
+def _reference(given: Values) -> Reference:
     document = Document(
         url=given.text("url"),
         title=given.text("title"),
@@ -253,5 +171,5 @@ def _reference(given: _Values) -> Reference:
     return Reference(given.whole("number"), ref_id, document, relevance)
 
 
-def _change(given: _Values) -> Change:
+def _change(given: Values) -> Change:
     return Change(_checked(given.inner("before")), given.text("after"), given.text("why"))

@@ -1,5 +1,7 @@
 """Checks as one self-contained HTML page: no script, no request, everything escaped."""
 
+from typing import Any
+
 from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed
 from pincite.core import confirmation
 from pincite.core.hosts import host_of
@@ -29,7 +31,7 @@ def to_html(report: CheckReport) -> str:
     n_readings = sum(len(check.results) for check in report.checks)
     return templates.page("check.html.j2").render(
         report=report,
-        checks=[_check(check, threshold) for check in report.checks],
+        checks=[view(check, threshold) for check in report.checks],
         n_readings=check_wording.readings(n_readings),
         language=code_of(str(report.settings.get("language", ""))) or "en",
         advice=check_wording.ADVICE,
@@ -39,7 +41,8 @@ def to_html(report: CheckReport) -> str:
     )
 
 
-def _check(check: Check, threshold: float) -> dict[str, object]:
+def view(check: Check, threshold: float) -> dict[str, Any]:
+    """What a page shows of one check, in the names of its template."""
     return {
         "statement": check.statement,
         "short": wording.shortened(check.statement, _HEADLINE),

@@ -25,6 +25,15 @@ def to_markdown(
     )
 
 
+def to_footnotes(report: CheckReport) -> str:
+    """All checks as text to be pasted elsewhere: each reading with its evidence as footnotes."""
+    checks = check_data.as_dict(report)["checks"]
+    return "\n".join(
+        templates.markdown(None, _values(check, report, True), shipped="check_footnotes.md.j2")
+        for check in checks
+    )
+
+
 def _values(check: dict[str, Any], report: CheckReport, show_documents: bool) -> dict[str, object]:
     return {
         "statement": check["statement"],

@@ -74,7 +74,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "section": " › ".join(claim.section),
         "before": _tail(claim.before, MAX_BEFORE),
         "claim": claim.text,
-        "pieces": _pieces(claim.text, finding.missing),
+        "pieces": pieces(claim.text, finding.missing),
         "missing": wording.what_is_missing(claim.text, finding.label, finding.missing),
         "why": wording.why_open(finding),
         "citations": [_citation(result, finding) for result in finding.citations],
@@ -87,14 +87,14 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     }
 
 
-def _pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
+def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
     """The text cut at the edges of its missing parts; whether each piece is one."""
-    pieces, end = [], 0
+    found, end = [], 0
     for start, stop in sorted(part.span for part in missing):
         start, stop = max(start, end), max(stop, end)  # parts of different kinds may overlap
-        pieces += [(text[end:start], False), (text[start:stop], True)]
+        found += [(text[end:start], False), (text[start:stop], True)]
         end = stop
-    return [piece for piece in [*pieces, (text[end:], False)] if piece[0]]
+    return [piece for piece in [*found, (text[end:], False)] if piece[0]]
 
 
 def _citation(result: CitationResult, finding: Finding) -> dict[str, object]:

@@ -22,10 +22,17 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")
 @cache
 def page(name: str) -> Template:
     """A shipped page by the name of its file."""
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined
+    return environment(FOLDER).get_template(name)
+
+
+def environment(folder: Path, *extensions: str) -> Environment:
+    """For the pages in a folder: every value is escaped, and one that is not there is an error."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=extensions,
     )
-    return environment.get_template(name)
 
 
 @cache
@@ -34,6 +41,12 @@ def style(*more: str) -> Markup:
     names = ("report.css", *more)
     text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
     return Markup(text)  # noqa: S704 - our files
+
+
+@cache
+def own_style(name: str) -> str:
+    """The style sheet of one page alone."""
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "check.md.j2") -> str:

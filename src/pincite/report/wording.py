@@ -232,8 +232,7 @@ def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
     >>> what_is_missing("Opened in 1911.", Label.SUPPORTED, [part])
     'nothing was found for “1911”'
     """
-    denied = [part for part in missing if _may_be_denied(part)]
-    absent = [part for part in missing if part not in denied]
+    absent, denied = absent_and_denied(missing)
     said = []
     if absent:
         said.append(f"nothing was found for {_quoted(claim, absent)}")
@@ -242,6 +241,12 @@ def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
     if label is Label.PARTLY_SUPPORTED and not said:
         return "each part was found in one of the sources, the whole in none"
     return "; ".join(said)
+
+
+def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    """The missing parts that a source is silent on, and those on which it may say otherwise."""
+    denied = [part for part in missing if _may_be_denied(part)]
+    return [part for part in missing if part not in denied], denied
 
 
 def _may_be_denied(part: Part) -> bool:

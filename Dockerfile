@@ -1,0 +1,35 @@
+# pincite serve, for processors only. Build: docker build -t pincite:local .
+# The versions are those that the tests ran with (constraints.txt).
+FROM python:3.11-slim-bookworm AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
+COPY src ./src
+RUN python -m venv /opt/pincite \
+    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt '.[server]'
+
+FROM python:3.11-slim-bookworm
+# PostgreSQL's client copies the database in `pincite server backup`; it has to be of the server's
+# version or newer. Debian keeps one version of a package at a time: none can be pinned for long.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends postgresql-client-15 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin pincite \
+    && install -d -o pincite -g pincite -m 0700 /data
+COPY --from=build /opt/pincite /opt/pincite
+ENV PATH=/opt/pincite/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    PINCITE_CACHE=/data/cache \
+    PINCITE_SERVER_DATA=/data \
+    PINCITE_SERVER_HOST=0.0.0.0 \
+    PINCITE_SERVER_MODE=server \
+    PINCITE_SERVER_LOG=json
+USER 10001:10001
+VOLUME /data
+EXPOSE 8765
+# Nothing but /data and /tmp is written: run it with --read-only --tmpfs /tmp.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8765/healthz', timeout=4)"]
+STOPSIGNAL SIGTERM
+CMD ["pincite", "serve"]

@@ -1,0 +1,128 @@
+"""Do raters agree, and is a preference more than chance: the usual numbers, from known libraries.
+
+statsmodels and krippendorff are named in this file only. Where a number is not defined (nobody
+agrees or disagrees about one category, there is nothing to count) it is None, never zero.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Literal, TypeVar
+
+from pincite.errors import MissingExtra
+
+Votes = Sequence[Sequence[str]]  # one list of answers for each item
+Level = Literal["nominal", "ordinal"]
+T = TypeVar("T", bound=str)
+
+
+def majority(votes: Sequence[T]) -> T | None:
+    """The answer of more than half of the votes; None if there is none.
+
+    >>> majority(["a", "b", "a"]), majority(["a", "b"]), majority([])
+    ('a', None, None)
+    """
+    answer, n = next(iter(Counter(votes).most_common(1)), (None, 0))
+    return answer if 2 * n > len(votes) else None
+
+
+def fleiss_kappa(votes: Votes, categories: Sequence[str]) -> float | None:
+    """Fleiss' κ: agreement beyond what the answers' frequencies would give by chance.
+
+    Source: J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological
+    Bulletin 76 (1971), 378-382; computed by statsmodels.
+
+    Args:
+        votes: of each item as many as of every other, two at least.
+        categories: that an answer can have.
+
+    Raises:
+        MissingExtra: statsmodels is not installed.
+
+    >>> fleiss_kappa([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"])
+    0.3333
+    """
+    _require()
+    from statsmodels.stats.inter_rater import fleiss_kappa as computed
+
+    table = _counts(votes, categories)
+    if not votes or len(votes[0]) < 2 or len(_used(votes)) < 2:
+        return None  # where all give one and the same answer, chance would agree as much
+    return _rounded(float(computed(table, method="fleiss")))
+
+
+def krippendorff_alpha(votes: Votes, categories: Sequence[str], level: Level) -> float | None:
+    """Krippendorff's α: 1 - observed / expected disagreement; items may have any number of votes.
+
+    Source: K. Krippendorff, *Content Analysis* (3rd ed., 2013), ch. 12; computed by krippendorff.
+
+    Args:
+        votes: of each item; those with fewer than two say nothing about agreement.
+        categories: that an answer can have, in their order if `level` is "ordinal".
+        level: whether answers are only different, or nearer and farther.
+
+    Raises:
+        MissingExtra: krippendorff is not installed.
+
+    >>> krippendorff_alpha([["a", "a"], ["b", "b"], ["a", "b"]], ["a", "b"], "nominal")
+    0.4444
+    """
+    _require()
+    import krippendorff
+    import numpy as np
+
+    paired = [each for each in votes if len(each) >= 2]
+    if len(_used(paired)) < 2:
+        return None
+    counts = np.array(_counts(paired, categories))
+    computed = krippendorff.alpha(
+        value_counts=counts, value_domain=range(len(categories)), level_of_measurement=level
+    )
+    return _rounded(float(computed))
+
+
+def sign_test(n_for: int, n_against: int) -> float | None:
+    """Two-sided p of the exact sign test; those who prefer neither are not counted. None of none.
+
+    p = min(1, 2 · Σ_{i ≤ min} C(n, i) / 2ⁿ), the binomial test of one half; Dixon and Mood,
+    "The statistical sign test", JASA 41 (1946), 557-566; computed by statsmodels.
+
+    Raises:
+        MissingExtra: statsmodels is not installed.
+
+    >>> sign_test(9, 1)
+    0.021484
+    """
+    _require()
+    from statsmodels.stats.proportion import binom_test
+
+    if not n_for + n_against:
+        return None
+    return _significant(min(1.0, float(binom_test(n_for, n_for + n_against, prop=0.5))))
+
+
+def _counts(votes: Votes, categories: Sequence[str]) -> list[list[int]]:
+    """(n_items, n_categories): how often each answer was given."""
+    counted: list[Mapping[str, int]] = [Counter(each) for each in votes]
+    return [[each[category] for category in categories] for each in counted]
+
+
+def _used(votes: Votes) -> set[str]:
+    return {answer for each in votes for answer in each}
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 4) if math.isfinite(value) else None
+
+
+def _significant(p: float) -> float:
+    """Five digits, however small."""
+    return float(f"{p:.5g}")
+
+
+def _require() -> None:
+    if missing := [name for name in ("krippendorff", "statsmodels") if find_spec(name) is None]:
+        raise MissingExtra(
+            f"Agreement needs {' and '.join(missing)}. Install with: pip install 'pincite[eval]'"
+        )

@@ -1,0 +1,75 @@
+"""What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.pipeline import build
+from pincite.pipeline.ingest import ingest
+from pincite.server.library.register import CorpusEntry, Shared
+from pincite.server.people.identity import LOCAL
+from pincite.server.site import Site
+
+ROOT = Path(__file__).parents[1]
+WEB = "Demo: the web around Varrowmouth"
+KNOWLEDGE = "Demo: a knowledge base"
+ABSTRACTS = "Demo: sixty abstracts"
+DEPTH = 25  # of the searches in WEB, which has some 250 passages: a tenth of it
+_CORPORA = {
+    WEB: (ROOT / "demo" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
+    KNOWLEDGE: (ROOT / "demo_check" / "documents", "Thirty documents; for Check."),
+    ABSTRACTS: (ROOT / "demo_ask" / "abstracts.xml", "Papers, some retracted; for Ask."),
+}
+
+
+def furnish(site: Site, say: Callable[[str], None]) -> None:
+    """Make the corpora that are not there yet; takes some seconds."""
+    known = {entry.name for entry in site.corpora.listed() if entry.owner == LOCAL}
+    for name, (documents, about) in _CORPORA.items():
+        if name in known:
+            continue
+        say(f"Indexing “{name}” …")
+        entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
+        entry.folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with EmbeddedCorpus.create(entry.folder, build.encoder(site.settings)) as corpus:
+                ingest(corpus, [documents], lambda _: None)
+        except BaseException:
+            site.corpora.remove(entry.corpus_id)  # it would be listed without its documents
+            raise
+
+
+class Tried(NamedTuple):
+    """What can be tried on a corpus of the demo."""
+
+    corpus_id: str
+    texts: list[str]
+
+
+def web(site: Site) -> CorpusEntry | None:
+    """The corpus that the first example finds better sources in; None without `--demo`."""
+    return _corpus(site, WEB)
+
+
+def statements(site: Site) -> Tried | None:
+    """Statements to check against the knowledge base; None without `--demo`."""
+    return _tried(site, KNOWLEDGE, ROOT / "demo_check", "statements", "statement")
+
+
+def questions(site: Site) -> Tried | None:
+    """Questions to the abstracts; None without `--demo`."""
+    return _tried(site, ABSTRACTS, ROOT / "demo_ask", "questions", "question")
+
+
+def _tried(site: Site, name: str, folder: Path, many: str, one: str) -> Tried | None:
+    entry = _corpus(site, name)
+    if entry is None:
+        return None
+    expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    return Tried(entry.corpus_id, [each[one] for each in expected[many]])
+
+
+def _corpus(site: Site, name: str) -> CorpusEntry | None:
+    return next((entry for entry in site.corpora.listed() if entry.name == name), None)

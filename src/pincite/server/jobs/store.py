@@ -1,0 +1,455 @@
+"""Jobs in the database: who may start which, who runs it, what has happened so far, how it ended.
+
+The queue is a table. A worker that takes a job holds a lease, which it renews while it lives; when
+a lease runs out the job goes back to the queue, so a worker that was killed costs time and no job.
+What a run tells on its way are numbered events, which a reader that lost its connection reads on
+from the last number it saw.
+"""
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from pincite.errors import PinciteError
+from pincite.server.database import Database, Lock
+from pincite.server.tables import job_events, job_files, jobs, new_id, now
+
+LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
+MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
+MAX_TITLE = 300
+TEXT = "text"  # of a request: up to megabytes, which nobody wants who asks how far a job is
+
+
+Kind = Literal["verify", "check", "ask", "ingest"]
+
+
+class Status(StrEnum):
+    """Where a job stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"  # with a result as far as it went, if there was one
+
+
+ENDED = frozenset({Status.DONE, Status.FAILED, Status.CANCELLED})
+
+
+class QueueFull(PinciteError):
+    """As many jobs wait as may; later there is room again."""
+
+
+class KeyReused(PinciteError):
+    """An idempotency key came again with another request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is known of a job, without its result."""
+
+    job_id: str
+    owner: str
+    kind: Kind
+    title: str
+    request: Mapping[str, Any]  # without its text, which may be long: `whole_request`
+    status: Status
+    created: float
+    started: float | None
+    finished: float | None
+    attempts: int
+    cancelled: bool  # somebody asked for it; it may not have stopped yet
+    problem: Mapping[str, Any] | None
+    n_events: int
+    ahead: int = 0  # queued jobs before it; 0 if it is not queued
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.status in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened; `number` counts from 1 in each job."""
+
+    number: int
+    kind: str
+    data: Mapping[str, Any]
+    at: float
+
+
+_earlier = jobs.alias("earlier")
+_AHEAD = sa.case(
+    (
+        jobs.c.status == Status.QUEUED,
+        sa.select(sa.func.count())
+        .where(
+            _earlier.c.status == Status.QUEUED,
+            sa.tuple_(_earlier.c.created, _earlier.c.job_id)
+            < sa.tuple_(jobs.c.created, jobs.c.job_id),
+        )
+        .scalar_subquery(),
+    ),
+    else_=0,
+)
+_SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), _AHEAD.label("ahead")]
+
+
+class JobStore:
+    """The queue and the results. Every method is one transaction."""
+
+    def __init__(self, database: Database, *, queue: int = 100) -> None:
+        """`queue`: how many jobs may wait."""
+        self._db, self._queue = database, queue
+
+    # ── For those who ask ────────────────────────────────────────────────────────────────────────
+
+    def submit(
+        self, owner: str, kind: Kind, title: str, request: Mapping[str, Any], key: str | None = None
+    ) -> tuple[Job, bool]:
+        """The job, and whether it is new: the same key and request give the same job again.
+
+        Raises:
+            QueueFull, KeyReused
+        """
+        text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        with self._db.writing() as db:
+            self._db.one_at_a_time(db, Lock.QUEUE)  # two with one key, or for the last place
+            if key and (earlier := self._keyed(db, owner, key)):
+                job_id, hashed = earlier
+                if hashed != digest:
+                    raise KeyReused(
+                        "This Idempotency-Key belongs to another request. Use a new one."
+                    )
+                return self._found(db, job_id), False
+            waiting = _scalar(db, sa.select(sa.func.count()).where(jobs.c.status == Status.QUEUED))
+            if waiting >= self._queue:
+                raise QueueFull(f"{waiting} jobs are waiting, as many as may. Try again later.")
+            job_id = new_id()
+            short = dict(request)
+            sent = short.pop(TEXT, None)
+            db.execute(
+                jobs.insert().values(
+                    job_id=job_id,
+                    owner=owner,
+                    kind=kind,
+                    title=title[:MAX_TITLE],
+                    request=short,
+                    status=Status.QUEUED,
+                    created=now(),
+                    idempotency_key=key,
+                    request_hash=digest,
+                )
+            )
+            if sent is not None:
+                packed = _packed(json.dumps({TEXT: sent}))
+                db.execute(job_files.insert().values(job_id=job_id, name=TEXT, data=packed))
+            self._tell(db, job_id, "queued", {})
+            return self._found(db, job_id), True
+
+    def get(self, job_id: str) -> Job | None:
+        """A job, or None."""
+        with self._db.reading() as db:
+            row = db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).first()
+        return _job(row) if row else None
+
+    def listed(
+        self,
+        owner: str | None,
+        limit: int,
+        before: tuple[float, str] | None = None,
+        kinds: Sequence[str] = (),
+    ) -> list[Job]:
+        """At most `limit` jobs, the newest first.
+
+        Args:
+            owner: whose; None: everybody's.
+            limit: how many.
+            before: creation time and id of the last one that was seen.
+            kinds: only these; empty: all.
+        """
+        wanted = sa.select(*_SHOWN).order_by(jobs.c.created.desc(), jobs.c.job_id.desc())
+        if owner is not None:
+            wanted = wanted.where(jobs.c.owner == owner)
+        if kinds:
+            wanted = wanted.where(jobs.c.kind.in_(kinds))
+        if before:
+            at, job_id = before
+            earlier = sa.and_(jobs.c.created == at, jobs.c.job_id < job_id)
+            wanted = wanted.where(sa.or_(jobs.c.created < at, earlier))
+        with self._db.reading() as db:
+            return [_job(row) for row in db.execute(wanted.limit(limit))]
+
+    def result(self, job_id: str) -> bytes | None:
+        """The report's JSON, UTF-8; None if there is none (yet)."""
+        packed = self.packed_result(job_id)
+        return gzip.decompress(packed) if packed is not None else None
+
+    def packed_result(self, job_id: str) -> bytes | None:
+        """The same as it is kept: by gzip."""
+        wanted = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
+        with self._db.reading() as db:
+            packed: bytes | None = db.execute(wanted).scalar()
+        return packed
+
+    def file(self, job_id: str, name: str) -> dict[str, Any] | None:
+        """What belongs to a job under a name: "text" that was sent, "article", a document's id."""
+        named = (job_files.c.job_id == job_id) & (job_files.c.name == name)
+        with self._db.reading() as db:
+            packed = db.execute(sa.select(job_files.c.data).where(named)).scalar()
+        return dict(json.loads(gzip.decompress(packed))) if packed is not None else None
+
+    def whole_request(self, job: Job) -> dict[str, Any]:
+        """A job's request with the text that was sent, if there was one."""
+        return {**job.request, **(self.file(job.job_id, TEXT) or {})}
+
+    def events(self, job_id: str, after: int = 0, limit: int = 500) -> list[Event]:
+        """What happened after the event `after`, in order."""
+        wanted = (
+            sa.select(job_events.c.number, job_events.c.kind, job_events.c.data, job_events.c.at)
+            .where(job_events.c.job_id == job_id, job_events.c.number > after)
+            .order_by(job_events.c.number)
+            .limit(limit)
+        )
+        with self._db.reading() as db:
+            return [Event(*row) for row in db.execute(wanted)]
+
+    def cancel(self, job_id: str) -> Job | None:
+        """Ask for a job's end: one that waits ends at once, one that runs as soon as it can."""
+        with self._db.writing() as db:
+            status = self._locked(db, job_id)
+            if status is None:
+                return None
+            if status == Status.QUEUED:
+                self._end(db, job_id, Status.CANCELLED)
+            elif status == Status.RUNNING:
+                db.execute(jobs.update().where(jobs.c.job_id == job_id).values(cancelled=True))
+            return self._found(db, job_id)
+
+    def delete(self, job_ids: Sequence[str]) -> int:
+        """Remove ended jobs with all they left; returns how many."""
+        with self._db.writing() as db:
+            ended = jobs.c.job_id.in_(job_ids) & jobs.c.status.in_(ENDED)
+            return db.execute(jobs.delete().where(ended)).rowcount
+
+    def delete_older(self, before: float) -> int:
+        """Remove jobs that ended before a time; returns how many."""
+        with self._db.writing() as db:
+            old = jobs.c.status.in_(ENDED) & (jobs.c.finished < before)
+            return db.execute(jobs.delete().where(old)).rowcount
+
+    def open_requests(self, kind: Kind) -> list[tuple[str, Mapping[str, Any]]]:
+        """Ids and requests of the jobs of a kind that have not ended."""
+        wanted = sa.select(jobs.c.job_id, jobs.c.request).where(
+            jobs.c.kind == kind, jobs.c.status.not_in(ENDED)
+        )
+        with self._db.reading() as db:
+            return [(row[0], row[1]) for row in db.execute(wanted)]
+
+    def counts(self) -> dict[Status, int]:
+        """How many jobs there are in each state."""
+        wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)
+        with self._db.reading() as db:
+            found = {Status(status): n for status, n in db.execute(wanted)}
+        return {status: found.get(status, 0) for status in Status}
+
+    def oldest_seconds(self) -> float:
+        """How long the job at the queue's head has waited; 0 if none does."""
+        first = sa.select(sa.func.min(jobs.c.created)).where(jobs.c.status == Status.QUEUED)
+        with self._db.reading() as db:
+            created = db.execute(first).scalar()
+        return max(0.0, now() - created) if created is not None else 0.0
+
+    def abandoned(self) -> int:
+        """How many jobs are under way whose worker gave no sign of life in time."""
+        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
+        with self._db.reading() as db:
+            return _scalar(db, sa.select(sa.func.count()).where(lost))
+
+    # ── For those who work ───────────────────────────────────────────────────────────────────────
+
+    def take(self, worker: str) -> Job | None:
+        """The oldest job that waits, now this worker's; None if there is none."""
+        oldest = (
+            sa.select(jobs.c.job_id)
+            .where(jobs.c.status == Status.QUEUED)
+            .order_by(jobs.c.created, jobs.c.job_id)
+            .limit(1)
+            .with_for_update(skip_locked=True)  # SQLite has one writer at a time anyway
+        )
+        with self._db.writing() as db:
+            job_id = db.execute(oldest).scalar()
+            if job_id is None:
+                return None
+            at = now()
+            db.execute(
+                jobs.update()
+                .where(jobs.c.job_id == job_id)
+                .values(
+                    status=Status.RUNNING,
+                    worker=worker,
+                    lease=at + LEASE_SECONDS,
+                    started=sa.func.coalesce(jobs.c.started, at),
+                    attempts=jobs.c.attempts + 1,
+                )
+            )
+            self._tell(db, job_id, "started", {})
+            return self._found(db, job_id)
+
+    def renew(self, job_id: str, worker: str) -> bool:
+        """A sign of life; False if the job is to end: it was cancelled, or is another's by now."""
+        held = (jobs.c.job_id == job_id) & (jobs.c.worker == worker)
+        with self._db.writing() as db:
+            alive = held & (jobs.c.status == Status.RUNNING)
+            n = db.execute(jobs.update().where(alive).values(lease=now() + LEASE_SECONDS)).rowcount
+            asked = db.execute(sa.select(jobs.c.cancelled).where(held)).scalar()
+            return n == 1 and not asked
+
+    def tell(
+        self, job_id: str, worker: str, events: Sequence[tuple[str, Mapping[str, Any]]]
+    ) -> None:
+        """Keep what happened, unless the job is no longer this worker's."""
+        with self._db.writing() as db:
+            if self._holds(db, job_id, worker):
+                for kind, data in events:
+                    self._tell(db, job_id, kind, data)
+
+    def entitle(self, job_id: str, worker: str, title: str) -> None:
+        """Call a job as its subject turned out to be called, if it is this worker's."""
+        with self._db.writing() as db:
+            if self._holds(db, job_id, worker):
+                this = jobs.c.job_id == job_id
+                db.execute(jobs.update().where(this).values(title=title[:MAX_TITLE]))
+
+    def finish(
+        self,
+        job_id: str,
+        worker: str,
+        status: Status,
+        *,
+        result: str | None = None,
+        files: Mapping[str, Mapping[str, Any]] | None = None,
+        problem: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """End a job; False, and nothing changes, if it is no longer this worker's."""
+        packed = _packed(result) if result is not None else None
+        rows = [
+            {"job_id": job_id, "name": name, "data": _packed(json.dumps(data))}
+            for name, data in (files or {}).items()
+        ]
+        with self._db.writing() as db:
+            if not self._holds(db, job_id, worker):
+                return False
+            if rows:
+                db.execute(job_files.insert(), rows)
+            self._end(db, job_id, status, packed, problem)
+            return True
+
+    def free_abandoned(self) -> list[str]:
+        """Put jobs back whose worker gave no sign of life; those that failed too often end.
+
+        Returns their ids.
+        """
+        lost = (jobs.c.status == Status.RUNNING) & (jobs.c.lease < now())
+        wanted = sa.select(jobs.c.job_id, jobs.c.attempts, jobs.c.cancelled).where(lost)
+        with self._db.writing() as db:
+            found = db.execute(wanted.with_for_update(skip_locked=True)).all()
+            for job_id, attempts, cancelled in found:
+                self._put_back(db, job_id, attempts, cancelled)
+        return [job_id for job_id, _, _ in found]
+
+    def give_back(self, job_id: str, worker: str, *, died: bool) -> None:
+        """Put a job back: its process died, or the worker was stopped, which counts for nothing."""
+        with self._db.writing() as db:
+            if self._holds(db, job_id, worker):
+                this = jobs.c.job_id == job_id
+                if not died:
+                    db.execute(jobs.update().where(this).values(attempts=jobs.c.attempts - 1))
+                row = db.execute(sa.select(jobs.c.attempts, jobs.c.cancelled).where(this)).one()
+                self._put_back(db, job_id, *row)
+
+    # ── Inside a transaction ─────────────────────────────────────────────────────────────────────
+
+    def _put_back(self, db: sa.Connection, job_id: str, attempts: int, cancelled: bool) -> None:
+        if cancelled:
+            self._end(db, job_id, Status.CANCELLED)
+        elif attempts >= MAX_ATTEMPTS:
+            detail = f"Its process died {attempts} times. It may need more memory than there is."
+            problem = {"code": "worker_died", "detail": detail}
+            self._end(db, job_id, Status.FAILED, problem=problem)
+        else:
+            values = {"status": Status.QUEUED, "worker": None, "lease": None}
+            db.execute(jobs.update().where(jobs.c.job_id == job_id).values(**values))
+            self._tell(db, job_id, "queued", {"again": True})
+
+    def _end(
+        self,
+        db: sa.Connection,
+        job_id: str,
+        status: Status,
+        packed: bytes | None = None,
+        problem: Mapping[str, Any] | None = None,
+    ) -> None:
+        db.execute(
+            jobs.update()
+            .where(jobs.c.job_id == job_id)
+            .values(
+                status=status,
+                finished=now(),
+                worker=None,
+                lease=None,
+                result=packed,
+                problem=dict(problem) if problem else None,
+            )
+        )
+        self._tell(db, job_id, "ended", {"status": status, **(problem or {})})
+
+    def _tell(self, db: sa.Connection, job_id: str, kind: str, data: Mapping[str, Any]) -> None:
+        number = db.execute(
+            jobs.update()
+            .where(jobs.c.job_id == job_id)
+            .values(n_events=jobs.c.n_events + 1)
+            .returning(jobs.c.n_events)
+        ).scalar_one()
+        row = {"job_id": job_id, "number": number, "kind": kind, "data": dict(data), "at": now()}
+        db.execute(job_events.insert().values(row))
+
+    def _holds(self, db: sa.Connection, job_id: str, worker: str) -> bool:
+        held = (jobs.c.job_id == job_id) & (jobs.c.worker == worker)
+        wanted = sa.select(jobs.c.job_id).where(held & (jobs.c.status == Status.RUNNING))
+        return db.execute(wanted.with_for_update()).first() is not None
+
+    def _locked(self, db: sa.Connection, job_id: str) -> str | None:
+        wanted = sa.select(jobs.c.status).where(jobs.c.job_id == job_id).with_for_update()
+        status: str | None = db.execute(wanted).scalar()
+        return status
+
+    def _keyed(self, db: sa.Connection, owner: str, key: str) -> tuple[str, str] | None:
+        wanted = sa.select(jobs.c.job_id, jobs.c.request_hash).where(
+            jobs.c.owner == owner, jobs.c.idempotency_key == key
+        )
+        row = db.execute(wanted).first()
+        return (row[0], row[1]) if row else None
+
+    def _found(self, db: sa.Connection, job_id: str) -> Job:
+        return _job(db.execute(sa.select(*_SHOWN).where(jobs.c.job_id == job_id)).one())
+
+
+def _job(row: sa.Row[Any]) -> Job:
+    return Job(**{**row._mapping, "status": Status(row.status)})
+
+
+def _packed(text: str) -> bytes:
+    return gzip.compress(text.encode("utf-8", "surrogatepass"), 6, mtime=0)
+
+
+def _scalar(db: sa.Connection, query: sa.Select[Any]) -> int:
+    return int(db.execute(query).scalar() or 0)

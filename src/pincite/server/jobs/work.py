@@ -1,0 +1,231 @@
+"""One job done: a request in, the report's JSON out. Runs in a process of its own (`runner`).
+
+Where a person waits, events tell what is under way. `KeyboardInterrupt` ends the work early, with
+what there is of a result.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pincite.checks import Interpretation, StatementType
+from pincite.core import readings
+from pincite.documents.web_sources import FetchStep
+from pincite.errors import InputError
+from pincite.pipeline.cited_copies import CitedCopies, CitedSource
+from pincite.pipeline.settings import Settings
+from pincite.pipeline.verify import VerifyPipeline
+from pincite.server.examples import EXAMPLES
+from pincite.server.jobs.beside import beside
+from pincite.server.jobs.store import Kind
+from pincite.server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
+from pincite.types import Article, Citation, Document, Evidence, Finding, Report
+
+SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
+Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a job."""
+
+    result: str  # JSON, as the command line's --json
+    complete: bool  # False: it was stopped before its end
+    title: str = ""  # as it turned out: of the article
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def done(
+    kind: Kind, request: Mapping[str, Any], corpus: Path | None, settings: Settings, tell: Tell
+) -> Done:
+    """The work of one job.
+
+    Args:
+        kind: "verify", "check" or "ask".
+        request: as it was accepted, see `server.requests`.
+        corpus: folder of the corpus that it names.
+        settings: the server's; those that the request sets take their place.
+        tell: hears of what happens.
+
+    Raises:
+        PinciteError: it cannot be done; the message is for whoever asked.
+    """
+    body = KINDS[kind].model_validate(request)
+    ready = dataclasses.replace(settings, **body.settings.given())
+    if isinstance(body, VerifyRequest):
+        return _verified(body, corpus, ready, tell)
+    if corpus is None:
+        raise InputError("The corpus that the request names is not there any more.")
+    if isinstance(body, CheckRequest):
+        return _checked(body, corpus, ready, tell)
+    return _answered(body, corpus, ready, tell)
+
+
+# ── verify ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell) -> Done:
+    from pincite.pipeline import build
+    from pincite.report import data
+
+    article = _article(body, settings, tell)
+    settings = dataclasses.replace(settings, language=article.language)
+    sources = EXAMPLES[body.example].sources if body.example else None
+    seen: dict[str, Document] = {}
+    with build.verifying(settings, corpus, sources, fetching=_fetching(tell)) as run:
+        tell("article", {"title": article.title, "claims": len(article.claims)})
+        pipeline = noting(run.pipeline, seen)
+        findings: list[Finding] = []
+        complete = True
+        try:
+            run.prepare(article)
+            for finding in pipeline.findings(article):
+                findings.append(finding)
+                judged = {"claim_id": finding.claim.claim_id, "label": str(finding.label)}
+                tell("judged", {**judged, "done": len(findings), "total": len(article.claims)})
+        except KeyboardInterrupt:
+            complete = False
+        report = build.report_of(article, findings, settings, run)
+        calibration = getattr(run.pipeline.verifier, "calibration", None)
+        quoted = _quoted(report, pipeline, seen)
+        documents = {document.doc_id: document for document in quoted}
+        view = beside(article, body.markup, report.findings, documents, calibration)
+    files = {"article": {"source": article.source, "title": article.title}, "view": view}
+    return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
+
+
+def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
+    from pincite.pipeline import articles
+    from pincite.wiki.article import parse_article, read_articles
+
+    if body.example:
+        example = EXAMPLES[body.example]
+        return next(iter(read_articles(example.article, title=example.title)))
+    if body.text:
+        title = body.title or "Untitled"
+        return parse_article(body.text, title, markup=body.markup, language=settings.language)
+    return articles.article_at(
+        body.article or "", settings, lambda line: tell("note", {"text": line})
+    )
+
+
+def _fetching(tell: Tell) -> Callable[[FetchStep], None]:
+    def step(now: FetchStep) -> None:
+        host = now.url.partition("://")[2].partition("/")[0]
+        tell("fetching", {"host": host, "done": now.n_done, "total": now.n_urls})
+
+    return step
+
+
+def noting(pipeline: VerifyPipeline, read: dict[str, Document]) -> VerifyPipeline:
+    """The same pipeline, which notes in `read` the cited sources that it reads, by document id."""
+    copies = cast(CitedCopies, _Noted(pipeline.copies, read))
+    return dataclasses.replace(pipeline, copies=copies)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """The copies of cited sources, and which of them were read."""
+
+    copies: CitedCopies
+    read_so_far: dict[str, Document]
+
+    def read(self, citation: Citation, written: str | None = None) -> CitedSource:
+        return self._noted(self.copies.read(citation, written))
+
+    def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
+        found = self.copies.archived(citation, written)
+        return self._noted(found) if found else None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.copies.warnings
+
+    def _noted(self, found: CitedSource) -> CitedSource:
+        if isinstance(found.source, Document):
+            self.read_so_far[found.source.doc_id] = found.source
+        return found
+
+
+def _quoted(
+    report: Report, pipeline: VerifyPipeline, read: Mapping[str, Document]
+) -> list[Document]:
+    """The documents that the report quotes, each once."""
+    passages = [
+        result.outcome.passage
+        for finding in report.findings
+        for result in finding.citations
+        if isinstance(result.outcome, Evidence)
+    ]
+    of_citations = [read.get(passage.doc_id) for passage in passages]
+    suggested = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
+    found = filter(None, [*of_citations, *pipeline.documents(suggested)])
+    return list({document.doc_id: document for document in found}.values())
+
+
+def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
+    """The documents whole, the first ones if they are too long together."""
+    kept: dict[str, dict[str, Any]] = {}
+    room = SOURCE_CHARS
+    for document in documents:
+        if len(document.text) <= room:
+            room -= len(document.text)
+            kept[document.doc_id] = dataclasses.asdict(document)
+    return kept
+
+
+# ── check ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+    from pincite.pipeline import build_check
+    from pincite.report import check_data
+
+    def judging(n_done: int, total: int) -> None:
+        tell("asking", {"done": n_done, "total": total})
+
+    with build_check.checking(settings, corpus, tell=judging) as run:
+        found = _readings(body, settings) or run.pipeline.interpretation(body.statement)
+        listed = [dataclasses.asdict(reading) for reading in found.readings]
+        tell("readings", {"readings": listed, "by": found.by})
+        if body.only_readings:
+            return Done(json.dumps(dataclasses.asdict(found)), complete=True)
+        check = run.pipeline.check(body.statement, found)
+        report = build_check.report_of([check], 1, settings, run)
+    return Done(check_data.to_json(report), report.complete)
+
+
+def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
+    """Those that a person kept, worded or merged; None if nobody did."""
+    if body.readings is None:
+        return None
+    given = []
+    for each in body.readings:
+        kind = StatementType(each.kind) if each.kind else None
+        reading = readings.of_user(each.text, settings.language, kind)
+        if each.negation:
+            reading = dataclasses.replace(reading, negation=each.negation)
+        given.append(reading)
+    return Interpretation(tuple(readings.numbered(given)), "user")
+
+
+# ── ask ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+    from pincite.pipeline import build_ask
+    from pincite.report import ask_data
+
+    if body.repair is not None:
+        settings = dataclasses.replace(settings, repair=body.repair)
+    with build_ask.asking(settings, corpus) as run:
+        answer = run.pipeline.ask(
+            body.question,
+            lambda checked: tell("sentence", ask_data.sentence_dict(checked)),
+            lambda n_verified, waiting: tell("draft", {"after": n_verified, "texts": [*waiting]}),
+        )
+        report = build_ask.report_of([answer], 1, settings, run)
+    return Done(ask_data.to_json(report), report.complete)

@@ -1,0 +1,160 @@
+"""Files that a browser sends, written to the disk as they come. The one file that knows multipart.
+
+A sender's file name is kept as a text, for people. On the disk a file is called by its number; of
+its name only the ending counts (a reader may look at it), and only letters and digits of that.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from anyio.to_thread import run_sync
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+if TYPE_CHECKING:  # the library has no such name while it runs
+    from python_multipart.multipart import MultipartCallbacks
+
+MAX_FILES = 1_000
+MAX_FIELDS = 20
+MAX_FIELD_BYTES = 10_000
+MAX_NAME = 300
+_ENDING = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
+
+
+class BadForm(ValueError):
+    """The body is not the form that was expected; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One file as it was sent."""
+
+    path: Path  # where it lies
+    name: str  # as the sender calls it: a text, never a path
+    n_bytes: int
+
+
+@dataclass(slots=True)
+class Form:
+    """What came."""
+
+    files: list[Sent] = field(default_factory=list)
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+async def received(content_type: str, body: AsyncIterator[bytes], folder: Path) -> Form:
+    """The form's fields, and its files in `folder`, which exists.
+
+    Raises:
+        BadForm: it is no multipart form, is cut short, or has too many parts.
+        OSError: the disk is full.
+    """
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary")
+    if kind != b"multipart/form-data" or not boundary:
+        raise BadForm("Expected files as multipart/form-data.")
+    reader = _Reader(folder)
+    parser = MultipartParser(boundary, reader.callbacks())
+    try:
+        async for chunk in body:
+            await run_sync(parser.write, chunk)  # it writes to the disk
+        parser.finalize()
+    except FormParserError as error:
+        raise BadForm("The multipart body is malformed.") from error
+    finally:
+        reader.close()
+    if not reader.ended:
+        raise BadForm("The multipart body ends too early.")
+    return reader.form
+
+
+class _Reader:
+    """The parser's callbacks: they come part by part, header by header, in pieces."""
+
+    def __init__(self, folder: Path) -> None:
+        self.form, self.ended = Form(), False
+        self._folder = folder
+        self._file: IO[bytes] | None = None
+        self._name, self._field, self._n_bytes = "", "", 0
+        self._header, self._value, self._disposition = b"", b"", b""
+        self._data = b""
+
+    def callbacks(self) -> "MultipartCallbacks":
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._header_field,
+            "on_header_value": self._header_value,
+            "on_header_end": self._header_end,
+            "on_headers_finished": self._headers_finished,
+            "on_part_data": self._part_data,
+            "on_part_end": self._part_end,
+            "on_end": self._end,
+        }
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+
+    def _begin(self) -> None:
+        self._disposition, self._data, self._n_bytes = b"", b"", 0
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_end(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header, self._value = b"", b""
+
+    def _headers_finished(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        self._field = _text(options.get(b"name", b""))
+        if b"filename" not in options:
+            if len(self.form.fields) >= MAX_FIELDS:
+                raise BadForm(f"A form may have {MAX_FIELDS} fields.")
+            return
+        if len(self.form.files) >= MAX_FILES:
+            raise BadForm(f"At most {MAX_FILES:,} files may be sent at once.")
+        self._name = _text(options[b"filename"])[:MAX_NAME]
+        path = self._folder / f"{len(self.form.files) + 1:05d}{_ending(self._name)}"
+        self._file = path.open("xb")
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._file:
+            self._file.write(data[start:end])
+            self._n_bytes += end - start
+        elif len(self._data) + end - start > MAX_FIELD_BYTES:
+            raise BadForm(f"A field of the form may have {MAX_FIELD_BYTES:,} bytes.")
+        else:
+            self._data += data[start:end]
+
+    def _part_end(self) -> None:
+        if self._file is None:
+            self.form.fields[self._field] = _text(self._data)
+            return
+        path = Path(self._file.name)
+        self._file.close()
+        self._file = None
+        if self._name or self._n_bytes:
+            self.form.files.append(Sent(path, self._name or path.name, self._n_bytes))
+        else:  # what a browser sends where nobody chose a file
+            path.unlink()
+
+    def _end(self) -> None:
+        self.ended = True
+
+
+def _text(data: bytes) -> str:
+    """Names come as UTF-8; what is none is shown as such. A NUL would be refused by a database."""
+    return data.decode("utf-8", "replace").replace("\0", "\ufffd")
+
+
+def _ending(name: str) -> str:
+    match = _ENDING.search(name.lower())
+    return match[0] if match else ""

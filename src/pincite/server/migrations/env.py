@@ -1,0 +1,13 @@
+"""Runs the migrations on the connection that `Database.migrate` gives, in its transaction."""
+
+from alembic import context
+
+# Their tables are part of the metadata.
+from pincite.server.people import tables as _people  # noqa: F401
+from pincite.server.study import tables as _study  # noqa: F401
+from pincite.server.tables import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+with context.begin_transaction():
+    context.run_migrations()

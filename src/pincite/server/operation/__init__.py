@@ -1,0 +1,1 @@
+"""For whoever runs a server: copies, checks, logs, numbers."""

@@ -1,0 +1,1 @@
+"""The web pages: server-rendered, readable without JavaScript, asking no other site."""

@@ -1,0 +1,192 @@
+"""The pages of `ask`: a question, and its answer with what became of each sentence of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from pincite.answers import Answer, AnswerReport, Checked, Reference, Standing
+from pincite.errors import InputError
+from pincite.report import (
+    ask_html,
+    ask_markdown,
+    ask_read,
+    ask_wording,
+    check_wording,
+    references,
+)
+from pincite.server import demo
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Event
+from pincite.server.pages import corpora, forms
+from pincite.server.pages.check import filled
+from pincite.server.pages.forms import Form
+from pincite.server.pages.look import Look
+from pincite.server.pages.rendering import page
+from pincite.server.pages.words import Words, words_of
+from pincite.server.people.identity import Reader, Runner
+from pincite.server.problems import not_found
+from pincite.server.requests import AskRequest
+from pincite.server.site import Site, Stores
+
+router = APIRouter(include_in_schema=False)
+EXPORTS = {
+    "bib": "application/x-bibtex",
+    "ris": "application/x-research-info-systems",
+    "csl.json": "application/vnd.citationstyles.csl+json",
+    "md": "text/markdown",
+    "html": "text/html",
+}
+FIELDS = ("fusion", "published_from", "published_to")
+
+
+@router.get("/ask")
+def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """Question and corpus."""
+    shown: dict[str, Any] = {"corpora": filled(site, who), "examples": demo.questions(site)}
+    return page(request, "ask_form.html", who, modes=_modes(request), **shown)
+
+
+@router.post("/ask")
+def ask(form: Form, who: Runner, site: Stores) -> RedirectResponse:
+    """Ask, and go where the answer appears."""
+    settings: dict[str, Any] = {n: v for n in FIELDS if (v := forms.text(form, n))}
+    if forms.text(form, "undated"):
+        settings["undated"] = True
+    for name in ("kinds", "source_languages"):
+        if values := [each for each in forms.text(form, name).replace(",", " ").split() if each]:
+            settings[name] = values
+    asked: dict[str, Any] = {name: forms.text(form, name) for name in ("question", "corpus")}
+    asked |= {"settings": settings, "repair": bool(forms.text(form, "repair"))}
+    job = api_jobs.started(site, who, "ask", forms.checked(AskRequest, asked), Response(), None)
+    return forms.to(f"/jobs/{job.job_id}")
+
+
+@router.get("/jobs/{job_id}/answer.{ending}")
+def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
+    """The references for a bibliography, or the answer as one file."""
+    job = api_jobs.readable(site, job_id, who)
+    report = _report(site.jobs.result(job_id)) if job.kind == "ask" else None
+    if report is None or ending not in EXPORTS:
+        raise not_found()
+    text = _exported(report, ending)
+    headers = {"Content-Disposition": f'attachment; filename="answer-{job_id}.{ending}"'}
+    kind = f"{EXPORTS[ending]}; charset=utf-8"
+    return Response(text.encode("utf-8", "replace"), 200, headers, kind)
+
+
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
+    """The answer; None if another version wrote it."""
+    report = _report(result)
+    if report is None:
+        return None
+    words, who = words_of(request), look.who
+    answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
+    corpus = str(look.job.request.get("corpus", ""))
+    return page(
+        request,
+        "answered.html",
+        who,
+        look=look,
+        job=look.job,
+        report=report,
+        answers=[_worded(ask_html.view(answer), answer, words) for answer in answers],
+        words=words,
+        used=check_wording.asked(report.usage),
+        covers=corpora.covered(site, corpus, who) if who else None,
+    )
+
+
+def so_far(request: Request, events: Sequence[Event]) -> dict[str, Any]:
+    """What of an answer stands already, for the page of a job that runs: verified, and waiting."""
+    words = words_of(request)
+    verified = [event.data for event in events if event.kind == "sentence"]
+    drafts = [event.data for event in events if event.kind == "draft"]
+    waiting: list[str] = []
+    if drafts:
+        after, texts = int(drafts[-1]["after"]), list(drafts[-1]["texts"])
+        waiting = texts[max(0, len(verified) - after) :]
+    return {"sentences": [_live(each, words) for each in verified], "waiting": waiting}
+
+
+def _without_texts(answer: Answer) -> Answer:
+    """With the passages that were judged, and without the texts that they stand in."""
+    references = tuple(
+        replace(each, document=replace(each.document, text="")) for each in answer.references
+    )
+    return replace(answer, references=references)
+
+
+def _live(sentence: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    standing = Standing(sentence["standing"])
+    return {
+        "text": sentence["text"],
+        "tone": ask_html.TONES[standing],
+        "sign": ask_wording.SIGNS[standing],
+        "label": words.standing(standing),
+    }
+
+
+def _report(result: bytes | None) -> AnswerReport | None:
+    try:
+        return ask_read.from_dict(json.loads(result)) if result else None
+    except InputError:
+        return None
+
+
+def _exported(report: AnswerReport, ending: str) -> str:
+    if ending == "md":
+        return ask_markdown.to_markdown(report)
+    if ending == "html":
+        return ask_html.to_html(report)
+    write = {
+        "bib": references.to_bibtex,
+        "ris": references.to_ris,
+        "csl.json": references.to_csl,
+    }[ending]
+    return write(references.used(report))
+
+
+def _modes(request: Request) -> list[tuple[str, str]]:
+    _ = words_of(request)._
+    return [
+        ("", _("balanced: words and meaning")),
+        ("rrf", _("equal: the place in either ranking counts")),
+        ("verifai", _("mostly meaning, as Verif.ai")),
+        ("union", _("wide: the best of each, in turn")),
+    ]
+
+
+def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any]:
+    """The reports' view of an answer, its words in the reader's language."""
+    if view["by"]:
+        abstracts = ask_wording.are_abstracts(answer.references)
+        view["by"] = words.written_by(answer.by, abstracts=abstracts)
+    view["counts"] = [
+        (n, ask_html.TONES[standing], ask_wording.SIGNS[standing], words.short(standing))
+        for standing, n in ask_wording.counts(answer.sentences)
+    ]
+    for name, checked in (("sentences", answer.sentences), ("dropped", answer.dropped)):
+        for shown, each in zip(view[name], checked, strict=True):
+            _word_sentence(shown, each, words)
+    by_number = {reference.number: reference for reference in answer.references}
+    for shown in (*view["references"], *view["unnamed"]):
+        _word_reference(shown, by_number[shown["number"]], words)
+    return view
+
+
+def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> None:
+    shown["label"] = words.standing(checked.standing)
+    shown["standing"] = checked.standing.value
+    for verdict, each in zip(shown["verdicts"], checked.verdicts, strict=True):
+        said = words.support(each.support)
+        verdict["words"] = f"{said}: {each.why}" if each.why else said
+        verdict["place"] = each.number
+
+
+def _word_reference(shown: dict[str, Any], reference: Reference, words: Words) -> None:
+    shown["mark"] = words.retraction(reference.retraction)
+    shown["text"] = reference.document.text[: ask_html.MOST_TEXT]

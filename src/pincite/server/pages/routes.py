@@ -1,0 +1,34 @@
+"""All pages, in one place."""
+
+from fastapi import FastAPI
+
+from pincite.server.pages import (
+    account,
+    admin,
+    ask,
+    check,
+    corpora,
+    feedback,
+    home,
+    jobs,
+    login,
+    rating,
+    shared,
+    static,
+    studies,
+    verified,
+    verify,
+    welcome,
+)
+from pincite.server.pages.problem import problem_page
+from pincite.server.pages.verify_view import Results
+
+
+def install(app: FastAPI) -> None:
+    """Serve the pages, and show errors as one."""
+    app.state.problem_page = problem_page
+    app.state.results = Results()
+    asked = (verify, verified, check, ask, corpora, feedback, jobs, shared)
+    mine = (login, account, admin)
+    for module in (static, home, welcome, *asked, studies, rating, *mine):
+        app.include_router(module.router)

@@ -1,0 +1,141 @@
+"""The reports' words in the language of whoever reads: labels, and what is counted in sentences.
+
+The reports word in English what their views give; here the same is said through gettext. A test
+holds the English of both together.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+
+from pincite.answers import Retraction, Standing, Support
+from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
+from pincite.report import ask_wording, bibliography, check_wording
+from pincite.report.check_wording import signed
+from pincite.report.wording import one_line
+from pincite.server.pages import languages
+
+# Tables of the reports whose texts translators are given (`tools/make_locale.py`).
+SHARED: tuple[Mapping[Any, str], ...] = (
+    check_wording.LABELS,
+    check_wording.KINDS,
+    ask_wording.LABELS,
+    ask_wording.SHORT,
+    ask_wording.VERDICTS,
+    {retraction: mark for retraction, mark in bibliography.RETRACTIONS.items() if mark},
+    dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE))),
+    dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What pages of `check` and `ask` say, in one language."""
+
+    _: Callable[[str], str]
+    ngettext: Callable[[str, str, int], str]
+
+    # ── check ────────────────────────────────────────────────────────────────────────────────────
+
+    def outcome(self, outcome: Outcome) -> str:
+        """The result of a reading."""
+        return self._(check_wording.LABELS[outcome])
+
+    def kind(self, kind: StatementType) -> str:
+        """What kind of statement a reading is."""
+        return self._(check_wording.KINDS[kind])
+
+    def legend(self, threshold: float) -> str:
+        """What the degrees mean."""
+        _ = self._
+        return _(
+            "Degrees run from −1, a text refutes the reading, to +1, it confirms it; a text within "
+            "±%(threshold)s says neither. A result is the mean of the others."
+        ) % {"threshold": f"{threshold:g}"}
+
+    def result(self, result: ReadingResult) -> str:
+        """The result of one reading in words, as `check_wording.sentence`."""
+        _, weight, n_passages = self._, result.weight, len(result.items)
+        if weight.outcome is Outcome.NOT_JUDGED:
+            return _("left alone: it %(kind)s") % {"kind": self.kind(result.reading.kind)}
+        if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
+            return _("nothing was found that could speak for or against it")
+        if weight.outcome is Outcome.NO_EVIDENCE:
+            said = _("%(texts)s found, none speaks for or against it")
+            return said % {"texts": self._texts(weight.n_silent)}
+        unjudged = {"n": weight.n_failed, "all": n_passages}
+        if weight.outcome is Outcome.FAILED:
+            said = _("%(n)s of %(all)s passages could not be judged, no other speaks")
+            return said % unjudged
+        words = _("%(doc)s from %(texts)s") % {
+            "doc": signed(weight.doc),
+            "texts": self._texts(weight.n_texts),
+        }
+        if weight.interval:
+            low, high = map(signed, weight.interval)
+            words += _(", likely %(low)s to %(high)s") % {"low": low, "high": high}
+        if weight.n_failed:
+            words += _("; %(n)s of %(all)s passages could not be judged") % unjudged
+        return words
+
+    def warning(self, result: ReadingResult) -> str:
+        """What must not be overlooked beside the mean, as `check_wording.warning`."""
+        n = len(result.weight.contradictions)
+        if not n:
+            return ""
+        if result.weight.outcome is Outcome.BALANCED:
+            return self.ngettext(
+                "%(num)d passage says so strongly for or against it: they contradict each other",
+                "%(num)d passages say so strongly for or against it: they contradict each other",
+                n,
+            ) % {"num": n}
+        otherwise = self.ngettext(
+            "%(num)d passage says strongly otherwise",
+            "%(num)d passages say strongly otherwise",
+            n,
+        )
+        return otherwise % {"num": n}
+
+    def advice(self, report: CheckReport | None = None) -> str:
+        """What a reader must know of every result."""
+        return self._(check_wording.ADVICE if report else ask_wording.ADVICE)
+
+    # ── ask ──────────────────────────────────────────────────────────────────────────────────────
+
+    def standing(self, standing: Standing) -> str:
+        """How a sentence stands."""
+        return self._(ask_wording.LABELS[standing])
+
+    def short(self, standing: Standing) -> str:
+        """The same where sentences are counted."""
+        return self._(ask_wording.SHORT[standing])
+
+    def support(self, support: Support) -> str:
+        """What a reference says of a sentence, with its sign."""
+        return f"{ask_wording.VERDICT_SIGNS[support]} {self._(ask_wording.VERDICTS[support])}"
+
+    def retraction(self, retraction: Retraction) -> str:
+        """The mark of a reference; empty for most."""
+        mark = bibliography.RETRACTIONS[retraction]
+        return f"⚠ {self._(mark)}" if mark else ""
+
+    def written_by(self, by: str, *, abstracts: bool) -> str:
+        """Who worded an answer."""
+        _ = self._
+        if by != ask_wording.EXTRACT:
+            said = _("Written by %(model)s; each sentence was then compared with its references.")
+            return said % {"model": one_line(by)}
+        if abstracts:
+            return _("Extractive: sentences copied from the abstracts, not written by a model.")
+        return _("Extractive: sentences copied from the documents, not written by a model.")
+
+    def _texts(self, n: int) -> str:
+        return self.ngettext("%(num)d text", "%(num)d texts", n) % {"num": n}
+
+
+def words_of(request: Request) -> Words:
+    """In the language of whoever asks."""
+    texts = languages.translations(languages.language_of(request))
+    return Words(texts.gettext, texts.ngettext)

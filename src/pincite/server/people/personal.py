@@ -1,0 +1,117 @@
+"""All that the server keeps of somebody: to be handed over, and to be forgotten.
+
+A test compares `KEPT` with the tables: one that says whose a row is must be dealt with here.
+"""
+
+import gzip
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import sqlalchemy as sa
+
+from pincite.server.database import Database
+from pincite.server.library.register import Shared
+from pincite.server.people.accounts import spare_last_admin
+from pincite.server.people.tables import (
+    accounts,
+    api_keys,
+    audit,
+    group_members,
+    groups,
+    login_attempts,
+    logins,
+    sessions,
+)
+from pincite.server.study.tables import studies
+from pincite.server.tables import corpora, feedback, jobs, new_id, now
+
+# Whose a row is. What is deleted with the account by the database itself stands here too.
+KEPT: dict[str, sa.Column[Any]] = {
+    "account": accounts.c.account_id,
+    "sessions": sessions.c.account_id,
+    "keys": api_keys.c.account_id,
+    "groups": group_members.c.account_id,
+    "logins": logins.c.account_id,
+    "login_attempts": login_attempts.c.account_id,
+    "jobs": jobs.c.owner,
+    "corpora": corpora.c.owner,
+    "feedback": feedback.c.owner,
+    "studies": studies.c.owner,
+    "audit": audit.c.account_id,
+}
+SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "verifier"} | {
+    *("token", "salt", "account_hash")  # of studies: the invitation, and who took part
+}
+
+
+def export(database: Database, account_id: str, into: IO[bytes]) -> None:
+    """Write a ZIP file: a file of JSON lines for each kind of thing, and each job's result.
+
+    Documents of corpora are not in it: they are whole files of their owner's already, or others'.
+    """
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, owner in KEPT.items():
+            with packed.open(f"{name}.jsonl", "w") as out:
+                for row in _rows(database, owner, account_id):
+                    line = json.dumps(row, ensure_ascii=False) + "\n"
+                    out.write(line.encode("utf-8", "surrogatepass"))
+        wanted = sa.select(jobs.c.job_id).where(
+            jobs.c.owner == account_id, jobs.c.result.is_not(None)
+        )
+        with database.reading() as db:
+            job_ids = list(db.execute(wanted).scalars())
+        for job_id in job_ids:  # one at a time: they are large
+            with database.reading() as db:
+                one = sa.select(jobs.c.result).where(jobs.c.job_id == job_id)
+                result = db.execute(one).scalar()
+            if result is not None:
+                packed.writestr(f"results/{job_id}.json", gzip.decompress(result))
+
+
+def forget(database: Database, account_id: str) -> bool:
+    """Delete an account and what is its own; False if there is none.
+
+    Jobs with their results, feedback, studies and private corpora are deleted. Corpora that are
+    shared stay for those they are shared with, without an owner. The audit log keeps what was
+    done, not by whom.
+
+    The corpora are marked as deleted: their folders go when `Library.tidy` comes by.
+
+    Raises:
+        LastAdmin
+    """
+    mine = corpora.c.owner == account_id
+    private = mine & (corpora.c.shared == Shared.PRIVATE.value)
+    with database.writing() as db:
+        spare_last_admin(db, account_id)
+        this = accounts.c.account_id == account_id
+        if db.execute(accounts.delete().where(this)).rowcount != 1:
+            return False
+        gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
+        db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
+        for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
+            entry = corpora.update().where(corpora.c.corpus_id == corpus_id)
+            db.execute(entry.values(owner=new_id()))  # an account that there is not
+        for owner in (jobs.c.owner, feedback.c.owner, studies.c.owner, login_attempts.c.account_id):
+            db.execute(sa.delete(owner.table).where(owner == account_id))
+        db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
+        db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
+    return True
+
+
+def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterator[dict[str, Any]]:
+    """The rows of a table, without secrets and without what is packed."""
+    table = owner.table
+    shown = [
+        column
+        for column in table.c
+        if column.name not in SECRET and not isinstance(column.type, sa.LargeBinary)
+    ]
+    wanted = sa.select(*shown).where(owner == account_id)
+    if table is group_members:
+        wanted = sa.select(groups.c.group_id, groups.c.name).join_from(group_members, groups)
+        wanted = wanted.where(owner == account_id)
+    with database.reading() as db:
+        yield from (dict(row._mapping) for row in db.execute(wanted))

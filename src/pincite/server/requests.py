@@ -1,0 +1,145 @@
+"""What may be asked of the server: the bodies of the three verbs, and which settings they may set.
+
+A request names no file and no address of a model: what runs, and on whose machine, is the server's
+settings' business. Texts are data; a NUL or half a character pair, which a database would refuse,
+is refused here.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from pincite.core.fusion import Mode
+from pincite.server.examples import Example
+from pincite.server.jobs.store import Kind
+
+
+def _storable(text: str) -> str:
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError("holds a NUL or half of a surrogate pair; expected text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Line = Annotated[Text, Field(max_length=2_000)]
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
+
+
+class Body(BaseModel):
+    """What a request brings: only what is known, and never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Tuning(Body):
+    """Settings that a request may change; those that it leaves out are the server's."""
+
+    threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
+    k: Annotated[int, Field(ge=1, le=20)] | None = None
+    depth: Annotated[int, Field(ge=1, le=1000)] | None = None
+    judged: Annotated[int, Field(ge=1, le=500)] | None = None
+    fusion: Mode | None = None
+    published_from: IsoDate | None = None
+    published_to: IsoDate | None = None
+    undated: bool | None = None
+    domains: Annotated[tuple[Line, ...], Field(max_length=100)] | None = None
+    source_languages: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
+    kinds: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
+    where: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
+    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """What was set."""
+        return self.model_dump(exclude_none=True)
+
+
+class VerifyRequest(Body):
+    """An article: by title or address (where the server is online), as text, or a shipped one."""
+
+    article: Line | None = None
+    text: Annotated[Text, Field(max_length=5_000_000)] | None = None
+    markup: Literal["wikitext", "html"] = "wikitext"
+    title: Line = ""  # of `text`
+    example: Example | None = None
+    corpus: Id | None = None  # that better sources come from
+    settings: Tuning = Tuning()
+
+    @model_validator(mode="after")
+    def _one_article(self) -> "VerifyRequest":
+        given = [name for name in ("article", "text", "example") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError("expected one of article, text and example")
+        return self
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a line."""
+        return self.article or self.title or ("An example article" if self.example else "Untitled")
+
+
+class ReadingBody(Body):
+    """A reading that a person worded or kept."""
+
+    text: Annotated[Line, Field(min_length=1)]
+    kind: Literal["descriptive", "ascriptive", "normative"] | None = None
+    negation: Line = ""
+
+
+class CheckRequest(Body):
+    """A statement and the knowledge base that it is checked against."""
+
+    statement: Annotated[Line, Field(min_length=1)]
+    corpus: Id
+    readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
+    only_readings: bool = False  # stop before anything is searched
+    settings: Tuning = Tuning()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a line."""
+        return self.statement
+
+
+class AskRequest(Body):
+    """A question and the corpus that answers it."""
+
+    question: Annotated[Line, Field(min_length=1)]
+    corpus: Id
+    repair: bool | None = None
+    settings: Tuning = Tuning()
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a line."""
+        return self.question
+
+
+class SentFile(Body):
+    """A file of an upload."""
+
+    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
+    name: str  # as its sender calls it
+    n_bytes: int
+
+
+class IngestRequest(Body):
+    """Files that were sent for a corpus; made by the server, which has put them aside."""
+
+    corpus: Id
+    upload: Id
+    files: tuple[SentFile, ...]
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in a line."""
+        first = self.files[0].name
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+
+Request = VerifyRequest | CheckRequest | AskRequest
+KINDS: dict[Kind, type[Request]] = {
+    "verify": VerifyRequest,
+    "check": CheckRequest,
+    "ask": AskRequest,
+}

@@ -1,0 +1,131 @@
+"""Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
+
+import contextlib
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from pincite.errors import ConfigError
+from pincite.pipeline import settings as pipeline_settings
+from pincite.server.app import create_app
+from pincite.server.demo import furnish
+from pincite.server.jobs.worker import Worker
+from pincite.server.operation import logs
+from pincite.server.operation.backup import using
+from pincite.server.settings import ServerSettings, load
+from pincite.server.site import Site, opened
+
+Say = Callable[[str], None]
+KEEP_ALIVE_SECONDS = 30
+BACKLOG = 2048
+SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
+
+
+def serve(
+    given: Mapping[str, object], config: Path | None, say: Say, *, demo: bool = False
+) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Args:
+        given: settings of the command line.
+        config: a TOML file with others.
+        say: tells a person where it is.
+        demo: start with the shipped documents as corpora; without a data folder in one that is
+            removed at the end.
+
+    Raises:
+        ConfigError: a setting means nothing, or the port is taken.
+        InUse: a backup is being restored.
+    """
+    with contextlib.ExitStack() as stack:
+        if demo and not given.get("data"):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pincite-demo-"))
+            given = {**given, "data": folder}
+        stack.enter_context(using(load(given, config).folder))
+        site = _site(given, config)
+        if demo:
+            furnish(site, say)
+        _serve(site, config, say)
+
+
+def _serve(site: Site, config: Path | None, say: Say) -> None:
+    slots = site.server.jobs_at_once
+    worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
+    listening = _listening(site.server)
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
+    logs.configure(site.server.log, requests=site.server.log_requests)
+    server = uvicorn.Server(_as_uvicorn_wants(create_app(site, worker)))
+    # When it has ended, uvicorn sends itself the signal again, which would end this process
+    # before the jobs that run are back in the queue.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    worker.start()
+    try:
+        server.run(sockets=[listening])
+    finally:
+        worker.stop()
+        site.library.shelf.close()
+        site.database.close()
+
+
+def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
+    """Run jobs until Ctrl-C or SIGTERM.
+
+    Raises:
+        ConfigError: a setting means nothing.
+        InUse: a backup is being restored.
+    """
+    with using(load(given, config).folder):
+        site = _site(given, config)
+        slots = max(1, site.server.jobs_at_once)
+        worker = Worker(site.jobs, site.server, slots=slots, config=config, tidy=site.tidy)
+        logs.configure(site.server.log)
+        ended = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: ended.set())
+        worker.start()
+        say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
+        ended.wait()
+        worker.stop()
+        site.library.shelf.close()
+        site.database.close()
+
+
+def _as_uvicorn_wants(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # who asks is what the connection says
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=64_000,
+    )
+
+
+def _site(given: Mapping[str, object], config: Path | None) -> Site:
+    return opened(load(given, config), pipeline_settings.load({}, config))
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # The protocol is named because asyncio asks for it before it switches off the system's waiting
+    # for more to send, which costs each answer 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(BACKLOG)  # who reads the address that is printed next may ask at once
+    except OSError as error:
+        listening.close()
+        what = f"{settings.host}:{settings.port} cannot be listened on ({error.strerror})."
+        raise ConfigError(f"{what} Give another --port.") from error
+    return listening

@@ -1,0 +1,68 @@
+"""What all routes share: the stores of a running server, in one place."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from pincite.pipeline import build
+from pincite.pipeline.settings import Settings
+from pincite.server.database import Database
+from pincite.server.feedback import FeedbackStore
+from pincite.server.jobs.store import JobStore
+from pincite.server.jobs.tallies import Tallies
+from pincite.server.library.library import Library
+from pincite.server.library.register import CorpusRegister
+from pincite.server.library.shelf import Shelf
+from pincite.server.library.uploads import Uploads
+from pincite.server.people.stores import People, people_of
+from pincite.server.settings import ServerSettings
+from pincite.server.study.rating import RatingStore
+from pincite.server.study.studies import StudyStore
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running server."""
+
+    server: ServerSettings
+    settings: Settings  # of the pipelines
+    database: Database
+    jobs: JobStore
+    corpora: CorpusRegister
+    library: Library
+    feedback: FeedbackStore
+    people: People  # of server mode; empty in local mode
+    tallies: Tallies
+    studies: StudyStore
+    ratings: RatingStore
+
+    def tidy(self) -> None:
+        """Finish what was begun, and forget what has expired."""
+        self.library.tidy()
+        self.people.forget_old()
+
+
+def opened(server: ServerSettings, settings: Settings) -> Site:
+    """The stores, with the database's tables and the folders brought to this version."""
+    server.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    database = Database(server.database_url)
+    database.migrate()
+    jobs = JobStore(database, queue=server.queue)
+    corpora = CorpusRegister(database, server.folder / "corpora")
+    shelf = Shelf(lambda: build.encoder(settings))
+    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
+    feedback, people = FeedbackStore(database), people_of(database, server)
+    stores = (jobs, corpora, library, feedback, people, Tallies(database))
+    studies = (StudyStore(database), RatingStore(database))
+    site = Site(server, settings, database, *stores, *studies)
+    site.tidy()
+    return site
+
+
+def _of(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site
+
+
+Stores = Annotated[Site, Depends(_of)]

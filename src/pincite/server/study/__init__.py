@@ -1,0 +1,1 @@
+"""The blind study: which of two citations bears a statement out better?"""

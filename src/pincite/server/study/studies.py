@@ -1,0 +1,382 @@
+"""Studies as whoever makes them sees them: made, listed, closed, taken away, read, and restored.
+
+What a rater does is in `rating`. Nothing here or there tells a name.
+"""
+
+import json
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from pincite.errors import InputError
+from pincite.evaluation.preferences import AMOUNTS, Amount, Choice, Rating
+from pincite.report.json_values import Values
+from pincite.server.database import Database
+from pincite.server.study.items import SAMPLES, Item, Sample, item_of
+from pincite.server.study.rating import ANSWERS, MAX_SECONDS, Answer, choice_of
+from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
+from pincite.server.tables import new_id, now
+from pincite.server.texts import whole
+
+EXPORT_VERSION = "1"
+MAX_PER_ITEM = 100
+MAX_COUNT = 1_000_000
+MAX_SEED = 2**53  # what JSON keeps exactly
+CONSENT = """You will see statements from encyclopedia articles, each with two sources, and say \
+which of the two bears the statement out better. You may stop at any time.
+
+What is kept: your answers, how long each statement was on your screen, and when you took part; \
+under a number, without your name, your address or anything else that tells who you are. A cookie \
+with a random key lets this browser go on where you stopped. On the last page you can delete all \
+of it yourself, or ask for that later with your number.
+
+The answers are evaluated together and may be published as research data under these numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a new study is to be."""
+
+    name: str
+    consent: str = CONSENT
+    sample: Sample = "low-scores"
+    per_item: int = 3
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study and how far it is."""
+
+    study_id: str
+    owner: str
+    name: str
+    consent: str
+    sample: str
+    per_item: int
+    seed: int
+    token: str | None  # of the invitation link
+    created: float
+    closed: float | None
+    n_items: int = 0
+    n_raters: int = 0
+    n_ratings: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """Ratings that it is to get."""
+        return self.n_items * self.per_item
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A rating that was given, with all that an export says of it."""
+
+    item: int
+    rater: int
+    position: int
+    existing_first: bool
+    answer: Answer
+    evidence_a: Amount | None
+    evidence_b: Amount | None
+    seconds: float
+    n_answers: int
+    answered: float
+
+    @property
+    def choice(self) -> Choice:
+        """What was preferred."""
+        return choice_of(self.answer, self.existing_first)
+
+    @property
+    def rating(self) -> Rating:
+        """As the report counts it."""
+        a, b = self.evidence_a, self.evidence_b
+        existing, suggested = (a, b) if self.existing_first else (b, a)
+        return Rating(
+            self.item,
+            self.rater,
+            self.choice,
+            existing,
+            suggested,
+            self.existing_first,
+            self.seconds,
+        )
+
+
+class StudyStore:
+    """All studies. Every method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def create(self, owner: str, plan: Plan, items: Sequence[Item]) -> Study:
+        """A new study, open, with an invitation link."""
+        with self._db.writing() as db:
+            study_id = self._created(db, owner, plan, items)
+            return self._one(db, studies.c.study_id == study_id)
+
+    def get(self, study_id: str) -> Study | None:
+        """A study by its id."""
+        with self._db.reading() as db:
+            return self._maybe(db, studies.c.study_id == study_id)
+
+    def of_token(self, token: str) -> Study | None:
+        """The study to which an invitation link leads; None: it was revoked, or never was."""
+        with self._db.reading() as db:
+            return self._maybe(db, studies.c.token == token)
+
+    def listed(
+        self,
+        owner: str | None,
+        limit: int,
+        before: tuple[float, str] | None = None,
+        *,
+        open_only: bool = False,
+    ) -> list[Study]:
+        """At most `limit`, the newest first.
+
+        Args:
+            owner: whose; None: everybody's.
+            limit: how many.
+            before: time and id of the last one that was seen.
+            open_only: without those that are closed.
+        """
+        newest = (studies.c.created.desc(), studies.c.study_id.desc())
+        wanted = _SHOWN.order_by(*newest).limit(limit)
+        if owner is not None:
+            wanted = wanted.where(studies.c.owner == owner)
+        if open_only:
+            wanted = wanted.where(studies.c.closed.is_(None))
+        if before:
+            at, study_id = before
+            earlier = sa.and_(studies.c.created == at, studies.c.study_id < study_id)
+            wanted = wanted.where(sa.or_(studies.c.created < at, earlier))
+        with self._db.reading() as db:
+            return [Study(**row._mapping) for row in db.execute(wanted)]
+
+    def close(self, study_id: str) -> Study | None:
+        """Take no more answers, and forget how raters' accounts were told apart."""
+        with self._db.writing() as db:
+            this = studies.c.study_id == study_id
+            closing = studies.update().where(this & studies.c.closed.is_(None))
+            db.execute(closing.values(closed=now(), salt=None))
+            theirs = study_raters.c.study_id == study_id
+            db.execute(study_raters.update().where(theirs).values(account_hash=None))
+            return self._maybe(db, this)
+
+    def delete(self, study_id: str) -> None:
+        """The study with all its ratings."""
+        with self._db.writing() as db:
+            db.execute(studies.delete().where(studies.c.study_id == study_id))
+
+    def relink(self, study_id: str, *, revoke: bool = False) -> Study | None:
+        """Another invitation link, or none: the one before leads nowhere from now on."""
+        token = None if revoke else new_id()
+        with self._db.writing() as db:
+            this = studies.c.study_id == study_id
+            db.execute(studies.update().where(this).values(token=token))
+            return self._maybe(db, this)
+
+    def items(self, study_id: str) -> dict[int, Item]:
+        """The items by number."""
+        wanted = (
+            sa.select(study_items.c.number, study_items.c.data)
+            .where(study_items.c.study_id == study_id)
+            .order_by(study_items.c.number)
+        )
+        with self._db.reading() as db:
+            return {number: item_of(data) for number, data in db.execute(wanted)}
+
+    def ratings(self, study_id: str) -> list[Given]:
+        """What was answered, in the order in which it was."""
+        wanted = (
+            sa.select(
+                study_ratings.c.item,
+                study_raters.c.number.label("rater"),
+                *(study_ratings.c[name] for name in _RATING),
+            )
+            .join(study_raters, study_raters.c.rater_id == study_ratings.c.rater_id)
+            .where(study_ratings.c.study_id == study_id, study_ratings.c.answered.is_not(None))
+            .order_by(study_ratings.c.answered, study_raters.c.number, study_ratings.c.position)
+        )
+        with self._db.reading() as db:
+            return [Given(**row._mapping) for row in db.execute(wanted)]
+
+    def forget(self, study_id: str, rater: int) -> bool:
+        """Delete a rater, by number, and all their answers; whether there was one."""
+        theirs = (study_raters.c.study_id == study_id) & (study_raters.c.number == rater)
+        with self._db.writing() as db:
+            return db.execute(study_raters.delete().where(theirs)).rowcount > 0
+
+    def exported(self, study: Study, *, texts: bool) -> dict[str, Any]:
+        """All of a study as JSON values; `restore` makes it again from them."""
+        return {
+            "export_version": EXPORT_VERSION,
+            "name": study.name,
+            "consent": study.consent,
+            "sample": study.sample,
+            "per_item": study.per_item,
+            "seed": study.seed,
+            "created": study.created,
+            "closed": study.closed,
+            "items": [item.as_dict(texts=texts) for item in self.items(study.study_id).values()],
+            "ratings": [
+                {name: getattr(given, name) for name in ("item", "rater", *_RATING)}
+                for given in self.ratings(study.study_id)
+            ],
+        }
+
+    def restore(self, owner: str, values: object) -> Study:
+        """A study as it was exported, under another id, with the ratings that it had.
+
+        Its raters cannot go on; new ones are counted on from their numbers.
+
+        Raises:
+            InputError: the values are no export; names the first that is wrong.
+        """
+        plan, items, ratings = _read(_storable(values))
+        raters = {number: new_id() for number in sorted({given.rater for given in ratings})}
+        with self._db.writing() as db:
+            study_id = self._created(db, owner, plan, items)
+            for number, rater_id in raters.items():
+                at = min(given.answered for given in ratings if given.rater == number)
+                row = {"rater_id": rater_id, "study_id": study_id, "number": number}
+                db.execute(study_raters.insert().values(row | {"agreed": at, "finished": at}))
+            for given in ratings:
+                kept = {name: getattr(given, name) for name in ("item", *_RATING)}
+                kept |= {"rater_id": raters[given.rater], "study_id": study_id}
+                kept |= {"lease": 0.0, "shown": given.answered}
+                db.execute(study_ratings.insert().values(kept))
+            return self._one(db, studies.c.study_id == study_id)
+
+    def _created(self, db: sa.Connection, owner: str, plan: Plan, items: Sequence[Item]) -> str:
+        # One that begins with a dash would be an option on a command line.
+        study_id = next(made for made in iter(new_id, None) if not made.startswith("-"))
+        values = {
+            "study_id": study_id,
+            "owner": owner,
+            "name": plan.name[:200],
+            "consent": plan.consent,
+            "sample": plan.sample,
+            "per_item": plan.per_item,
+            "seed": plan.seed,
+            "token": new_id(),
+            "salt": secrets.token_hex(32),
+            "created": now(),
+        }
+        rows = [
+            {"study_id": study_id, "number": number, "data": item.as_dict()}
+            for number, item in enumerate(items, 1)
+        ]
+        db.execute(studies.insert().values(values))
+        db.execute(study_items.insert(), rows)
+        return study_id
+
+    def _maybe(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study | None:
+        row = db.execute(_SHOWN.where(this)).first()
+        return Study(**row._mapping) if row else None
+
+    def _one(self, db: sa.Connection, this: sa.ColumnElement[bool]) -> Study:
+        return Study(**db.execute(_SHOWN.where(this)).one()._mapping)
+
+
+def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
+    counted = sa.select(sa.func.count()).select_from(table)
+    return counted.where(table.c.study_id == studies.c.study_id, *more).scalar_subquery()
+
+
+_RATING = (
+    "position existing_first answer evidence_a evidence_b seconds n_answers answered"
+).split()
+_SHOWN = sa.select(
+    *(c for c in studies.c if c.name != "salt"),
+    _count(study_items).label("n_items"),
+    _count(study_raters).label("n_raters"),
+    _count(study_ratings, study_ratings.c.answered.is_not(None)).label("n_ratings"),
+)
+
+
+def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
+    given = Values(values, "")
+    version = given.any("export_version")
+    if version != EXPORT_VERSION:
+        raise InputError(
+            f"export_version is {version!r}, this Pincite reads {EXPORT_VERSION!r}. "
+            "Expected a file of `pincite study export --format json`."
+        )
+    sample, per_item = given.text("sample"), given.whole("per_item")
+    seed = given.whole("seed")
+    if sample not in SAMPLES or not 1 <= per_item <= MAX_PER_ITEM or abs(seed) > MAX_SEED:
+        raise InputError("sample, per_item or seed is none that a study can have")
+    plan = Plan(given.text("name"), given.text("consent"), sample, per_item, seed)
+    listed = given.any("items")
+    items = [item_of(each) for each in listed] if isinstance(listed, list) else []
+    ratings = list(given.each("ratings", _rating))
+    _consistent(items, ratings)
+    return plan, items, ratings
+
+
+def _storable(values: Any) -> Any:
+    """The same with texts as every database takes them."""
+    if isinstance(values, str):
+        return whole(values)
+    if isinstance(values, list):
+        return [_storable(each) for each in values]
+    if isinstance(values, dict):
+        return {whole(name): _storable(each) for name, each in values.items()}
+    return values
+
+
+def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
+    if not items:
+        raise InputError("there is no item")
+    for name in ("item", "position"):
+        pairs = [(each.rater, getattr(each, name)) for each in ratings]
+        if len(set(pairs)) != len(pairs):
+            raise InputError(f"a rater has two ratings of one {name}")
+    for each in ratings:
+        if not 1 <= each.item <= len(items):
+            raise InputError("a rating is of an item that is not there")
+        counted = (each.rater, each.position, each.n_answers)
+        if not all(1 <= n <= MAX_COUNT for n in counted) or not math.isfinite(each.answered):
+            raise InputError(f"a rating has a number that none can have: {each}")
+        if not 0 <= each.seconds <= MAX_SECONDS:
+            raise InputError(f"a rating took {each.seconds} seconds")
+
+
+def _rating(given: Values) -> Given:
+    answer, amounts = given.text("answer"), [given.any("evidence_a"), given.any("evidence_b")]
+    if answer not in ANSWERS or any(a is not None and a not in AMOUNTS for a in amounts):
+        raise InputError(f"{answer!r} or {amounts!r} is no answer of a rater")
+    return Given(
+        given.whole("item"),
+        given.whole("rater"),
+        given.whole("position"),
+        given.flag("existing_first"),
+        answer,
+        amounts[0],
+        amounts[1],
+        given.number("seconds"),
+        given.whole("n_answers"),
+        given.number("answered"),
+    )
+
+
+def study_of(values: str) -> Mapping[str, Any]:
+    """The JSON object in an exported file.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        found = json.loads(values)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The study is no JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise InputError("The study is no JSON object.")
+    return found

@@ -1,0 +1,92 @@
+"""`pincite study` from a report's file to figures."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from samples import report
+
+from pincite.cli import cli
+from pincite.report.data import to_json
+from pincite.server.database import Database
+from pincite.server.study.rating import Answered, RatingStore
+from pincite.server.study.studies import StudyStore
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder of a server, and a report beside it."""
+    (tmp_path / "report.json").write_text(to_json(report("plain")))
+    return tmp_path / "data"
+
+
+def study(data: Path, *arguments: str, status: int = 0) -> Result:
+    verb, *rest = arguments
+    done = CliRunner().invoke(cli, ["study", verb, *rest, "--data", str(data)])
+    assert done.exit_code == status, done.output
+    return done
+
+
+def created(data: Path) -> str:
+    done = study(data, "create", str(data.parent / "report.json"), "--name", "Plain ones")
+    found = re.search(r"^(\S{22})  Plain ones  \(open\)$", done.stdout, re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
+    study_id = created(data)
+    database = Database(f"sqlite:///{data / 'pincite.sqlite'}")
+    ratings = RatingStore(database)
+    for _ in range(3):
+        rater, _ = ratings.join(study_id)
+        task = ratings.next(rater)
+        assert task
+        ratings.answer(rater, 1, Answered("b" if task.existing_first else "a"), 2.0)
+    assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
+    assert "3/3  Plain ones" in study(data, "list").stdout
+    out = [tmp_path / name for name in ("r.json", "r.html", "r.csv", "r.jsonl", "ls.json")]
+    options = ["--json", "--html", "--csv", "--jsonl", "--label-studio"]
+    given = [str(each) for pair in zip(options, out, strict=True) for each in pair]
+    done = study(data, "report", study_id, *given, "--figures", str(tmp_path / "figures"))
+    assert re.search(r"suggested citation +3  100% \(44%–100%\) +1  100%", done.stdout)
+    assert json.loads(out[0].read_text())["majorities"]["suggested"]["n"] == 1
+    assert "<table" in out[1].read_text()
+    assert len(out[2].read_text().splitlines()) == 4
+    assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".png"] * 3
+    study(data, "delete", study_id, "--rater", "2", "--yes")
+    assert StudyStore(database).get(study_id).n_ratings == 2  # type: ignore[union-attr]
+    study(data, "close", study_id)
+    database.close()
+
+
+def test_a_study_travels(data: Path, tmp_path: Path) -> None:
+    study_id = created(data)
+    path = tmp_path / "study.json"
+    study(data, "export", study_id, str(path), "--texts")
+    assert "Plain ones" in study(tmp_path / "other", "import", str(path)).stdout
+    study(data, "export", study_id, str(path), "--format", "label-studio")
+    assert "<Pairwise" in (tmp_path / "study.json.xml").read_text()
+
+
+def test_links_and_deletion(data: Path) -> None:
+    study_id = created(data)
+    first = study(data, "show", study_id).stdout
+    assert study(data, "link", study_id).stdout != first
+    assert "link:" not in study(data, "link", study_id, "--revoke").stdout
+    study(data, "delete", study_id, "--yes")
+    assert study(data, "list").stdout == ""
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": "1"}'])
+def test_what_is_no_report_is_refused(data: Path, text: str) -> None:
+    path = data.parent / "bad.json"
+    path.write_text(text)
+    done = study(data, "create", str(path), status=1)
+    assert "bad.json" in str(done.exception)
+
+
+def test_a_study_that_is_not_there(data: Path) -> None:
+    assert "There is no study" in str(study(data, "show", "x", status=1).exception)

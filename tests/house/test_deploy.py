@@ -1,0 +1,118 @@
+"""What is shipped to run a server with: files are looked at, for no container engine runs here.
+
+`cases/compose-spec.json` is the schema of github.com/compose-spec/compose-spec (Apache-2.0) at
+170098b.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+UNIT = ROOT / "deploy" / "pincite.service"
+SCHEMA = ROOT / "tests" / "cases" / "compose-spec.json"
+
+
+def program(name: str) -> str:
+    """Where it is: beside this Python, or on the path."""
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if not found:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def test_hadolint_has_nothing_to_say() -> None:
+    done = subprocess.run(
+        [program("hadolint"), "--no-color", str(ROOT / "Dockerfile")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout + done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_the_image_runs_as_nobody_and_says_how_it_is() -> None:
+    last = DOCKERFILE.rpartition("\nFROM ")[2]
+    assert re.search(r"^USER 1\d{4}:1\d{4}$", last, re.MULTILINE)
+    assert "HEALTHCHECK" in last
+    assert "/healthz" in last
+    assert not re.search(r"^FROM \S+:latest|^FROM [^:\s]+$", DOCKERFILE, re.MULTILINE)
+
+
+def test_what_the_image_is_made_of_gets_into_its_build() -> None:
+    let_in = (ROOT / ".dockerignore").read_text().split()
+    for copied in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE):
+        for name in copied.split():
+            assert (ROOT / name).exists()
+            assert f"!{name}" in let_in
+
+
+def test_the_compose_file_is_one() -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(COMPOSE)
+
+
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_every_service_writes_only_where_it_has_to(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert "mem_limit" in service
+    assert not service["image"].endswith(":latest")
+    for port in service.get("ports", ()):
+        assert port.startswith("127.0.0.1:"), "a proxy with TLS stands before it"
+    volumes = [volume.partition(":")[0] for volume in service["volumes"]]
+    assert len(volumes) == 1
+    assert volumes[0] in COMPOSE["volumes"]
+
+
+def test_no_password_is_shipped_and_the_database_is_reached_from_inside_only() -> None:
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    assert text.count("${PINCITE_DB_PASSWORD:?") == text.count("PASSWORD:?") == 2
+    assert COMPOSE["services"]["database"]["networks"] == ["inside"]
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+
+
+def test_every_setting_that_is_given_exists() -> None:
+    from dataclasses import fields
+
+    from pincite.server.settings import ServerSettings
+
+    known = {f"PINCITE_SERVER_{field.name.upper()}" for field in fields(ServerSettings)}
+    places = [DOCKERFILE, (ROOT / "compose.yaml").read_text(), UNIT.read_text()]
+    given = set(re.findall(r"PINCITE_SERVER_[A-Z_]+", "".join(places)))
+    assert given
+    assert given <= known
+
+
+def test_the_unit_is_confined() -> None:
+    """systemd's own measure, 0 (nothing is open) to 10."""
+    done = subprocess.run(
+        [program("systemd-analyze"), "security", "--offline=yes", "--threshold=20", str(UNIT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+
+
+def test_systemd_understands_the_unit() -> None:
+    done = subprocess.run(
+        [program("systemd-analyze"), "verify", str(UNIT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert [line for line in said if "is not executable" not in line] == []

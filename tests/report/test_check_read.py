@@ -1,0 +1,48 @@
+"""A check that was written as JSON is the same when it is read again."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from check_samples import check_report
+from samples import HOSTILE
+
+from pincite.errors import InputError
+from pincite.report import check_data, check_html, check_read
+
+
+@pytest.mark.parametrize("text", ["Varde", *HOSTILE])
+def test_a_check_survives_its_json(text: str) -> None:
+    report = check_report(text)
+    written = check_data.to_json(report)
+    again = check_read.from_dict(json.loads(written))
+    assert check_data.to_json(again) == written
+    assert check_html.to_html(again) == check_html.to_html(report)
+    assert again.complete == report.complete
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("schema_version",), "0"),
+        (("created",), None),
+        (("checks", 0, "readings", 0, "kind"), "odd"),
+        (("checks", 0, "readings", 0, "outcome"), "true"),
+        (("checks", 0, "readings", 0, "contradictions"), [99]),
+        (("checks", 0, "readings", 0, "interval"), [1]),
+        (("checks", 0, "readings", 0, "evidence", 0, "quote_span"), [0, 10_000]),
+        (("checks", 0, "readings", 0, "evidence", 0, "prob_reading"), "0.9"),
+        (("checks", 0, "readings", 0, "evidence", 0, "meta"), []),
+        (("checks", 0, "readings"), {}),
+        (("usage",), 3),
+    ],
+)
+def test_values_that_are_none_of_ours_are_named(place: tuple[str | int, ...], value: Any) -> None:
+    values: Any = copy.deepcopy(check_data.as_dict(check_report()))
+    inner = values
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(InputError):
+        check_read.from_dict(json.loads(json.dumps(values)))

@@ -1,0 +1,44 @@
+"""A server on the demo's documents, for the whole session."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+from server.browser.watched import CHROMIUM, Served, Watched
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One process has the browser: the others need not start their own."""
+    for item in items:
+        if "tests/server/browser/" in str(item.path).replace("\\", "/"):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            if not CHROMIUM.exists():
+                item.add_marker(pytest.mark.skip(f"{CHROMIUM} is not installed"))
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`pincite serve --demo`."""
+    served = Served(tmp_path_factory.mktemp("demo"), "--demo")
+    yield served
+    served.end()
+
+
+@pytest.fixture(scope="session")
+def article(demo: Served) -> str:
+    """The job of the first example, done, with its corpus."""
+    corpora = demo.api("/api/v1/corpora")["corpora"]
+    web = next(c["corpus_id"] for c in corpora if "Varrowmouth" in c["name"])
+    return demo.verified(example="article", corpus=web, settings={"depth": 25})
+
+
+@pytest.fixture
+def watch(chromium: Browser, demo: Served) -> Callable[..., Watched]:
+    """A watched context on the demo: `with watch(color_scheme="dark") as seen:`."""
+
+    def made(base: str = demo.url, **options: Any) -> Watched:
+        return Watched(chromium, base, options)
+
+    return made

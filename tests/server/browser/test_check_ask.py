@@ -1,0 +1,140 @@
+"""Corpora, checks and answers in a browser: the main ways, by keyboard too, and how they look."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from server.browser.test_looks import AXE, widest
+from server.browser.watched import Served, Watched
+
+Watch = Callable[..., Watched]
+KNOWLEDGE, ABSTRACTS = "Demo: a knowledge base", "Demo: sixty abstracts"
+BALANCED = "Cycling accidents in Hallin fell after the speed limit of 2021."
+QUESTION = "Does velorin reduce the number of migraine days?"
+SLOW = 60_000  # a model reads meanwhile
+
+
+def ask_for(page: Page, path: str, text: str, corpus: str, button: str) -> None:
+    page.goto(path)
+    page.locator("textarea").fill(text)
+    page.locator("select[name=corpus]").select_option(label=corpus)
+    page.get_by_role("button", name=button).click()
+
+
+@pytest.fixture(scope="session")
+def checked(demo: Served) -> str:
+    """The job of a check, done."""
+    return done(demo, "check", {"statement": BALANCED, "corpus": corpus_of(demo, KNOWLEDGE)})
+
+
+@pytest.fixture(scope="session")
+def answered(demo: Served) -> str:
+    return done(demo, "ask", {"question": QUESTION, "corpus": corpus_of(demo, ABSTRACTS)})
+
+
+def corpus_of(demo: Served, name: str) -> str:
+    listed = demo.api("/api/v1/corpora")["corpora"]
+    return str(next(c["corpus_id"] for c in listed if c["name"] == name))
+
+
+def done(demo: Served, kind: str, body: dict[str, str]) -> str:
+    job_id = str(demo.api(f"/api/v1/{kind}", body)["job_id"])
+    end = time.monotonic() + SLOW / 1000
+    while (job := demo.api(f"/api/v1/jobs/{job_id}"))["finished"] is None:
+        assert time.monotonic() < end, demo.log
+        time.sleep(0.2)
+    assert job["status"] == "done", job
+    return job_id
+
+
+def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> None:
+    name = "<img src=x onerror=alert(1)>.txt"
+    (tmp_path / name).write_text("The old bridge at Varde was opened in 1911 by the mayor.")
+    (tmp_path / "noise.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    with watch() as seen:
+        page = seen.page("/corpora")
+        page.get_by_label("Name").fill("Bridges of Varde")
+        page.get_by_role("button", name="Make it").click()
+        page.locator("input[type=file]").set_input_files([tmp_path / name, tmp_path / "noise.png"])
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_text("Could not be read")).to_be_visible(timeout=SLOW)
+        page.get_by_role("link", name="To the corpus").click()
+        page.get_by_role("searchbox").fill("when was the bridge opened")
+        page.keyboard.press("Enter")
+        page.locator(".hits a").click()
+        expect(page.locator("mark#passage")).to_contain_text("opened in 1911")
+        page.get_by_role("button", name="Delete this document").click()
+        expect(page.locator("main")).not_to_contain_text("onerror=alert(1)>.txt 1911")
+        page.get_by_text("Delete the corpus").click()
+        page.get_by_label("There is no way back").fill("Bridges of Varde")
+        page.get_by_role("button", name="Delete with all documents").click()
+        expect(page).to_have_url(f"{seen.base}/corpora")
+        expect(page.locator("main")).not_to_contain_text("Bridges of Varde")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
+def test_readings_are_edited_before_the_evidence(watch: Watch, scripts: bool) -> None:
+    with watch(java_script_enabled=scripts) as seen:
+        page = seen.page("/check")
+        ask_for(page, "/check", BALANCED, KNOWLEDGE, "Find readings")
+        expect(page.get_by_role("button", name="Look for evidence")).to_be_visible(timeout=SLOW)
+        page.get_by_role("button", name="Add a reading").click()
+        page.locator("textarea").last.fill("The Skeld dam was completed in 1971.")
+        page.get_by_role("button", name="Look for evidence").click()
+        expect(page.locator("article.finding")).to_have_count(2, timeout=SLOW)
+        first, second = page.locator("article.finding").all()
+        expect(first.locator(".chip").first).to_contain_text("balanced")
+        expect(first.locator(".side")).to_have_count(2)
+        expect(second.locator(".chip").first).to_contain_text("disconfirmation")
+        expect(page.locator("main")).to_contain_text("What the corpus covers")
+        first.get_by_text("Add to a test set").click()
+        first.get_by_role("combobox").last.select_option("inconclusive")
+        first.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_text("You said: right.")).to_be_visible()
+
+
+def test_an_answer_grows_and_its_references_open_by_keyboard(watch: Watch) -> None:
+    with watch() as seen:
+        page = seen.page("/ask")
+        ask_for(page, "/ask", QUESTION, ABSTRACTS, "Ask")
+        sentence = page.locator("[data-standing]").first
+        expect(sentence).to_be_visible(timeout=SLOW)
+        expect(sentence.locator("> .chip")).to_contain_text("supported")
+        tip = sentence.locator(".tip").first
+        expect(tip).to_be_hidden()
+        sentence.locator(".cited a").first.focus()
+        expect(tip.locator("mark")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(tip).to_be_hidden()
+        expect(page.locator(".retracted").first).to_contain_text("RETRACTED")
+        with page.expect_download() as got:
+            page.get_by_role("link", name="BibTeX").click()
+        assert "@" in got.value.path().read_text(encoding="utf-8")
+        page.goto("/history?kind=ask")
+        expect(page.locator("main")).to_contain_text(QUESTION)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1200])
+def test_nothing_serious_and_nothing_beyond_the_edge(
+    watch: Watch, demo: Served, checked: str, answered: str, scheme: str, width: int
+) -> None:
+    corpus = corpus_of(demo, KNOWLEDGE)
+    paths = ["/corpora", f"/corpora/{corpus}?q=dam", "/check", "/ask"]
+    paths += [f"/jobs/{checked}", f"/jobs/{answered}"]
+    with watch(color_scheme=scheme, viewport={"width": width, "height": 800}) as seen:
+        page = seen.page("/corpora")
+        for path in paths:
+            page.goto(path)
+            beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert beyond <= 0, (path, widest(page))
+            page.evaluate(AXE)
+            found = page.evaluate(
+                "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa',"
+                " 'best-practice']}).then(r => r.violations.map(v => [v.impact, v.id,"
+                " v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)]))"
+            )
+            serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
+            assert not serious, (path, serious)

@@ -1,0 +1,191 @@
+"""A hundred hostile texts wherever one fits: they are shown, and nothing comes of them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from samples import report
+from server.browser.watched import Served, Watched, payloads
+
+from pincite.report import data
+from pincite.server.database import Database
+from pincite.server.jobs.store import JobStore, Status
+from pincite.types import Claim, Finding, Report
+
+TEXTS = payloads()
+
+
+def hostile_report(texts: list[str]) -> Report:
+    """Each text in the claims, quotes, addresses, tags and reasons of its own findings."""
+    made = [report(text, text) for text in texts]
+    findings: list[Finding] = []
+    for number, each in enumerate(made):
+        for of_one, finding in enumerate(each.findings):
+            claim: Claim = replace(finding.claim, claim_id=f"{number:03}{of_one}")
+            findings.append(replace(finding, claim=claim))
+    return replace(
+        made[0],
+        findings=tuple(findings),
+        n_claims=len(findings),
+        warnings=tuple(texts),
+        settings={"threshold": 0.3, "note": texts[0]},
+    )
+
+
+def beside(texts: list[str]) -> dict[str, object]:
+    blocks = [
+        {"kind": "paragraph", "text": text, "label": text, "claims": [[0, len(text), f"{n:03}0"]]}
+        for n, text in enumerate(texts)
+    ]
+    return {"blocks": blocks, "atoms": {}, "names": {"r1": texts[0]}, "precision": {}}
+
+
+def source(text: str) -> dict[str, object]:
+    """What a document of the samples may hold; its passage begins at 10."""
+    known = {"published": text, "fetched": text, "language": text, "kind": "html", "meta": {}}
+    return {"url": text, "title": text, "text": f"{text[:10]:10}First. {text} Last.", **known}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server whose jobs nobody runs, so that the tests may write what came of them."""
+    found = Served(tmp_path_factory.mktemp("hostile"), "--jobs", "0")
+    yield found
+    found.end()
+
+
+@pytest.fixture(scope="module")
+def store(served: Served) -> Iterator[JobStore]:
+    database = Database(f"sqlite:///{served.data / 'pincite.sqlite'}")
+    yield JobStore(database, queue=1000)
+    database.close()
+
+
+def finished(
+    store: JobStore, title: str, result: str | None, files: dict[str, dict[str, object]]
+) -> str:
+    job, _ = store.submit("local", "verify", title, {"text": title})
+    while (taken := store.take("test")) and taken.job_id != job.job_id:
+        pass
+    problem = {"code": "internal", "detail": title}
+    status = Status.DONE if result else Status.FAILED
+    store.finish(
+        job.job_id, "test", status, result=result, files=files, problem=None if result else problem
+    )
+    return job.job_id
+
+
+@pytest.fixture(scope="module")
+def job_id(store: JobStore) -> str:
+    texts = [text for text in TEXTS if text.strip()]
+    files = {"view": beside(texts), "0123456789abcdef": source(TEXTS[0])}
+    return finished(store, TEXTS[0], data.to_json(hostile_report(texts)), files)
+
+
+@pytest.fixture
+def watch(chromium: Browser, served: Served) -> Callable[..., Watched]:
+    return lambda **options: Watched(chromium, served.url, options)
+
+
+def test_there_are_a_hundred() -> None:
+    assert len(set(TEXTS)) >= 100
+
+
+def test_the_page_of_an_article(watch: Callable[..., Watched], job_id: str) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{job_id}")
+        expect(page.locator(".worst li")).to_have_count(4 * len(TEXTS))
+        shown = page.locator(".article").inner_text()
+        assert all(text in shown for text in TEXTS if text.isprintable() and text == text.strip())
+        assert page.locator(".article a[href]").evaluate_all(
+            "links => links.every(a => a.getAttribute('href').startsWith('/jobs/'))"
+        )
+
+
+def test_every_finding(watch: Callable[..., Watched], job_id: str) -> None:
+    """The right-hand sides, put into a page one after the other as a script does it."""
+    with watch() as seen:
+        page = seen.page(f"/jobs/{job_id}")
+        for number in range(len(TEXTS)):
+            address = f"/jobs/{job_id}/findings/{number:03}0"
+            page.evaluate(
+                "path => htmx.ajax('GET', path, {target: '#finding', swap: 'outerHTML'})", address
+            )
+        links = page.locator("#finding a").evaluate_all("links => links.map(a => a.protocol)")
+        assert set(links) <= {"http:", "https:"}
+
+
+def test_titles_in_the_history_and_on_their_pages(
+    watch: Callable[..., Watched], store: JobStore
+) -> None:
+    jobs = [finished(store, text, None, {}) for text in TEXTS]
+    with watch() as seen:
+        page = seen.page("/history")
+        seen_jobs = 0
+        while True:
+            seen_jobs += page.locator(".jobs li").count()
+            older = page.get_by_role("link", name="Older")
+            if not older.count():
+                break
+            older.click()
+            page.wait_for_load_state()
+        assert seen_jobs >= len(TEXTS)
+        for job_id in jobs[::8]:
+            page.goto(f"/jobs/{job_id}", wait_until="domcontentloaded")
+
+
+def test_whole_sources(watch: Callable[..., Watched], store: JobStore) -> None:
+    some = [*TEXTS[::12], "\n".join(TEXTS)]  # the last one is all of them
+    files = {f"{n:016}": source(text) for n, text in enumerate(some)}
+    job_id = finished(store, "sources", data.to_json(report()), files)
+    with watch() as seen:
+        page = seen.page()
+        for name in files:
+            page.goto(f"/jobs/{job_id}/sources/{name}", wait_until="domcontentloaded")
+
+
+def test_exports(
+    watch: Callable[..., Watched], served: Served, job_id: str, tmp_path: Path
+) -> None:
+    with watch() as seen:
+        page = seen.page("/help")
+        for name in ("report.html", "report.wikitext"):
+            reply = page.request.get(f"/jobs/{job_id}/{name}")
+            assert reply.headers["content-disposition"].startswith("attachment")
+            assert reply.headers["x-content-type-options"] == "nosniff"
+        file = tmp_path / "report.html"
+        file.write_bytes(page.request.get(f"/jobs/{job_id}/report.html").body())
+        page.goto(file.as_uri())
+        assert page.locator("article.finding").count() == 4 * len(TEXTS)
+
+
+def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str) -> None:
+    """In forms, file names, feedback, addresses and cookies."""
+    with watch() as seen:
+        page = seen.page("/")
+        for text in TEXTS[::15]:
+            page.goto("/")
+            page.set_input_files(
+                "input[type=file]",
+                {"name": f"{text}.html".replace("/", "⁄"), "mimeType": "", "buffer": text.encode()},
+            )
+            page.get_by_role("button", name="Verify", exact=True).click()
+            page.wait_for_url("**/jobs/*")
+            page.request.get(f"/jobs/{job_id}?threshold={text}")
+        for text in TEXTS:
+            body = {
+                "job_id": job_id,
+                "item": "0000/r1",
+                "verdict": "wrong",
+                "note": text,
+                "quote": text,
+            }
+            served.api("/api/v1/feedback", body)
+        said = page.request.get("/api/v1/feedback/export?format=opinions")
+        assert said.headers["x-content-type-options"] == "nosniff"
+        assert "html" not in said.headers["content-type"]
+        rows = [json.loads(line) for line in said.text().split("\n") if line]
+        assert [row["note"] for row in rows] == TEXTS

@@ -1,0 +1,120 @@
+"""Verify in a browser: from the examples to what one takes along."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from server.browser.watched import Served, Watched
+
+Watch = Callable[..., Watched]
+
+
+def tiles(page: Page) -> list[str]:
+    return page.locator(".tiles li").all_inner_texts()
+
+
+@pytest.mark.parametrize("title", ["Varrowmouth", "Edda Marrick", "Saltfen vole"])
+def test_examples_work_offline(watch: Watch, title: str) -> None:
+    with watch() as seen:
+        page = seen.page()
+        page.get_by_role("button", name=title).click()
+        expect(page.locator("#board")).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("heading", level=1)).to_have_text(title)
+        assert page.locator(".worst li").count() > 5
+        assert page.locator(".article a.claim").count() > 5
+        if title == "Varrowmouth":
+            expect(page.locator(".tile.suggested b")).not_to_have_text("0")
+
+
+def test_the_source_stands_at_the_marked_quote(watch: Watch, article: str) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        for row in page.locator(".worst a").all()[:6]:
+            row.click()
+            claim = row.get_attribute("data-claim")
+            expect(page.locator(f"#finding[data-claim='{claim}']")).to_be_visible()
+            expect(page.locator(f".article a[data-claim='{claim}']")).to_have_attribute(
+                "aria-current", "true"
+            )
+            for box in page.locator("#finding .source:not(.better) .text").all():
+                mark = box.locator("mark, .near").first
+                top = mark.evaluate("m => m.offsetTop - m.closest('.text').scrollTop")
+                assert -1 <= top < box.evaluate("b => b.clientHeight")
+
+
+def test_another_threshold_needs_no_new_run(watch: Watch, demo: Served, article: str) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        before, jobs = tiles(page), len(demo.api("/api/v1/jobs")["jobs"])
+        page.locator("#threshold").fill("0.9")
+        expect(page.locator(".threshold output")).to_have_text("90 %")
+        expect(page.locator(".tile.supported b")).to_have_text("0")
+        assert "threshold=0.9" in page.url
+        after = tiles(page)
+        assert after != before
+        page.reload()
+        assert tiles(page) == after
+        assert len(demo.api("/api/v1/jobs")["jobs"]) == jobs
+
+
+def test_a_finding_has_a_link_and_a_way_back(watch: Watch, article: str) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        page.locator(".worst a").nth(2).click()
+        page.wait_for_url("**/findings/*")
+        text = page.locator(".claim-text").inner_text()
+        other = seen.page(page.url)
+        assert other.locator(".claim-text").inner_text() == text
+        page.go_back()
+        expect(page.locator("#finding .rank")).to_have_text("1")
+
+
+def test_keys(watch: Watch, article: str) -> None:
+    with watch(permissions=["clipboard-read", "clipboard-write"]) as seen:
+        page = seen.page(f"/jobs/{article}")
+        rank = page.locator("#finding .rank")
+        for key, wanted in [("j", "2"), ("j", "3"), ("k", "2")]:
+            page.keyboard.press(key)
+            expect(rank).to_have_text(wanted)
+        page.keyboard.press("c")
+        expect(page.locator("#finding button.copy").first).to_contain_text("✓")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("{{failed verification|")
+        page.keyboard.press("3")
+        expect(page.locator("#finding .feedback details").first).to_have_attribute("open", "")
+        page.keyboard.press("Escape")
+        page.locator("h1").click()
+        page.keyboard.press("?")
+        expect(page.locator("#keys")).to_be_visible()
+        page.get_by_label("Use these keys").uncheck()
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.wait_for_timeout(300)
+        expect(rank).to_have_text("2")
+
+
+def test_what_somebody_thinks_is_kept(watch: Watch, demo: Served, article: str) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        form = page.locator("#finding .feedback").first
+        form.get_by_text("Say more").click()
+        form.get_by_label("Correct verdict").select_option("nei")
+        form.get_by_label("Note").fill("It says <b>nothing</b> of this.")
+        form.get_by_role("button", name="Right, with this").click()
+        expect(page.locator("#finding .thanks").first).to_contain_text("right")
+        kept = demo.api(f"/api/v1/feedback?job_id={article}")["feedback"]
+        assert kept[0]["note"] == "It says <b>nothing</b> of this."
+        assert (kept[0]["verdict"], kept[0]["label"]) == ("right", "nei")
+
+
+def test_a_job_can_be_stopped_and_stands_in_the_history(watch: Watch) -> None:
+    with watch() as seen:
+        page = seen.page()
+        cited = "Built in {year}.<ref>{{{{cite web|url=https://a.example/{year}}}}}</ref> "
+        page.get_by_label("Wikitext of an article").fill(
+            "== Tower ==\n" + "".join(cited.format(year=year) for year in range(1000, 1900))
+        )
+        page.get_by_role("button", name="Verify", exact=True).click()
+        page.wait_for_url("**/jobs/*")
+        page.goto("/history")
+        expect(page.locator(".jobs li").first).to_contain_text("Untitled")

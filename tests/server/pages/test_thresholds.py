@@ -1,0 +1,43 @@
+"""Verdicts at another threshold are those that a run at that threshold would have given."""
+
+import dataclasses
+
+import pytest
+
+from pincite.core.thresholds import relabelled
+from pincite.pipeline import build
+from pincite.pipeline.settings import Settings
+from pincite.server.examples import EXAMPLES, Example
+from pincite.server.jobs.beside import atoms_of, beside
+from pincite.server.jobs.work import noting
+from pincite.types import Document, Label
+from pincite.wiki.article import read_articles
+
+
+def flag(label: Label) -> Label:
+    """The passage that denies a claim is not known where another one bore it out at first."""
+    return Label.NOT_SUPPORTED if label is Label.REFUTED else label
+
+
+@pytest.mark.parametrize("name", ["inventor", "vole"])
+@pytest.mark.parametrize("threshold", [0.15, 0.5, 0.75])
+def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
+    example = EXAMPLES[name]
+    article = next(iter(read_articles(example.article, title=example.title)))
+    seen: dict[str, Document] = {}
+    with build.verifying(Settings(), None, example.sources, keep=False) as run:
+        pipeline = noting(run.pipeline, seen)
+        first = list(pipeline.findings(article))
+        other = dataclasses.replace(run.pipeline, threshold=threshold)
+        wanted = list(other.findings(article))
+    atoms = beside(article, "wikitext", first, seen, None)["atoms"]
+    found = [
+        relabelled(f, threshold, atoms_of(atoms[f.claim.claim_id], f.claim.text)) for f in first
+    ]
+    assert [(flag(f.label), f.missing) for f in found] == [
+        (flag(f.label), f.missing) for f in wanted
+    ]
+    assert [[flag(c.label) for c in f.citations] for f in found] == [
+        [flag(c.label) for c in f.citations] for f in wanted
+    ]
+    assert {f.label for f in found} > {Label.UNCHECKED}

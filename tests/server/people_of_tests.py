@@ -1,0 +1,69 @@
+"""Accounts for tests, and clients that are logged in as them."""
+
+from dataclasses import dataclass
+
+from fastapi.testclient import TestClient
+
+from pincite.server.app import create_app
+from pincite.server.people.accounts import Account
+from pincite.server.people.identity import May, Role
+from pincite.server.site import Site
+
+PASSWORD = "correct horse battery"
+ORIGIN = "https://pincite.example.org"
+SERVER = {"mode": "server", "address": ORIGIN, "login_tries": 1000}
+
+
+def browser(site: Site, app: object | None = None) -> TestClient:
+    """Nobody, at a server's address, as a browser sends its headers."""
+    client = TestClient(
+        app or create_app(site),  # type: ignore[arg-type]
+        base_url=site.server.address or "http://127.0.0.1",
+        raise_server_exceptions=False,
+        follow_redirects=False,
+    )
+    client.headers |= {
+        "User-Agent": "Mozilla/5.0 (X11; Linux x86_64)",
+        "Origin": site.server.address or "http://127.0.0.1",
+        "Sec-Fetch-Site": "same-origin",
+    }
+    return client
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """An account and a browser that is logged in."""
+
+    account: Account
+    client: TestClient
+
+
+def somebody(
+    site: Site, role: Role, name: str | None = None, app: object | None = None
+) -> Somebody:
+    """A new account; its client sends the session's cookie and CSRF token."""
+    account = site.people.accounts.add(name or f"the {role.value}", role, PASSWORD)
+    client = browser(site, app)
+    log_in(client, account.name)
+    return Somebody(account, client)
+
+
+def log_in(client: TestClient, name: str, password: str = PASSWORD) -> None:
+    reply = client.post("/api/v1/session", json={"name": name, "password": password})
+    assert reply.status_code == 200, reply.text
+    client.headers["X-CSRF-Token"] = reply.json()["csrf"]
+
+
+def program(
+    site: Site, account: Account, scopes: list[May], app: object | None = None
+) -> TestClient:
+    """A client with an API key, without cookies or a browser's headers."""
+    _, text = site.people.keys.add(account.account_id, "test", scopes, 1)
+    client = TestClient(
+        app or create_app(site),  # type: ignore[arg-type]
+        base_url=site.server.address,
+        raise_server_exceptions=False,
+        follow_redirects=False,
+    )
+    client.headers["Authorization"] = f"Bearer {text}"
+    return client

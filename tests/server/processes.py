@@ -1,0 +1,108 @@
+"""`pincite serve` and `pincite worker` as a person starts them, and a client for the server."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx2
+
+START_SECONDS = 60.0
+
+
+class Started:
+    """A program of ours in a process of its own."""
+
+    running: ClassVar[list["Started"]] = []  # for the fixture that ends what a test left behind
+
+    def __init__(self, folder: Path, *command: str, **settings: object) -> None:
+        """`settings` of the server, by environment; `folder` takes what it writes to stderr."""
+        given = {f"PINCITE_SERVER_{name.upper()}": str(value) for name, value in settings.items()}
+        self._log = folder / f"{command[0]}-{time.monotonic_ns()}.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pincite", *command],
+                env=os.environ | given,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+        self.running.append(self)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, text: str) -> str:
+        """The line that holds a text, as soon as it is there."""
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            for line in self.log.splitlines():
+                if text in line:
+                    return line
+            assert self._process.poll() is None, self.log
+            time.sleep(0.05)
+        raise AssertionError(self.log)
+
+    def send(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
+        """Its exit code once the signal has ended it."""
+        if self._process.poll() is None:
+            self.send(number)
+        return self._process.wait(seconds)
+
+
+class Served(Started):
+    """`pincite serve` on a free port."""
+
+    def __init__(self, folder: Path, *options: str, **settings: object) -> None:
+        super().__init__(folder, "serve", "--port", "0", *options, **settings)
+        line = self.wait_for("Pincite is at ")
+        self.url = line.partition("Pincite is at ")[2].split("/   ")[0]
+        self.client = httpx2.Client(base_url=self.url, timeout=30.0)
+
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
+        self.client.close()
+        return super().end(number, seconds)
+
+    def numbers(self, job_id: str) -> list[int]:
+        """Of all events of a job, page by page."""
+        found: list[int] = []
+        while True:
+            page = {"after": found[-1] if found else 0}
+            events = self.client.get(f"/api/v1/jobs/{job_id}/events", params=page).json()["events"]
+            if not events:
+                return found
+            found += [event["number"] for event in events]
+
+    def verify(self, body: dict[str, Any]) -> str:
+        """The id of a new job."""
+        answer = self.client.post("/api/v1/verify", json=body)
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["job_id"])
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        return dict(self.client.get(f"/api/v1/jobs/{job_id}").json())
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process has started and that still are there."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found

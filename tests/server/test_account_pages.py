@@ -1,0 +1,157 @@
+"""Pages of accounts and administration, as forms without JavaScript; and the command line."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fastapi.testclient import TestClient
+from server.people_of_tests import PASSWORD, SERVER, browser, somebody
+
+from pincite.cli import cli
+from pincite.server.people.identity import Role
+from pincite.server.site import Site
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+PAGE = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(**SERVER)
+
+
+def token_of(client: TestClient, page: str) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', client.get(page).text)
+    assert found, page
+    return found[1]
+
+
+def posted(client: TestClient, page: str, to: str, **fields: object) -> int:
+    """A form of a page, sent with the token that stands in it."""
+    client.headers.pop("X-CSRF-Token", None)
+    data = {"csrf": token_of(client, page), **fields}
+    return client.post(to, data=data, headers=PAGE).status_code
+
+
+def test_whoever_is_not_logged_in_is_sent_to_log_in_and_back(site: Site) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    sent = client.get("/history?kind=check", headers=PAGE)
+    assert (sent.status_code, sent.headers["location"]) == (
+        303,
+        "/login?next=%2Fhistory%3Fkind%3Dcheck",
+    )
+    shown = client.get(sent.headers["location"])
+    assert 'value="/history?kind=check"' in shown.text
+    wrong = {"name": "Ada", "password": "wrong password", "next": "/history"}
+    again = client.post("/login", data=wrong, headers=PAGE)
+    assert again.status_code == 401
+    assert 'role="alert"' in again.text
+    assert 'value="Ada"' in again.text
+    assert "wrong password" not in again.text
+    right = client.post("/login", data=wrong | {"password": PASSWORD})
+    assert (right.status_code, right.headers["location"]) == (303, "/history")
+    assert client.get("/login").headers["location"] == "/"
+    assert client.get("/api/v1/jobs").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "then", ["//evil.example", "https://evil.example", "/\\evil", "javascript:x"]
+)
+def test_a_login_leads_to_no_other_site(site: Site, then: str) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    body = {"name": "Ada", "password": PASSWORD, "next": then}
+    assert browser(site).post("/login", data=body).headers["location"] == "/"
+
+
+def test_every_form_of_a_person_and_of_an_admin_works_and_needs_its_token(site: Site) -> None:
+    admin, ada = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR, "Ada")
+    client = admin.client
+    assert posted(client, "/admin/accounts", "/admin/groups", name="press") == 303
+    [group] = site.people.groups.listed(9)
+    members = f"/admin/groups/{group.group_id}/members"
+    assert posted(client, "/admin/groups", members, name="ADA") == 303
+    assert posted(client, "/admin/groups", members, name="nobody") == 422
+    here = f"/admin/accounts/{ada.account.account_id}"
+    assert posted(client, "/admin/accounts", here, role="reader") == 303
+    assert site.people.accounts.named("Ada").role is Role.READER  # type: ignore[union-attr]
+    assert posted(client, "/admin/accounts", here, disabled="true") == 303
+    assert posted(client, "/admin/accounts", here, disabled="false") == 303
+    assert posted(client, "/admin/accounts", here, password="another password") == 303
+    assert posted(client, "/admin/accounts", f"{here}/delete", name="Grace") == 422
+    new = {"name": HOSTILE, "role": "rater", "password": PASSWORD}
+    assert posted(client, "/admin/accounts", "/admin/accounts", **new) == 303
+    gone = f"{members}/{ada.account.account_id}/remove"
+    assert posted(client, "/admin/groups", gone) == 303
+    assert posted(client, "/admin/groups", f"/admin/groups/{group.group_id}/delete") == 303
+    assert posted(client, "/admin/accounts", f"{here}/delete", name="Ada") == 303
+    assert site.people.accounts.named("Ada") is None
+    for page in ("/admin/accounts", "/admin/groups", "/admin/audit", "/account"):
+        shown = client.get(page).text
+        assert HOSTILE not in shown
+    assert "&lt;img src=x onerror=alert(1)&gt;" in client.get("/admin/accounts").text
+    for page in ("/account/keys", "/admin/accounts", "/account/delete", "/logout", "/preferences"):
+        refused = client.post(page, data={"name": "x"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "csrf"), page
+
+
+def test_ones_own_account(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR, HOSTILE)
+    client = ada.client
+    client.headers["User-Agent"] = f"Mozilla/5.0 {HOSTILE}"
+    token = token_of(client, "/account")
+    made = client.post(
+        "/account/keys",
+        data={"csrf": token, "name": HOSTILE, "scopes": ["read", "run"], "days": "5"},
+    )
+    assert made.status_code == 200
+    key = re.search(r"pincite_[\w-]{43}", made.text)
+    assert key
+    assert key[0] not in client.get("/account").text
+    assert HOSTILE not in made.text
+    [kept] = site.people.keys.of(ada.account.account_id)
+    assert kept.scopes == ("read", "run")
+    assert posted(client, "/account", f"/account/keys/{kept.key_id}/revoke") == 303
+    assert site.people.keys.of(ada.account.account_id) == []
+    wrong = posted(client, "/account", "/account/password", old="wrong!", new="a new password")
+    assert wrong == 403
+    assert (
+        posted(client, "/account", "/account/password", old=PASSWORD, new="a new password") == 303
+    )
+    assert posted(client, "/account", "/preferences", language="de", back="/account") == 303
+    assert posted(client, "/help", "/preferences", theme="dark", back="/help") == 303
+    assert posted(client, "/account", "/account/delete", password="a new password") == 303
+    assert site.people.accounts.listed(9) == []
+    assert client.get("/account", headers=PAGE).status_code == 303
+
+
+def test_there_are_no_such_pages_in_local_mode(make_site: Callable[..., Site]) -> None:
+    client = browser(make_site())
+    for page in ("/login", "/account", "/admin/accounts", "/admin/audit"):
+        assert client.get(page).status_code == 404
+    assert "/login" not in client.get("/help").text
+
+
+def test_the_command_line_looks_after_accounts(tmp_path: Path) -> None:
+    def ran(*words: str, given: str = "") -> tuple[int, str]:
+        done = CliRunner().invoke(
+            cli, ["server", "user", *words, "--data", str(tmp_path)], input=given
+        )
+        return done.exit_code if not done.exception else -1, done.output
+
+    assert ran("add", "Ada", "--role", "admin", given=f"{PASSWORD}\n")[0] == 0
+    assert ran("add", "Grace", given=f"{PASSWORD}\n")[0] == 0
+    assert ran("add", "ADA", given=f"{PASSWORD}\n")[0] == -1
+    assert ran("add", "Eve", given="short\n")[0] == -1
+    assert ran("passwd", "grace", given="another password\n")[0] == 0
+    assert ran("role", "Grace", "editor")[0] == 0
+    assert ran("disable", "Ada")[0] == -1  # the only admin
+    assert ran("disable", "Grace")[0] == 0
+    assert ran("disable", "nobody")[0] == -1
+    listed = ran("list")[1]
+    assert "Ada\tadmin\tnever\t\n" in listed
+    assert "Grace\teditor\tnever\tdisabled\n" in listed
+    assert ran("enable", "Grace")[0] == 0
+    assert "disabled" not in ran("list")[1]

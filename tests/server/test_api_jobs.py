@@ -1,0 +1,247 @@
+"""The API of jobs as a program meets it: bodies, pages, events, errors."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from server.conftest import client_of
+
+from pincite.pipeline.settings import Settings
+from pincite.server.api import jobs as api_jobs
+from pincite.server.jobs.store import Status
+from pincite.server.site import Site
+
+BODY = {"example": "article"}
+URL = "/api/v1/verify"
+
+
+def post(client: TestClient, **headers: str) -> dict[str, Any]:
+    answer = client.post(URL, json=BODY, headers=headers)
+    assert answer.status_code == 202, answer.text
+    return dict(answer.json())
+
+
+def problem(answer: Any, status: int, code: str) -> dict[str, Any]:
+    """The body of an error, as RFC 9457 and our documentation say."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = answer.json()
+    assert (body["status"], body["code"]) == (status, code)
+    assert body["request_id"] == answer.headers["x-request-id"]
+    return body
+
+
+def finish(site: Site, result: str = "{}") -> str:
+    job = site.jobs.take("w")
+    assert job
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"article": {"a": 1}})
+    return job.job_id
+
+
+def test_a_job_from_its_request_to_its_result(client: TestClient, site: Site) -> None:
+    answer = client.post(URL, json=BODY)
+    job = answer.json()
+    assert answer.headers["location"] == job["links"]["self"] == f"/api/v1/jobs/{job['job_id']}"
+    assert (job["status"], job["ahead"], job["kind"]) == ("queued", 0, "verify")
+    assert job["created"].endswith("+00:00")
+    missing = problem(client.get(job["links"]["result"]), 409, "no_result")
+    assert missing["detail"] == "There is no result: The job is queued."
+    finish(site, '{"x": 1}')
+    assert client.get(job["links"]["self"]).json()["status"] == "done"
+    assert client.get(job["links"]["result"]).json() == {"x": 1}
+    assert client.get(f"{job['links']['self']}/files/article").json() == {"a": 1}
+    problem(client.get(f"{job['links']['self']}/files/none"), 404, "not_found")
+
+
+def test_a_result_goes_packed_to_those_who_can_unpack_it(client: TestClient, site: Site) -> None:
+    url = post(client)["links"]["result"]
+    finish(site, '{"x": "ü"}')
+    packed = client.get(url, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(url, headers={"Accept-Encoding": "identity"})
+    refused = client.get(url, headers={"Accept-Encoding": "gzip;q=0"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert "content-encoding" not in refused.headers
+    assert packed.json() == plain.json() == refused.json() == {"x": "ü"}
+    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+
+
+def test_a_key_makes_a_request_that_may_be_sent_twice(client: TestClient) -> None:
+    first, again = (
+        post(client, **{"Idempotency-Key": "k"}),
+        post(client, **{"Idempotency-Key": "k"}),
+    )
+    assert first["job_id"] == again["job_id"] != post(client)["job_id"]
+    other = client.post(URL, json={"text": "x"}, headers={"Idempotency-Key": "k"})
+    problem(other, 409, "idempotency_key_reused")
+    for key in (" ", "\u00e9"):
+        bad = client.post(URL, json=BODY, headers={b"Idempotency-Key": key.encode("latin-1")})
+        problem(bad, 422, "invalid_key")
+
+
+def test_a_full_queue_says_when_to_come_again(make_site: Callable[..., Site]) -> None:
+    with client_of(make_site(queue=1)) as client:
+        post(client)
+        answer = client.post(URL, json=BODY)
+        body = problem(answer, 429, "queue_full")
+        assert body["retryable"] is True
+        assert int(answer.headers["retry-after"]) > 0
+
+
+def test_cancelling(client: TestClient, site: Site) -> None:
+    waits = post(client)
+    assert client.delete(waits["links"]["self"]).json()["status"] == "cancelled"
+    assert client.delete(waits["links"]["self"]).status_code == 202
+    runs = post(client)
+    site.jobs.take("w")
+    asked = client.delete(runs["links"]["self"]).json()
+    assert (asked["status"], asked["cancelled"]) == ("running", True)
+    problem(client.delete("/api/v1/jobs/nothing"), 404, "not_found")
+
+
+def test_a_list_in_pages(client: TestClient) -> None:
+    made = [post(client)["job_id"] for _ in range(5)]
+    seen: list[str] = []
+    cursor: str | None = None
+    for n in (2, 2, 1):
+        page = client.get(
+            "/api/v1/jobs", params={"limit": 2} | ({"cursor": cursor} if cursor else {})
+        )
+        seen += [job["job_id"] for job in page.json()["jobs"]]
+        cursor = page.json()["next"]
+        assert len(page.json()["jobs"]) == n
+    assert cursor is None
+    assert seen == made[::-1]
+    assert client.get("/api/v1/jobs?kind=ask&kind=check").json() == {"jobs": [], "next": None}
+    for bad in ("x", "bnVsbA", "WzEuNSwxXQ", "WyIxIiwiYSJd", "W05hTiwiYSJd"):
+        problem(client.get("/api/v1/jobs", params={"cursor": bad}), 422, "invalid_cursor")
+
+
+def test_events_as_json_from_any_point(client: TestClient, site: Site) -> None:
+    url = post(client)["links"]["events"]
+    assert client.get(url).json()["ended"] is False
+    finish(site)
+    body = client.get(url).json()
+    assert [event["kind"] for event in body["events"]] == ["queued", "started", "ended"]
+    assert body["ended"] is True
+    assert [e["number"] for e in client.get(url, params={"after": 2}).json()["events"]] == [3]
+    resumed = client.get(url, headers={"Last-Event-ID": "2"}).json()
+    assert [event["number"] for event in resumed["events"]] == [3]
+    assert len(client.get(url, headers={"Last-Event-ID": "x"}).json()["events"]) == 3
+
+
+def stream(client: TestClient, url: str, **headers: str) -> Iterator[str]:
+    with client.stream("GET", url, headers={"Accept": "text/event-stream", **headers}) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield from answer.iter_lines()
+
+
+def test_events_live_and_resumed(client: TestClient, site: Site) -> None:
+    url = post(client)["links"]["events"]
+    finish(site)
+    lines = list(stream(client, url))
+    assert [line for line in lines if line.startswith("id:")] == ["id: 1", "id: 2", "id: 3"]
+    data = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+    assert [event["kind"] for event in data] == ["queued", "started", "ended"]
+    lines = list(stream(client, url, **{"Last-Event-ID": "2"}))
+    assert [line for line in lines if line.startswith("id:")] == ["id: 3"]
+
+
+def test_a_quiet_stream_gives_signs_of_life_until_the_job_has_ended(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_jobs, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(api_jobs, "POLL_SECONDS", 0.02)
+    url = post(client)["links"]["events"]
+
+    def later() -> None:
+        time.sleep(0.4)
+        finish(site)
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    lines = list(stream(client, url))
+    thread.join()
+    assert ": still here" in lines
+    assert "event: ended" in lines
+
+
+def test_what_a_request_may_not_say(client: TestClient, site: Site) -> None:
+    bodies: list[object] = [
+        {},
+        {"example": "article", "text": "x"},
+        {"example": "another"},
+        {"text": "x\0"},
+        {"text": "x", "settings": {"verifier": "/etc"}},
+        {"text": "x", "settings": {"threshold": 2}},
+        [],
+    ]
+    for body in bodies:
+        found = problem(client.post(URL, json=body), 422, "invalid_request")
+        assert found["errors"]
+    half = client.post(
+        URL, content=b'{"text": "\\ud800"}', headers={"content-type": "application/json"}
+    )
+    problem(half, 422, "invalid_request")
+    problem(client.post(URL, json={"article": "Bridge"}), 422, "offline")
+    other = client.post("/api/v1/ask", json={"question": "q", "corpus": "x"})
+    problem(other, 422, "unknown_corpus")
+    assert site.jobs.counts()[Status.QUEUED] == 0
+
+
+def test_titles_are_asked_of_a_wiki_where_the_server_is_online(
+    make_site: Callable[..., Site],
+) -> None:
+    with client_of(make_site(Settings(online=True, contact="a@b.example"))) as client:
+        answer = client.post(URL, json={"article": "Bridge"})
+    assert answer.json()["title"] == "Bridge"
+
+
+def test_a_request_of_too_many_bytes_is_refused_however_it_comes(
+    make_site: Callable[..., Site],
+) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'{"text": "'
+        for _ in range(40):
+            yield b"x" * 1000
+        yield b'"}'
+
+    with client_of(make_site(body_megabytes=0.02)) as client:
+        problem(client.post(URL, json={"text": "x" * 30_000}), 413, "too_large")
+        kind = {"content-type": "application/json"}
+        problem(client.post(URL, content=pieces(), headers=kind), 413, "too_large")
+        assert client.post(URL, json={"text": "x" * 10_000}).status_code == 202
+
+
+def test_other_names_and_other_sites_are_turned_away(client: TestClient) -> None:
+    problem(client.get("/healthz", headers={"Host": "evil.example"}), 421, "unknown_host")
+    foreign = client.post(URL, json=BODY, headers={"Origin": "https://evil.example"})
+    problem(foreign, 403, "foreign_origin")
+    crossed = client.post(URL, json=BODY, headers={"Sec-Fetch-Site": "cross-site"})
+    problem(crossed, 403, "foreign_origin")
+    own = client.post(URL, json=BODY, headers={"Origin": "http://127.0.0.1"})
+    assert own.status_code == 202
+
+
+def test_wrong_ways_and_addresses_are_problems_too(client: TestClient) -> None:
+    problem(client.get("/nothing"), 404, "not_found")
+    problem(client.get("/api/v1/jobs/a%00b"), 400, "nul_in_address")
+    problem(client.get("/api/v1/jobs?cursor=%00"), 400, "nul_in_address")
+    answer = client.put("/api/v1/jobs")
+    problem(answer, 405, "method_not_allowed")
+    assert answer.headers["allow"] == "GET"
+
+
+def test_a_database_that_is_away_is_told_as_such(client: TestClient, site: Site) -> None:
+    (site.server.folder / "pincite.sqlite").rename(site.server.folder / "elsewhere")
+    (site.server.folder / "pincite.sqlite").mkdir()
+    site.database.close()
+    answer = client.get("/api/v1/jobs")
+    body = problem(answer, 503, "database_unavailable")
+    assert body["retryable"] is True
+    assert answer.headers["retry-after"]
+    assert str(site.server.folder) not in answer.text

@@ -1,0 +1,272 @@
+"""A server's state as one file and back, on both databases."""
+
+import fcntl
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+from server.postgres import binaries
+from server.processes import Served
+
+from pincite.cli import cli
+from pincite.errors import ConfigError, CorpusError, InputError
+from pincite.index.lock import WriterLock
+from pincite.pipeline.settings import Settings
+from pincite.server.jobs.store import Status
+from pincite.server.operation.archive import LIST, DamagedArchive
+from pincite.server.operation.backup import InUse, backup, inspect, restore, using
+from pincite.server.operation.condition import examined
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site, opened
+from pincite.server.tables import jobs
+
+WORDS = "What somebody asked."
+
+
+@pytest.fixture(autouse=True)
+def _clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's programs, where Debian hides them."""
+    if there := binaries():
+        monkeypatch.setenv("PATH", f"{there}:/usr/bin:/bin")
+
+
+@contextmanager
+def open_site(settings: ServerSettings) -> Iterator[Site]:
+    site = opened(settings, Settings())
+    yield site
+    site.database.close()
+
+
+def fill(settings: ServerSettings) -> tuple[str, str]:
+    """A finished job and a corpus; returns their ids."""
+    with open_site(settings) as site:
+        job, _ = site.jobs.submit("local", "verify", WORDS, {"text": WORDS})
+        site.jobs.take("w")
+        site.jobs.finish(job.job_id, "w", Status.DONE, result='{"x": 1}', files={"article": {}})
+        entry = site.corpora.add("local", "Mine")
+        (entry.folder / "g1").mkdir(parents=True)
+        (entry.folder / "g1" / "documents").write_bytes(bytes(range(256)) * 100)
+        return job.job_id, entry.corpus_id
+
+
+def elsewhere(settings: ServerSettings, tmp_path: Path) -> ServerSettings:
+    """The same server in a new place; PostgreSQL stays where it is."""
+    return ServerSettings(data=str(tmp_path / "new"), database=settings.database)
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> ServerSettings:
+    database = "" if database_url.startswith("sqlite") else database_url
+    return ServerSettings(data=str(tmp_path / "data"), database=database)
+
+
+def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None:
+    job_id, corpus_id = fill(settings)
+    file = tmp_path / "copy.pincite"
+    done = backup(settings, file)
+    assert done.n_files == 2
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(inspect(file).files) == 2
+    with open_site(settings) as site:  # what happened after it is not in it
+        later, _ = site.jobs.submit("local", "verify", "later", {"text": "x"})
+    target = elsewhere(settings, tmp_path)
+    if settings.database:
+        with pytest.raises(InputError, match="there already"):
+            restore(target, file)
+    restore(target, file, replace=bool(settings.database))
+    with open_site(target) as site:
+        job = site.jobs.get(job_id)
+        assert job
+        assert job.title == WORDS
+        assert site.jobs.result(job_id) == b'{"x": 1}'
+        assert site.jobs.get(later.job_id) is None
+        entry = site.corpora.get(corpus_id)
+        assert entry
+        assert entry.folder == target.folder / "corpora" / corpus_id
+        assert (entry.folder / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
+        new, _ = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
+        assert new.ahead == 0
+    assert all(part.well for part in examined(target)), list(examined(target))
+
+
+def test_nothing_is_replaced_unless_told(settings: ServerSettings, tmp_path: Path) -> None:
+    fill(settings)
+    file = tmp_path / "copy.pincite"
+    backup(settings, file)
+    with pytest.raises(InputError, match="--force"):
+        backup(settings, file)
+    backup(settings, file, replace=True)
+    with pytest.raises(InputError, match="--force"):
+        restore(settings, file)
+    with open_site(settings) as site:
+        site.jobs.submit("local", "verify", "later", {"text": "x"})
+    restore(settings, file, replace=True)
+    with open_site(settings) as site:
+        assert [job.title for job in site.jobs.listed(None, 9)] == [WORDS]
+    leftovers = [p.name for p in settings.folder.iterdir() if p.name.startswith(".restore")]
+    assert leftovers == []
+
+
+def test_nothing_is_restored_under_a_running_server(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"))
+    file = tmp_path / "copy.pincite"
+    server = Served(tmp_path, "--jobs", "0", data=settings.folder)
+    job_id = server.verify({"example": "article"})
+    backup(settings, file)  # while it runs
+    with pytest.raises(InUse, match="Stop it first"):
+        restore(settings, file, replace=True)
+    assert server.job(job_id)["status"] == "queued"
+    assert server.end() == 0
+    restore(settings, file, replace=True)
+    with open_site(settings) as site:
+        assert site.jobs.get(job_id)
+
+
+def test_several_may_use_a_folder_but_none_while_it_is_restored(tmp_path: Path) -> None:
+    with using(tmp_path), using(tmp_path):
+        pass
+    with (tmp_path / "in-use").open() as restoring:
+        fcntl.flock(restoring, fcntl.LOCK_EX)
+        with pytest.raises(InUse, match="is being restored"), using(tmp_path):
+            pass
+
+
+def test_a_damaged_copy_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"))
+    fill(settings)
+    file = tmp_path / "copy.pincite"
+    backup(settings, file)
+    whole = file.read_bytes()
+    target = elsewhere(settings, tmp_path)
+    for broken in (whole[: len(whole) // 2], b"", b"nonsense", whole[:-40]):
+        file.write_bytes(broken)
+        with pytest.raises(DamagedArchive, match="no whole backup"):
+            inspect(file)
+        with pytest.raises(DamagedArchive):
+            restore(target, file)
+    assert [p.name for p in target.folder.iterdir()] == ["in-use"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("../outside", b"x", "leads out"),
+        ("/outside", b"x", "leads out"),
+        ("files/corpora/a/more", b"x", "1 files"),
+        (LIST, b'{"format": 2}', "format 2"),
+    ],
+)
+def test_an_archive_that_somebody_made_up_is_refused(
+    tmp_path: Path, name: str, data: bytes, message: str
+) -> None:
+    file = tmp_path / "made-up"
+    listed = {"format": 1, "about": {}, "files": {}, "bytes": 0}
+    with tarfile.open(file, "w:gz") as tar:
+        for each, content in ((name, data), (LIST, json.dumps(listed).encode())):
+            entry = tarfile.TarInfo(each)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+            if name == LIST:
+                break
+    with pytest.raises(DamagedArchive, match=message):
+        inspect(file)
+    assert not (tmp_path.parent / "outside").exists()
+
+
+def test_links_in_an_archive_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "made-up"
+    with tarfile.open(file, "w:gz") as tar:
+        entry = tarfile.TarInfo("files/link")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc"
+        tar.addfile(entry)
+    with pytest.raises(DamagedArchive, match="no file"):
+        inspect(file)
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_a_copy_of_another_kind_of_database_is_refused(tmp_path: Path, postgres_url: str) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"))
+    fill(settings)
+    backup(settings, tmp_path / "copy")
+    target = ServerSettings(data=str(tmp_path / "new"), database=postgres_url)
+    with pytest.raises(ConfigError, match="of SQLite"):
+        restore(target, tmp_path / "copy")
+
+
+@pytest.mark.xdist_group("postgresql")
+def test_without_postgresql_s_client_it_says_what_to_install(
+    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"), database=postgres_url)
+    fill(settings)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="apt-get install postgresql-client"):
+        backup(settings, tmp_path / "copy")
+    assert not list(tmp_path.glob("copy*")), "nothing is left behind"
+
+
+def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"))
+    _, corpus_id = fill(settings)
+    with (
+        WriterLock(settings.folder / "corpora" / corpus_id),
+        pytest.raises(CorpusError, match="being written"),
+    ):
+        backup(settings, tmp_path / "copy")
+
+
+def test_corpora_that_lie_elsewhere_are_named(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"))
+    with open_site(settings) as site:
+        site.corpora.add("local", "Linked", folder=tmp_path / "mine")
+    assert backup(settings, tmp_path / "copy").elsewhere == (str(tmp_path / "mine"),)
+
+
+def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
+    _, corpus_id = fill(settings)
+    assert [part.well for part in examined(settings)] == [True] * 5
+    with open_site(settings) as site:
+        job, _ = site.jobs.submit("local", "verify", "t", {"text": "x"})
+        site.jobs.take("w")
+        with site.database.writing() as connection:
+            connection.execute(sa.update(jobs).where(jobs.c.job_id == job.job_id).values(lease=1.0))
+        site.corpora.add("local", "Linked", folder=settings.folder / "gone")
+    shutil.rmtree(settings.folder / "corpora" / corpus_id)
+    told = {part.name: part.what for part in examined(settings)}
+    assert told["corpora"] == f"not where they were: {settings.folder / 'gone'}"
+    wrong = {part.name: part.what for part in examined(settings) if not part.well}
+    assert set(wrong) == {"corpora", "jobs"}
+    assert wrong["jobs"].startswith("1 running, 1 done; of 1 no worker has given a sign of life")
+    with open_site(settings) as site, site.database.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    (part,) = [part for part in examined(settings) if not part.well]
+    assert "newer Pincite" in part.what
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    data, file = str(tmp_path / "data"), str(tmp_path / "copy")
+    fill(ServerSettings(data=data))
+
+    def run(*words: str, code: int = 0) -> str:
+        result = CliRunner().invoke(cli, ["server", *words])
+        assert result.exit_code == code, result.output
+        return result.output
+
+    assert "2 files" in run("backup", file, "--data", data)
+    assert "all as they were written" in run("check", "--backup", file)
+    new = str(tmp_path / "new")
+    assert "Restored what Pincite" in run("restore", file, "--data", new)
+    assert run("check", "--data", new).splitlines()[1].startswith("ok    database")
+    shutil.rmtree(tmp_path / "new" / "corpora")
+    assert "1; `pincite corpus verify FOLDER` looks into one; nothing is in" in run(
+        "check", "--data", new
+    )
+    (tmp_path / "new" / "pincite.sqlite").unlink()
+    assert "FAULT database" in run("check", "--data", new, code=1)

@@ -1,0 +1,147 @@
+"""What every request passes first: names, origins, and how far a reply may travel."""
+
+from collections.abc import Callable
+
+import pytest
+from fastapi.testclient import TestClient
+from server.people_of_tests import SERVER
+
+from pincite.server.app import create_app
+from pincite.server.people.limits import Buckets, address_of
+from pincite.server.site import Site
+
+LOCAL = "http://127.0.0.1:8765"
+OTHERS = ["evil.example", "", ":8765", "127.0.0.1.evil.example", "evil.example@127.0.0.1", "127.1"]
+OTHERS += ["127.0.0.1/x", "127.0.0.1#", "127.0.0.1?", "127.0.0.1\\", "127.0.0.1:x", "127.0.0.1:"]
+OTHERS += ["[::1", "::1", "[::1]x", "[::ffff:127.0.0.1]", "localhost.", "127.0.0.1 ", "0.0.0.0"]
+BROWSER = {"User-Agent": "Mozilla/5.0", "Host": "127.0.0.1:8765"}
+
+
+def client_of(site: Site) -> TestClient:
+    return TestClient(create_app(site), base_url=LOCAL, raise_server_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:1", "localhost:8765", "LOCALHOST", "[::1]", "[::1]:8765"],
+)
+def test_names_of_this_machine_are_answered_to(site: Site, host: str) -> None:
+    assert client_of(site).get("/healthz", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", OTHERS)
+def test_other_names_are_not(site: Site, host: str) -> None:
+    reply = client_of(site).get("/healthz", headers={"Host": host})
+    assert (reply.status_code, reply.json()["code"]) == (421, "unknown_host")
+
+
+def test_two_names_are_none(site: Site) -> None:
+    headers = [("Host", "127.0.0.1"), ("Host", "evil.example")]
+    assert client_of(site).get("/healthz", headers=headers).status_code == 421
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({"Origin": LOCAL}, True),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "same-origin"}, True),
+        ({"User-Agent": "curl/8"}, True),  # a program
+        ({}, False),  # a browser that does not say where it comes from
+        ({"Origin": "null"}, False),
+        ({"Origin": ""}, False),
+        ({"Origin": "http://127.0.0.1"}, False),  # another port is another site
+        ({"Origin": "http://127.0.0.1:3000"}, False),
+        ({"Origin": "http://localhost:8765"}, False),
+        ({"Origin": "http://127.0.0.1:8765.evil.example"}, False),
+        ({"Origin": "http://evil.example@127.0.0.1:8765"}, False),
+        ({"Origin": "ftp://127.0.0.1:8765"}, False),
+        ({"Origin": "http://[::1"}, False),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Origin": LOCAL, "Sec-Fetch-Site": "same-site"}, False),
+        ({"Sec-Fetch-Site": "nonsense"}, False),
+    ],
+)
+def test_only_our_own_pages_and_programs_start_jobs(
+    site: Site, headers: dict[str, str], allowed: bool
+) -> None:
+    body = {"example": "article"}
+    reply = client_of(site).post("/api/v1/verify", json=body, headers=BROWSER | headers)
+    assert reply.status_code == (202 if allowed else 403), reply.text
+    assert bool(site.jobs.listed(None, 9)) is allowed
+
+
+def test_two_origins_are_none(site: Site) -> None:
+    headers = [*BROWSER.items(), ("Origin", LOCAL), ("Origin", "http://evil.example")]
+    reply = client_of(site).post("/api/v1/verify", json={"example": "article"}, headers=headers)
+    assert reply.status_code == 403
+
+
+@pytest.mark.parametrize(("origin", "status"), [("https", 401), ("http", 403)])
+def test_where_cookies_need_https_pages_do_too(
+    make_site: Callable[..., Site], origin: str, status: int
+) -> None:
+    client = client_of(make_site(**SERVER))
+    headers = {"Host": "pincite.example.org", "Origin": f"{origin}://pincite.example.org"}
+    reply = client.post("/api/v1/verify", json={"example": "article"}, headers=headers)
+    assert reply.status_code == status
+
+
+def test_people_may_follow_links_to_us_but_nobody_embeds_us(site: Site) -> None:
+    client = client_of(site)
+    followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    document = followed | {"Sec-Fetch-Dest": "document"}
+    assert client.get("/help", headers=document).status_code == 200
+    for dest in ("iframe", "embed", "object", ""):
+        assert client.get("/help", headers=followed | {"Sec-Fetch-Dest": dest}).status_code == 403
+    reply = client.get("/help")
+    # "no-referrer" would make browsers send our own forms with `Origin: null`.
+    assert reply.headers["referrer-policy"] == "same-origin"
+    assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
+    assert reply.headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = 1000.0
+    monkeypatch.setattr("pincite.server.people.limits.time.monotonic", lambda: at)
+    bucket = Buckets(2, 60.0)
+    taken = [bucket.take("a") for _ in range(3)]
+    assert [each and each.allowed for each in taken] == [True, True, False]
+    assert taken[2]
+    assert taken[2].seconds == 30
+    other = bucket.take("b")
+    assert other
+    assert other.allowed
+    at += 30
+    again = [bucket.take("a") for _ in range(2)]
+    assert [each and each.allowed for each in again] == [True, False]
+    bucket.give_back("a")
+    for _ in range(5):
+        bucket.give_back("b")  # never more than it holds
+    assert [bool(each and each.allowed) for each in (bucket.take("b") for _ in range(3))] == [
+        True,
+        True,
+        False,
+    ]
+    assert Buckets(0, 60.0).take("a") is None
+
+
+@pytest.mark.parametrize(
+    ("client", "forwarded", "address"),
+    [
+        ("192.0.2.1", "", "192.0.2.1"),
+        ("192.0.2.1", "198.51.100.1", "192.0.2.1"),  # nobody's word but a proxy's
+        ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("10.0.0.1", "made-up, 198.51.100.1, 10.0.0.2", "198.51.100.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", ",,", "10.0.0.1"),
+        ("10.0.0.1", "x" * 100, "x" * 50),
+        ("::ffff:192.0.2.1", "", "192.0.2.1"),
+        ("2001:db8::1:2", "", "2001:db8::/64"),
+        ("::1", "", "::/64"),
+    ],
+)
+def test_who_asks_is_what_the_connection_says(client: str, forwarded: str, address: str) -> None:
+    headers = [(b"x-forwarded-for", forwarded.encode())] if forwarded else []
+    scope = {"client": (client, 1), "headers": headers}
+    assert address_of(scope, {"10.0.0.1", "10.0.0.2"}) == address

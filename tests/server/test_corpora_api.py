@@ -1,0 +1,331 @@
+"""Corpora over HTTP: made, filled, read, searched, shared and deleted."""
+
+import dataclasses
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models.encoder import OnnxEncoder
+from pincite.pipeline.settings import Settings
+from pincite.server.jobs.runner import Runner
+from pincite.server.library.register import Shared
+from pincite.server.people.identity import ALLOWED, Identity, Role
+from pincite.server.site import Site
+from pincite.types import Document
+
+C = "/api/v1/corpora"
+BRIDGE = b"The old bridge over the river was opened in 1911 by the mayor of the town.\n"
+TOWER = (
+    b'{"url": "https://e.example/tower", "title": "Tower", "date": "1913-05-01", "language": "en",'
+    b' "text": "The tower was built in 1913 of local stone, and it was old."}\n'
+)
+NOISE = b"\x89PNG\r\n\x1a\n" + bytes(200)
+
+
+@pytest.fixture
+def settings(tiny_encoder: Path) -> Settings:
+    return Settings(encoder=str(tiny_encoder))
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], settings: Settings) -> Site:
+    return make_site(settings)
+
+
+@pytest.fixture
+def corpus_id(client: TestClient) -> str:
+    return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+
+
+def send(client: TestClient, corpus_id: str, *files: tuple[str, bytes]) -> Any:
+    parts = [("files", (name, io.BytesIO(data))) for name, data in files]
+    return client.post(f"{C}/{corpus_id}/documents", files=parts)
+
+
+def run_next(site: Site) -> str:
+    """What a worker does; the id of the job that was done."""
+    job = site.jobs.take("test")
+    assert job
+    Runner("test", site.server, site.settings).run(job.job_id)
+    return job.job_id
+
+
+def as_somebody(client: TestClient, name: str, role: Role, groups: tuple[str, ...] = ()) -> None:
+    """Whoever asks from now on; accounts have tests of their own."""
+    identity = Identity(name, name, role, ALLOWED[role], frozenset(groups))
+    client.app.state.identify = lambda request: identity  # type: ignore[attr-defined]
+
+
+def test_a_corpus_from_its_first_file_to_its_end(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    here = f"{C}/{corpus_id}"
+    empty = client.get(here).json()
+    assert (empty["n_documents"], empty["encoder"], empty["problems"]) == (0, "", [])
+    assert client.get(f"{here}/search", params={"q": "bridge"}).json()["hits"] == []
+    files = [("bridge.txt", BRIDGE), ("rows.jsonl", TOWER), ("noise.bin", NOISE)]
+    answer = send(client, corpus_id, *files)
+    assert answer.status_code == 202
+    assert client.get(here).json()["ingesting"] == [answer.json()["job_id"]]
+    job_id = run_next(site)
+    assert answer.headers["location"] == f"/api/v1/jobs/{job_id}"
+    result = client.get(f"/api/v1/jobs/{job_id}/result").json()
+    assert (result["n_files"], result["n_added"], result["n_problems"]) == (3, 2, 1)
+    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    assert {"file": "noise.bin", "place": ""}.items() <= next(
+        e["data"] for e in events if e["kind"] == "unread"
+    ).items()
+
+    state = client.get(here).json()
+    assert (state["n_documents"], state["n_passages"], state["n_undated"]) == (2, 2, 1)
+    assert state["kinds"] == {"jsonl": 1, "text": 1}
+    assert state["languages"] == {"": 1, "en": 1}
+    assert (state["first_published"], state["last_published"]) == ("1913-05-01", "1913-05-01")
+    assert [p["file"] for p in state["problems"]] == ["noise.bin"]
+    assert state["n_bytes"] > 1000
+    assert not list((site.server.folder / "uploads").iterdir())
+
+    listed = client.get(f"{here}/documents", params={"order": "title"}).json()["documents"]
+    assert [d["url"] for d in listed] == ["upload:bridge.txt", "https://e.example/tower"]
+    tower = client.get(f"{here}/documents/{listed[1]['doc_id']}").json()
+    (passage,) = tower["passages"]
+    assert tower["text"][passage["start"] : passage["end"]].startswith("The tower was built")
+    read = client.get(f"{here}/passages/{passage['passage_id']}").json()
+    assert read["text"].startswith("The tower")
+    assert read["before"] == ""
+    hits = client.get(f"{here}/search", params={"q": "bridge opened", "by": "lexical"}).json()
+    assert [h["url"] for h in hits["hits"]] == ["upload:bridge.txt"]
+
+    assert client.delete(f"{here}/documents/{listed[0]['doc_id']}").status_code == 204
+    assert client.get(f"{here}/documents/{listed[0]['doc_id']}").status_code == 404
+    assert client.get(here).json()["n_documents"] == 1
+    assert client.delete(here).status_code == 204
+    assert client.get(here).status_code == 404
+    assert not list((site.server.folder / "corpora").iterdir())
+
+
+@pytest.mark.parametrize("by", ["hybrid", "dense", "lexical"])
+def test_search_by_each_way_with_filters(
+    client: TestClient, site: Site, corpus_id: str, by: str
+) -> None:
+    send(client, corpus_id, ("bridge.txt", BRIDGE), ("rows.jsonl", TOWER))
+    run_next(site)
+    ask = {"q": "the old town", "by": by}
+    found = client.get(f"{C}/{corpus_id}/search", params=ask).json()
+    assert found["by"] == by
+    assert {h["url"] for h in found["hits"]} == {"upload:bridge.txt", "https://e.example/tower"}
+    assert [h["rank"] for h in found["hits"]] == [1, 2]
+    for condition in (
+        {"published_from": "1912"},
+        {"kind": "jsonl"},
+        {"language": "en"},
+        {"domain": "e.example"},
+        {"where": "title == Tower"},
+    ):
+        found = client.get(f"{C}/{corpus_id}/search", params=ask | condition).json()
+        assert [h["title"] for h in found["hits"]] == ["Tower"], condition
+    dated = client.get(f"{C}/{corpus_id}/search", params=ask | {"published_from": "1912"}).json()
+    assert dated["notes"] == ["Documents without a known date are left out."]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"q": ""},
+        {"by": "magic"},
+        {"k": 0},
+        {"k": 101},
+        {"where": "no comparison"},
+        {"x": "y"},
+        {"published_from": "May"},
+        {"published_from": "2000", "published_to": "1999"},
+    ],
+)
+def test_a_search_that_means_nothing_is_a_422(
+    client: TestClient, corpus_id: str, wrong: dict[str, str]
+) -> None:
+    answer = client.get(f"{C}/{corpus_id}/search", params={"q": "a"} | wrong)
+    assert answer.status_code == 422, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_corpus_of_another_encoder_is_searched_by_words(
+    client: TestClient, site: Site, corpus_id: str, settings: Settings
+) -> None:
+    folder = site.corpora.folder_of(corpus_id)
+    other = dataclasses.replace(
+        settings, encoder=str(_other_model(Path(settings.encoder), site.server.folder / "other"))
+    )
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    job = site.jobs.take("test")
+    assert job
+    Runner("test", site.server, other).run(job.job_id)
+    here = f"{C}/{corpus_id}"
+    found = client.get(f"{here}/search", params={"q": "bridge"}).json()
+    assert found["by"] == "lexical"
+    assert len(found["hits"]) == 1
+    assert "words only" in found["notes"][0]
+    assert str(folder) not in found["notes"][0]
+    refused = client.get(f"{here}/search", params={"q": "bridge", "by": "dense"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "no_meaning")
+    assert str(folder) not in client.get(here).text
+
+
+def _other_model(model: Path, folder: Path) -> Path:
+    """The same network under another fingerprint."""
+    folder.mkdir(parents=True)
+    for file in model.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    (folder / "pincite.json").write_text('{"max_tokens": 48}')
+    return folder
+
+
+def test_lists_come_in_pages(client: TestClient, site: Site, corpus_id: str) -> None:
+    rows = [
+        {
+            "url": f"https://e.example/{n}",
+            "title": f"{'bB'[n % 2]}ook {n // 2}",
+            "text": f"Old {n}.",
+        }
+        | ({"date": f"19{n:02}"} if n else {})
+        for n in range(7)
+    ]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    send(client, corpus_id, ("rows.jsonl", data))
+    run_next(site)
+
+    def pages(**params: Any) -> list[str]:
+        found: list[str] = []
+        cursor = None
+        while True:
+            asked = {"limit": 2, **params} | ({"cursor": cursor} if cursor else {})
+            page = client.get(f"{C}/{corpus_id}/documents", params=asked).json()
+            assert len(page["documents"]) <= 2
+            found += [d["url"].rpartition("/")[2] for d in page["documents"]]
+            cursor = page["next"]
+            if cursor is None:
+                return found
+
+    assert pages() == list("6543210")
+    assert pages(order="date") == list("6543210")
+    assert pages(order="title") == list("0123456")
+    assert pages(order="title", text="OOK 1") == list("23")
+    assert pages(text="100%") == []
+    assert pages(kind="jsonl", language="de") == []
+    for name in ("Third", "Second"):
+        client.post(C, json={"name": name})
+    first = client.get(C, params={"limit": 2}).json()
+    second = client.get(C, params={"limit": 2, "cursor": first["next"]}).json()
+    names = [c["name"] for page in (first, second) for c in page["corpora"]]
+    assert names == ["Bridges", "Second", "Third"]
+    assert second["next"] is None
+
+
+def test_names_are_unique_for_their_owner_and_free_again(
+    client: TestClient, corpus_id: str
+) -> None:
+    again = client.post(C, json={"name": " Bridges "})
+    assert (again.status_code, again.json()["code"]) == (409, "name_taken")
+    other = client.post(C, json={"name": "Towers"}).json()["corpus_id"]
+    taken = client.patch(f"{C}/{other}", json={"name": "Bridges"})
+    assert taken.status_code == 409
+    changed = client.patch(f"{C}/{other}", json={"name": "Spires", "about": "High ones."}).json()
+    assert (changed["name"], changed["about"], changed["shared"]) == (
+        "Spires",
+        "High ones.",
+        "private",
+    )
+    client.delete(f"{C}/{corpus_id}")
+    assert client.post(C, json={"name": "Bridges"}).status_code == 201
+
+
+def test_who_may_see_and_change_a_corpus(client: TestClient, site: Site, corpus_id: str) -> None:
+    here = f"{C}/{corpus_id}"
+    site.corpora.change(corpus_id, owner="anna")
+    as_somebody(client, "ben", Role.EDITOR, ("g1",))
+    for method, path in (
+        ("GET", ""),
+        ("GET", "/documents"),
+        ("GET", "/documents/0123456789abcdef"),
+        ("GET", "/passages/0123456789abcdef:0-1"),
+        ("GET", "/search?q=a"),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("DELETE", "/documents/0123456789abcdef"),
+        ("POST", "/documents"),
+    ):
+        body: object = {} if method == "PATCH" else None
+        assert client.request(method, here + path, json=body).status_code == 404, (method, path)
+    assert client.get(C).json()["corpora"] == []
+    site.corpora.change(corpus_id, shared=Shared.GROUP, group_id="g1")
+    assert [c["yours"] for c in client.get(C).json()["corpora"]] == [False]
+    assert client.get(here).status_code == 200
+    assert client.delete(here).status_code == 403
+    assert send(client, corpus_id, ("a.txt", BRIDGE)).status_code == 403
+    shared = {"name": "x", "shared": "group", "group_id": "g2"}
+    assert client.post(C, json=shared).json()["code"] == "unknown_group"
+    assert client.post(C, json=shared | {"group_id": "g1"}).status_code == 201
+    assert client.post(C, json={"name": "y", "group_id": "g1"}).status_code == 422
+    as_somebody(client, "cleo", Role.READER)
+    assert client.get(here).status_code == 404
+    assert client.post(C, json={"name": "z"}).status_code == 403
+    as_somebody(client, "root", Role.ADMIN)
+    assert client.delete(here).status_code == 204
+
+
+def test_a_linked_corpus_is_read_and_never_written(
+    client: TestClient, site: Site, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    with EmbeddedCorpus.create(tmp_path / "mine", OnnxEncoder(tiny_encoder)) as corpus:
+        corpus.add([Document("https://e.example/a", "A", BRIDGE.decode())])
+    corpus_id = site.corpora.add("local", "Mine", folder=tmp_path / "mine").corpus_id
+    (document,) = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
+    assert send(client, corpus_id, ("a.txt", BRIDGE)).json()["code"] == "linked"
+    gone = client.delete(f"{C}/{corpus_id}/documents/{document['doc_id']}")
+    assert gone.json()["code"] == "linked"
+    assert client.delete(f"{C}/{corpus_id}").status_code == 204
+    assert (tmp_path / "mine" / "corpus.json").exists()
+
+
+def test_a_job_needs_a_corpus_with_something_in_it(client: TestClient, corpus_id: str) -> None:
+    answer = client.post("/api/v1/ask", json={"question": "When?", "corpus": corpus_id})
+    assert (answer.status_code, answer.json()["code"]) == (422, "empty_corpus")
+
+
+def test_texts_that_no_utf_8_has_are_shown(client: TestClient, site: Site, tmp_path: Path) -> None:
+    meta = {"a": "\ud800"}
+    odd = Document("https://e.example/\ud83d", "half \udc00 <b>", "Old \ud800.", meta=meta)
+    with EmbeddedCorpus.create(tmp_path / "odd", None) as corpus:
+        corpus.add([odd, dataclasses.replace(odd, url="https://e.example/\ud83e")])
+    here = f"{C}/{site.corpora.add('local', 'Odd', folder=tmp_path / 'odd').corpus_id}"
+    for order in ("added", "title"):
+        page = client.get(f"{here}/documents", params={"order": order, "limit": 1}).json()
+        assert page["documents"][0]["title"] == "half ? <b>"
+        asked = {"order": order, "cursor": page["next"]}
+        assert len(client.get(f"{here}/documents", params=asked).json()["documents"]) == 1
+    document = client.get(f"{here}/documents/{odd.doc_id}").json()
+    assert (document["text"], document["meta"]) == ("Old ?.", {"a": "?"})
+    assert client.get(f"{here}/search", params={"q": "old"}).json()["hits"][0]["text"] == "Old ?."
+
+
+@pytest.mark.parametrize("cursor", ["x", "WzEsMl0", "WyIiLDEwMDAwMDAwMDAwMDAwMDAwMDAwMF0", "é"])
+def test_a_cursor_of_nobody_is_refused(client: TestClient, corpus_id: str, cursor: str) -> None:
+    answer = client.get(f"{C}/{corpus_id}/documents", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_cursor")
+
+
+@pytest.mark.parametrize("place", ["", "0", "0-", "0-5", "a-b", "0-99999999999999999999", "-1-3"])
+def test_a_passage_that_is_none_is_a_404(
+    client: TestClient, site: Site, corpus_id: str, place: str
+) -> None:
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    (document,) = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
+    answer = client.get(f"{C}/{corpus_id}/passages/{document['doc_id']}:{place}")
+    assert answer.status_code == 404

@@ -1,0 +1,351 @@
+"""Files on their way into a corpus: hostile names, limits, crashes, and two writers."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import anyio
+import pytest
+from fastapi.testclient import TestClient
+from server.conftest import client_of
+from server.test_corpora_api import BRIDGE, NOISE, TOWER, C, run_next, send
+
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.index.lock import WriterLock
+from pincite.models.encoder import OnnxEncoder
+from pincite.pipeline.settings import Settings
+from pincite.server.jobs.runner import Runner
+from pincite.server.jobs.store import Status
+from pincite.server.library.multipart import BadForm, Form, received
+from pincite.server.library.uploads import Uploads
+from pincite.server.site import Site, opened
+from pincite.types import Document
+
+HOSTILE = [
+    "../../etc/passwd.txt",
+    "/etc/passwd.txt",
+    "..",
+    "a/../../b.txt",
+    "C:\\windows\\x.txt",
+    "<img src=x onerror=alert(1)>.txt",
+    'a";filename="b.txt',
+    "x" * 2_000 + ".txt",
+    "\u202egpj.txt",
+    "né 文.txt",
+    "%00.txt",
+    ".hidden",
+    "con.txt ",
+    "a.sh;rm -rf.txt",
+    "manifest.jsonl",
+]
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
+    return make_site(Settings(encoder=str(tiny_encoder)), upload_megabytes=0.2)
+
+
+@pytest.fixture
+def corpus_id(client: TestClient) -> str:
+    return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+
+
+def uploads(site: Site) -> list[Path]:
+    return [p for p in (site.server.folder / "uploads").rglob("*") if p.is_file()]
+
+
+def everything(folder: Path) -> set[Path]:
+    return {p for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_name_is_a_text_and_never_a_path(
+    client: TestClient, site: Site, corpus_id: str, tmp_path: Path
+) -> None:
+    outside = everything(tmp_path) - everything(site.server.folder)
+    texts = [f"The old bridge number {n}.".encode() for n, _ in enumerate(HOSTILE)]
+    answer = send(client, corpus_id, *zip(HOSTILE, texts, strict=True))
+    assert answer.status_code == 202, answer.text
+    stored = [p.name for p in uploads(site) if p.name != "lock"]
+    assert len(stored) == len(HOSTILE)
+    assert all(re.fullmatch(r"000\d\d(\.[a-z0-9]{1,8}){0,2}", name) for name in stored), stored
+    run_next(site)
+    assert everything(tmp_path) - everything(site.server.folder) == outside
+    listed = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
+    unread = client.get(f"{C}/{corpus_id}").json()["problems"]
+    assert len(listed) == len(HOSTILE) - 1
+    assert [p["file"] for p in unread] == ["manifest.jsonl"]  # no JSON in it, whatever its name
+    shown = json.dumps([listed, unread])
+    assert str(tmp_path) not in shown
+    assert not any(name in shown for name in stored)
+
+
+def test_a_file_sent_again_replaces_what_was_there(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    here = f"{C}/{corpus_id}"
+    send(client, corpus_id, ("note.txt", BRIDGE), ("bad.bin", NOISE))
+    run_next(site)
+    assert client.get(here).json()["n_problems"] == 1
+    send(client, corpus_id, ("note.txt", BRIDGE.replace(b"1911", b"1913")), ("bad.bin", BRIDGE))
+    result = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
+    assert (result["n_changed"], result["n_added"]) == (1, 1)
+    state = client.get(here).json()
+    assert (state["n_documents"], state["n_problems"]) == (2, 0)
+
+
+def test_of_two_files_of_one_name_the_first_is_read(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    send(client, corpus_id, ("a.txt", BRIDGE), ("a.txt", b"Another old town."))
+    result = client.get(f"/api/v1/jobs/{run_next(site)}/result").json()
+    assert (result["n_added"], result["problems"][0]["file"]) == (1, "a.txt")
+    assert "same name" in result["problems"][0]["detail"]
+
+
+def test_what_is_no_upload_leaves_nothing(client: TestClient, site: Site, corpus_id: str) -> None:
+    url = f"{C}/{corpus_id}/documents"
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+    for body, headers, code in (
+        (b"{}", {"content-type": "application/json"}, "invalid_form"),
+        (b"", {"content-type": "multipart/form-data"}, "invalid_form"),
+        (b"nonsense", kind, "invalid_form"),
+        (part + b"cut short", kind, "invalid_form"),
+        (b"--x--\r\n", kind, "no_files"),
+        (part.replace(b"a.txt", b"") + b"\r\n--x--\r\n", kind, "no_files"),
+        (b"--x\r\nContent-Disposition: form-data; name=n\r\n\r\n1\r\n--x--\r\n", kind, "no_files"),
+        (b"--x\r\n" + b"A: b\r\n" * 100 + b"\r\n1\r\n--x--\r\n", kind, "invalid_form"),
+        (part + b"a" * 300_000 + b"\r\n--x--\r\n", kind, "too_large"),
+    ):
+        answer = client.post(url, content=body, headers=headers)
+        assert answer.status_code in (413, 422), (body[:50], answer.text)
+        assert answer.json()["code"] == code, body[:50]
+        assert uploads(site) == []
+    assert client.get("/api/v1/jobs").json()["jobs"] == []
+
+
+def test_a_body_without_a_length_is_limited_too(site: Site, corpus_id: str) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n'
+        for _ in range(100):
+            yield b"a" * 10_000
+
+    headers = {"content-type": "multipart/form-data; boundary=x"}
+    with client_of(site) as client:
+        answer = client.post(f"{C}/{corpus_id}/documents", content=endless(), headers=headers)
+    assert answer.status_code == 413
+    assert uploads(site) == []
+
+
+def test_too_many_files_and_fields(tmp_path: Path) -> None:
+    async def body(head: str, n: int) -> AsyncIterator[bytes]:
+        for number in range(n):
+            name = head.format(number)
+            yield f"--x\r\nContent-Disposition: form-data; {name}\r\n\r\na\r\n".encode()
+        yield b"--x--\r\n"
+
+    def read(head: str, n: int) -> Form:
+        folder = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        kind = "multipart/form-data; boundary=x"
+        with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
+            return other.submit(anyio.run, received, kind, body(head, n), folder).result()
+
+    assert read("name=f{}", 20).fields == {f"f{n}": "a" for n in range(20)}
+    for head, n in (("name=f{}", 21), ('name="files"; filename="{}"', 1_001)):
+        with pytest.raises(BadForm):
+            read(head, n)
+
+
+def test_a_full_disk_is_said_and_nothing_is_kept(
+    client: TestClient, site: Site, corpus_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Path, *args: object, **more: object) -> io.BytesIO:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", full)
+        answer = send(client, corpus_id, ("a.txt", BRIDGE))
+    assert (answer.status_code, answer.json()["code"]) == (507, "disk_full")
+    assert uploads(site) == []
+
+
+def test_a_corpus_that_is_being_written_waits_or_is_refused(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    here = f"{C}/{corpus_id}"
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    (document,) = client.get(f"{here}/documents").json()["documents"]
+    job_id = send(client, corpus_id, ("rows.jsonl", TOWER)).json()["job_id"]
+    lock = WriterLock(site.corpora.folder_of(corpus_id))
+    lock.acquire()
+    refused = client.delete(f"{here}/documents/{document['doc_id']}")
+    assert (refused.status_code, refused.json()["code"]) == (409, "corpus_in_use")
+    assert refused.headers["retry-after"]
+
+    def let_go() -> None:
+        wait_for(lambda: "waiting" in kinds(client, job_id))
+        lock.release()
+
+    waiting = threading.Thread(target=let_go)
+    waiting.start()
+    run_next(site)
+    waiting.join(20)
+    assert client.get(f"/api/v1/jobs/{job_id}").json()["status"] == "done"
+    assert client.get(here).json()["n_documents"] == 2
+
+
+def kinds(client: TestClient, job_id: str) -> list[str]:
+    events = client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]
+    return [event["kind"] for event in events]
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+def test_readers_go_on_while_another_process_writes(
+    client: TestClient, site: Site, corpus_id: str, tiny_encoder: Path
+) -> None:
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    here = f"{C}/{corpus_id}"
+    assert len(client.get(f"{here}/search", params={"q": "old"}).json()["hits"]) == 1
+    folder = site.corpora.folder_of(corpus_id)
+    code = (
+        "import sys, pathlib; from pincite.index.corpus import EmbeddedCorpus as C;"
+        "from pincite.models.encoder import OnnxEncoder as E; from pincite.types import Document;"
+        "c = C.open(pathlib.Path(sys.argv[1]), E(pathlib.Path(sys.argv[2])), write=True);"
+        "[(c.add([Document(f'https://e.example/{n}', '', f'The old town {n}.')]),"
+        " print(n, flush=True), sys.stdin.readline()) for n in range(3)]"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(tiny_encoder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdin
+        assert writer.stdout
+        for number in range(3):
+            writer.stdout.readline()
+            hits = client.get(f"{here}/search", params={"q": "old"}).json()["hits"]
+            assert len(hits) == 2 + number
+            assert client.get(here).json()["n_documents"] == 2 + number
+            writer.stdin.write(b"\n")
+            writer.stdin.flush()
+
+
+def test_deleting_while_a_job_writes_leaves_nothing(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    folder = site.corpora.folder_of(corpus_id)
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    waiting = send(client, corpus_id, ("rows.jsonl", TOWER)).json()["job_id"]
+    with WriterLock(folder):
+        assert client.delete(f"{C}/{corpus_id}").status_code == 204
+        assert folder.exists()  # whoever writes it may finish its batch
+    assert client.get(f"{C}/{corpus_id}").status_code == 404
+    assert client.get(f"/api/v1/jobs/{waiting}").json()["status"] == "cancelled"
+    assert client.post(C, json={"name": "Bridges"}).status_code == 201
+    site.library.tidy()
+    assert not folder.exists()
+    assert uploads(site) == []
+
+
+def test_a_corpus_deleted_under_a_running_job_does_not_come_back(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    job = site.jobs.take("test")
+    assert job
+    client.delete(f"{C}/{corpus_id}")
+    Runner("test", site.server, site.settings).run(job.job_id)
+    assert site.jobs.get(job.job_id).status in (Status.FAILED, Status.CANCELLED)  # type: ignore[union-attr]
+    assert not site.corpora.folder_of(corpus_id).exists()
+    assert uploads(site) == []
+
+
+def test_a_start_finishes_what_a_kill_left(
+    site: Site, client: TestClient, corpus_id: str, tiny_encoder: Path
+) -> None:
+    """Killed after the entry was marked, and while files came in; strangers' folders stay."""
+    folder = site.corpora.folder_of(corpus_id)
+    with EmbeddedCorpus.create(folder, OnnxEncoder(tiny_encoder)) as corpus:
+        corpus.add([Document("https://e.example/a", "A", BRIDGE.decode())])
+    site.corpora.mark_deleted(corpus_id)
+    kept = client.post(C, json={"name": "Kept"}).json()["corpus_id"]
+    send(client, kept, ("bridge.txt", BRIDGE))
+    waiting = [p for p in uploads(site) if p.name != "lock"]
+    left = site.server.folder / "uploads" / ("u" * 22)
+    (left / "files").mkdir(parents=True)
+    (left / "files" / "00001.txt").write_bytes(BRIDGE)
+    stranger = site.server.folder / "corpora" / ("s" * 22)
+    stranger.mkdir()
+    again = opened(site.server, site.settings)
+    try:
+        assert not folder.exists()
+        assert not left.exists()
+        assert stranger.exists()
+        assert again.corpora.deleted() == []
+        assert [p for p in uploads(site) if p.name != "lock"] == waiting
+        run_next(again)
+        assert uploads(site) == []
+    finally:
+        again.database.close()
+
+
+def test_an_upload_that_is_being_filled_is_not_swept_away(tmp_path: Path) -> None:
+    found = Uploads(tmp_path / "uploads")
+    with found.filling() as upload_id:
+        assert Uploads(tmp_path / "uploads").sweep(()) == 0
+        assert found.at(upload_id).is_dir()
+    assert found.sweep({upload_id}) == 0
+    assert found.sweep(()) == 1
+    assert not found.at(upload_id).exists()
+    with pytest.raises(ValueError, match="no id"):
+        found.at("../../etc")
+
+
+def test_a_killed_worker_costs_no_document(
+    client: TestClient, site: Site, corpus_id: str, tiny_encoder: Path
+) -> None:
+    """SIGKILL in the middle of an upload of several batches: the job goes on where it was."""
+    rows = "".join(
+        json.dumps({"url": f"https://e.example/{n}", "text": f"The old town {n}. " * 200}) + "\n"
+        for n in range(40)
+    )
+    job_id = send(client, corpus_id, ("rows.jsonl", rows.encode())).json()["job_id"]
+    config = site.server.folder / "pincite.toml"
+    config.write_text(f'encoder = "{tiny_encoder}"\n')
+    environment = os.environ | {
+        "PINCITE_SERVER_DATA": str(site.server.folder),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    site.jobs.take("w")
+    command = [sys.executable, "-m", "pincite.server.jobs.runner", "w", str(config)]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as runner:
+        assert runner.stdin
+        runner.stdin.write(f"{job_id}\n".encode())
+        runner.stdin.flush()
+        folder = site.corpora.folder_of(corpus_id)
+        wait_for(lambda: (folder / "corpus.json").exists(), 60)
+        runner.kill()
+    site.jobs.give_back(job_id, "w", died=True)
+    assert uploads(site)
+    run_next(site)
+    state = client.get(f"{C}/{corpus_id}").json()
+    assert state["n_documents"] == 40
+    assert state["n_behind"] == 0
+    assert uploads(site) == []

@@ -1,0 +1,216 @@
+"""Feedback over HTTP: on results of each verb, as rows that training reads."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from server.test_corpora_api import as_somebody
+
+from pincite.documents.labelled import read_labelled
+from pincite.server.jobs.store import Kind, Status
+from pincite.server.people.identity import Role
+from pincite.server.site import Site
+
+F = "/api/v1/feedback"
+PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."
+
+
+def evidence(**more: Any) -> dict[str, Any]:
+    return {
+        "passage": PASSAGE,
+        "quote": "The bridge opened in 1911.",
+        "url": "https://e.example/a",
+    } | more
+
+
+HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
+RESULTS: dict[Kind, dict[str, Any]] = {
+    "verify": HEAD
+    | {
+        "findings": [
+            {
+                "claim_id": "c0ffee",
+                "claim": "The bridge opened in 1913.",
+                "citations": [{"citation_id": "r1", "label": "supported", "evidence": evidence()}],
+                "suggestions": [],
+            }
+        ]
+    },
+    "check": HEAD
+    | {
+        "checks": [
+            {
+                "readings": [
+                    {
+                        "reading_id": "r1",
+                        "text": "The bridge is of 1911.",
+                        "outcome": "strongly_confirmed",
+                        "kind": "descriptive",
+                        "evidence": [evidence(side="for")],
+                    }
+                ]
+            }
+        ]
+    },
+    "ask": HEAD
+    | {
+        "answers": [
+            {
+                "question": "When did it open?",
+                "abstained": False,
+                "sentences": [
+                    {
+                        "text": "It opened in 1911.",
+                        "standing": "supported",
+                        "verdicts": [{"number": 3, "support": "supports", "evidence": evidence()}],
+                    }
+                ],
+            }
+        ]
+    },
+}
+
+
+@pytest.fixture
+def finished(site: Site) -> Callable[..., str]:
+    """Jobs that have ended with a result of each kind."""
+
+    def finish(kind: Kind, owner: str = "local", result: Any = None) -> str:
+        job, _ = site.jobs.submit(owner, kind, "A title", {})
+        assert site.jobs.take("w")
+        text = json.dumps(RESULTS[kind] if result is None else result)
+        site.jobs.finish(job.job_id, "w", Status.DONE, result=text)
+        return job.job_id
+
+    return finish
+
+
+def say(client: TestClient, job_id: str, item: str = "", **more: Any) -> Any:
+    return client.post(F, json={"job_id": job_id, "item": item, "verdict": "right"} | more)
+
+
+def exported(client: TestClient, form: str = "claims") -> list[dict[str, Any]]:
+    answer = client.get(f"{F}/export", params={"format": form})
+    assert answer.headers["content-disposition"].startswith("attachment")
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "statement", "label"),
+    [
+        ("verify", "c0ffee/r1", "The bridge opened in 1913.", "support"),
+        ("verify", "c0ffee", "The bridge opened in 1913.", "support"),
+        ("check", "1.r1/e1", "The bridge is of 1911.", "support"),
+        ("ask", "1.s1/r3", "It opened in 1911.", "support"),
+    ],
+)
+def test_a_right_item_makes_a_row_that_training_reads(
+    client: TestClient,
+    finished: Callable[..., str],
+    tmp_path: Path,
+    kind: Kind,
+    item: str,
+    statement: str,
+    label: str,
+) -> None:
+    answer = say(client, finished(kind), item)
+    assert answer.status_code == 201, answer.text
+    said = answer.json()
+    assert (said["statement"], said["versions"]) == (statement, HEAD["versions"])
+    assert client.get(answer.headers["location"]).json() == said
+    (row,) = exported(client)
+    assert (row["claim"], row["evidence"], row["label"]) == (statement, PASSAGE, label)
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    assert [r.label for r in read_labelled(file)] == [label]
+
+
+def test_the_last_word_counts_and_wrong_alone_makes_no_row(
+    client: TestClient, finished: Callable[..., str]
+) -> None:
+    job_id = finished("verify")
+    say(client, job_id, "c0ffee/r1", verdict="wrong", note="The year!")
+    assert exported(client) == []
+    better = "It was built of local stone."
+    said = say(client, job_id, "c0ffee/r1", verdict="wrong", label="refute", quote=better).json()
+    assert (said["label"], said["quote"], said["said"]) == ("refute", better, "supported")
+    assert [row["label"] for row in exported(client)] == ["refute"]
+    assert [row["quote"] for row in exported(client, "opinions")] == [
+        "The bridge opened in 1911.",
+        better,
+    ]
+    assert client.delete(f"{F}/{said['feedback_id']}").status_code == 204
+    assert exported(client) == []
+    assert client.get(f"{F}/{said['feedback_id']}").status_code == 404
+
+
+def test_a_reading_becomes_a_row_of_a_test_set(
+    client: TestClient, finished: Callable[..., str]
+) -> None:
+    say(client, finished("check"), "1.r1", verdict="wrong", label="disconfirmed")
+    assert exported(client, "statements") == [
+        {"statement": "The bridge is of 1911.", "label": "disconfirmed", "type": "descriptive"}
+    ]
+    assert exported(client) == []
+
+
+def test_what_cannot_be_said(client: TestClient, site: Site, finished: Callable[..., str]) -> None:
+    job_id = finished("verify")
+    readings = finished("check", result={"readings": []})
+    unfinished = site.jobs.submit("local", "ask", "A question", {})[0].job_id
+    for body, status, code in (
+        ({"item": "nothing"}, 422, "unknown_item"),
+        ({"item": "c0ffee/r1", "label": "confirmed"}, 422, "invalid_setting"),
+        ({"item": "", "label": "support"}, 422, "invalid_setting"),
+        ({"verdict": "perhaps"}, 422, "invalid_request"),
+        ({"quote": "a\0b"}, 422, "invalid_request"),
+        ({"owner": "me"}, 422, "invalid_request"),
+        ({"job_id": unfinished}, 409, "no_result"),
+        ({"job_id": "x" * 22}, 404, "not_found"),
+        ({"job_id": readings}, 422, "unknown_item"),
+    ):
+        answer = say(client, **{"job_id": job_id} | body)
+        assert (answer.status_code, answer.json()["code"]) == (status, code), body
+    assert client.get(F).json()["feedback"] == []
+
+
+def test_lists_and_exports_are_ones_own(client: TestClient, finished: Callable[..., str]) -> None:
+    mine = [finished("verify"), finished("check")]
+    theirs = finished("ask", "anna")
+    as_somebody(client, "anna", Role.EDITOR)
+    kept = say(client, theirs, "1.s1/r3").json()["feedback_id"]
+    as_somebody(client, "local", Role.EDITOR)
+    assert say(client, theirs).status_code == 404
+    for job_id in mine:
+        say(client, job_id)
+    assert client.get(f"{F}/{kept}").status_code == 404
+    assert client.delete(f"{F}/{kept}").status_code == 404
+    first = client.get(F, params={"limit": 1}).json()
+    second = client.get(F, params={"limit": 1, "cursor": first["next"]}).json()
+    both = [f["job_id"] for page in (first, second) for f in page["feedback"]]
+    assert both == mine[::-1]
+    assert second["next"] is None
+    only = client.get(F, params={"job_id": mine[0]}).json()["feedback"]
+    assert [f["job_id"] for f in only] == mine[:1]
+    assert len(exported(client, "opinions")) == 2
+    everybody = {"format": "opinions", "everybody": "true"}
+    assert client.get(f"{F}/export", params=everybody).status_code == 403
+    as_somebody(client, "root", Role.ADMIN)
+    assert len(client.get(f"{F}/export", params=everybody).text.splitlines()) == 3
+    as_somebody(client, "cleo", Role.READER)
+    assert say(client, mine[0]).status_code == 403
+
+
+def test_feedback_outlives_its_job(
+    client: TestClient, site: Site, finished: Callable[..., str]
+) -> None:
+    job_id = finished("verify")
+    say(client, job_id, "c0ffee/r1")
+    site.jobs.delete([job_id])
+    (said,) = client.get(F).json()["feedback"]
+    assert said["job_id"] is None
+    assert said["statement"] == "The bridge opened in 1913."
+    assert len(exported(client)) == 1

@@ -1,0 +1,289 @@
+"""The queue: who gets which job, what becomes of abandoned ones, on both databases."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from pincite.server.database import Database
+from pincite.server.jobs import store as module
+from pincite.server.jobs.store import MAX_ATTEMPTS, JobStore, KeyReused, QueueFull, Status
+from pincite.server.tables import now
+
+REQUEST = {"example": "article"}
+
+
+def submit(store: JobStore, name: str = "t", key: str | None = None, **request: Any) -> str:
+    job, _ = store.submit("local", "verify", name, request or REQUEST, key)
+    return job.job_id
+
+
+def kinds(store: JobStore, job_id: str) -> list[str]:
+    return [event.kind for event in store.events(job_id)]
+
+
+def test_the_oldest_is_taken_first_and_those_behind_it_know_their_place(store: JobStore) -> None:
+    first, second, third = (submit(store, title) for title in "abc")
+    assert [store.get(each).ahead for each in (first, second, third)] == [0, 1, 2]  # type: ignore[union-attr]
+    taken = store.take("w")
+    assert taken
+    assert (taken.job_id, taken.status, taken.attempts) == (first, Status.RUNNING, 1)
+    assert [job.ahead for job in store.listed("local", 10)] == [1, 0, 0]
+    assert store.counts()[Status.QUEUED] == 2
+
+
+def test_a_job_ends_with_its_result_and_files(store: JobStore) -> None:
+    job_id = submit(store)
+    store.take("w")
+    store.tell(job_id, "w", [("article", {"title": "A"}), ("judged", {"done": 1})])
+    store.entitle(job_id, "w", "The real title")
+    assert store.finish(
+        job_id, "w", Status.DONE, result='{"a": "ü\\ud800"}', files={"article": {"x": 1}}
+    )
+    job = store.get(job_id)
+    assert job
+    assert job.ended
+    assert job.status is Status.DONE
+    assert job.title == "The real title"
+    assert store.result(job_id) == b'{"a": "\xc3\xbc\\ud800"}'
+    assert store.file(job_id, "article") == {"x": 1}
+    assert store.file(job_id, "none") is None
+    numbers = [event.number for event in store.events(job_id)]
+    assert numbers == [1, 2, 3, 4, 5]
+    assert job.n_events == 5
+    assert [e.number for e in store.events(job_id, after=3)] == [4, 5]
+    assert kinds(store, job_id) == ["queued", "started", "article", "judged", "ended"]
+
+
+def test_a_text_that_was_sent_is_kept_apart(store: JobStore) -> None:
+    job_id = submit(store, text="a long one\ud800", title="x")
+    job = store.get(job_id)
+    assert job
+    assert job.request == {"title": "x"}
+    assert store.whole_request(job) == {"title": "x", "text": "a long one\ud800"}
+    assert submit(store, key="k", text="a") == submit(store, key="k", text="a")
+    with pytest.raises(KeyReused):
+        submit(store, key="k", text="b")
+
+
+def test_only_who_holds_a_job_may_tell_and_end_it(store: JobStore) -> None:
+    job_id = submit(store)
+    store.take("w")
+    store.tell(job_id, "another", [("judged", {})])
+    store.entitle(job_id, "another", "no")
+    assert not store.finish(job_id, "another", Status.DONE, result="{}")
+    assert not store.renew(job_id, "another")
+    store.give_back(job_id, "another", died=True)
+    job = store.get(job_id)
+    assert job
+    assert (job.status, job.title) == (Status.RUNNING, "t")
+    assert kinds(store, job_id) == ["queued", "started"]
+
+
+def test_the_same_key_gives_the_same_job_and_another_request_is_refused(store: JobStore) -> None:
+    assert submit(store, key="k") == submit(store, key="k")
+    with pytest.raises(KeyReused):
+        submit(store, key="k", text="another")
+    other, new = store.submit("somebody", "verify", "t", REQUEST, "k")
+    assert new, "keys are each owner's own"
+    assert other.owner == "somebody"
+
+
+def test_a_full_queue_refuses_but_knows_earlier_keys(store: JobStore) -> None:
+    keyed = submit(store, key="k")
+    for _ in range(4):
+        submit(store)
+    with pytest.raises(QueueFull):
+        submit(store)
+    assert submit(store, key="k") == keyed
+    store.take("w")
+    submit(store)
+
+
+def test_cancelling(store: JobStore) -> None:
+    waits, runs, ended = submit(store), submit(store), submit(store)
+    store.cancel(waits)
+    assert store.get(waits).status is Status.CANCELLED  # type: ignore[union-attr]
+    assert store.take("w").job_id == runs  # type: ignore[union-attr]
+    asked = store.cancel(runs)
+    assert asked
+    assert asked.cancelled
+    assert asked.status is Status.RUNNING
+    assert not store.renew(runs, "w"), "the worker learns of it"
+    assert store.finish(runs, "w", Status.CANCELLED, result="{}")
+    assert store.take("w").job_id == ended  # type: ignore[union-attr]
+    store.finish(ended, "w", Status.DONE, result="{}")
+    after = store.cancel(ended)
+    assert after
+    assert after.status is Status.DONE
+    assert not after.cancelled
+    assert store.cancel("nobody") is None
+
+
+def test_an_abandoned_job_goes_back_and_its_former_worker_has_nothing_to_say(
+    store: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = submit(store)
+    store.take("stopped")
+    assert store.free_abandoned() == []
+    late(monkeypatch)
+    assert store.free_abandoned() == [job_id]
+    monkeypatch.undo()
+    again = store.take("next")
+    assert again
+    assert (again.job_id, again.attempts) == (job_id, 2)
+    assert not store.renew(job_id, "stopped")  # it was continued
+    assert not store.finish(job_id, "stopped", Status.DONE, result='"old"')
+    assert store.finish(job_id, "next", Status.DONE, result='"new"')
+    assert store.result(job_id) == b'"new"'
+    assert kinds(store, job_id) == ["queued", "started", "queued", "started", "ended"]
+
+
+def test_a_lease_that_ran_out_unnoticed_can_be_renewed(
+    store: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = submit(store)
+    store.take("w")
+    late(monkeypatch)
+    assert store.renew(job_id, "w")
+    assert store.free_abandoned() == []
+
+
+def test_a_job_that_always_brings_its_process_down_fails(store: JobStore) -> None:
+    job_id = submit(store)
+    for _ in range(MAX_ATTEMPTS):
+        assert store.take("w")
+        store.give_back(job_id, "w", died=True)
+    job = store.get(job_id)
+    assert job
+    assert job.status is Status.FAILED
+    assert job.problem
+    assert job.problem["code"] == "worker_died"
+    assert store.take("w") is None
+
+
+def test_stopping_a_worker_counts_for_nothing(store: JobStore) -> None:
+    job_id = submit(store)
+    for _ in range(MAX_ATTEMPTS + 1):
+        assert store.take("w")
+        store.give_back(job_id, "w", died=False)
+    job = store.get(job_id)
+    assert job
+    assert (job.status, job.attempts) == (Status.QUEUED, 0)
+
+
+def test_an_abandoned_job_that_was_cancelled_ends(
+    store: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = submit(store)
+    store.take("w")
+    store.cancel(job_id)
+    late(monkeypatch)
+    store.free_abandoned()
+    assert store.get(job_id).status is Status.CANCELLED  # type: ignore[union-attr]
+
+
+def test_pages_of_a_list_have_every_job_once_even_at_one_time(
+    store: JobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "now", lambda: 1000.0)
+    made = {submit(store) for _ in range(5)}
+    seen: list[str] = []
+    before = None
+    while page := store.listed("local", 2, before):
+        seen += [job.job_id for job in page]
+        before = (page[-1].created, page[-1].job_id)
+    assert len(seen) == 5
+    assert set(seen) == made
+    assert store.listed("somebody", 5) == []
+    assert len(store.listed(None, 9, kinds=["verify"])) == 5
+    assert store.listed(None, 9, kinds=["ask"]) == []
+
+
+def test_old_jobs_go_with_all_they_left_and_those_under_way_stay(store: JobStore) -> None:
+    old, runs, waits = submit(store), submit(store), submit(store)
+    store.take("w")
+    store.finish(old, "w", Status.DONE, result="{}", files={"article": {}})
+    store.take("w")
+    assert store.delete_older(now() - 60) == 0
+    assert store.delete_older(now() + 60) == 1
+    assert store.get(old) is None
+    assert store.events(old) == []
+    assert store.file(old, "article") is None
+    assert store.delete([runs, waits]) == 0
+    assert store.get(runs)
+    assert store.get(waits)
+
+
+def test_many_workers_never_take_the_same_job(database: Database) -> None:
+    store = JobStore(database, queue=100)
+    made = [submit(store) for _ in range(30)]
+
+    def drain(worker: str) -> list[str]:
+        mine = []
+        while job := store.take(worker):
+            mine.append(job.job_id)
+            assert store.finish(job.job_id, worker, Status.DONE, result="{}")
+        return mine
+
+    with ThreadPoolExecutor(6) as pool:
+        taken = [job_id for mine in pool.map(drain, "abcdef") for job_id in mine]
+    assert sorted(taken) == sorted(made)
+    for job_id in made:
+        assert [e.number for e in store.events(job_id)] == [1, 2, 3]
+
+
+def test_at_once_one_key_makes_one_job_and_the_queue_holds_no_more_than_it_may(
+    database: Database,
+) -> None:
+    store = JobStore(database, queue=5)
+
+    def one(number: int) -> str | None:
+        try:
+            return submit(store, key="same" if number % 2 else None)
+        except QueueFull:
+            return None
+
+    made = at_once(one, 16)
+    assert store.counts()[Status.QUEUED] == 5
+    keyed = {job_id for number, job_id in enumerate(made) if number % 2 and job_id}
+    assert len(keyed) <= 1
+
+
+def test_an_end_and_a_cancellation_at_once_leave_one_of_the_two(database: Database) -> None:
+    store = JobStore(database, queue=100)
+    for _ in range(8):
+        job_id = submit(store)
+        store.take("w")
+        acts: list[Callable[[], object]] = [
+            lambda job_id=job_id: store.finish(job_id, "w", Status.DONE, result="{}"),  # type: ignore[misc]
+            lambda job_id=job_id: store.cancel(job_id),  # type: ignore[misc]
+            lambda job_id=job_id: store.give_back(job_id, "w", died=True),  # type: ignore[misc]
+        ]
+        at_once(lambda number, acts=acts: acts[number](), 3)  # type: ignore[misc]
+        job = store.get(job_id)
+        assert job
+        ends = kinds(store, job_id).count("ended")
+        assert ends == (1 if job.ended else 0)
+        assert (store.result(job_id) is not None) == (job.status is Status.DONE)
+        store.cancel(job_id)
+
+
+def at_once(act: Callable[[int], Any], n: int) -> list[Any]:
+    """`act(0)` … `act(n - 1)`, begun together."""
+    gate = threading.Barrier(n)
+
+    def begun(number: int) -> Any:
+        gate.wait()
+        return act(number)
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(begun, range(n)))
+
+
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour passes."""
+    at = now() + 3600
+    monkeypatch.setattr(module, "now", lambda: at)

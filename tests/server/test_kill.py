@@ -1,0 +1,144 @@
+"""kill -9, SIGTERM and long pauses, at any moment: what was accepted ends, and nothing is lost."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from server.postgres import running
+from server.processes import Served, Started, children
+
+from pincite.server.examples import EXAMPLES
+
+EXAMPLE = {"example": "article"}
+TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
+PATIENCE = 180.0
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()
+
+
+def wait_until(what: str, true: object, seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():  # type: ignore[operator]
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"not in {seconds:g} s: {what}")
+
+
+def all_done(server: Served, accepted: list[str]) -> None:
+    """Every job that was answered as accepted is there and ends; results are whole."""
+    for job_id in accepted:
+        wait_until(job_id, lambda job_id=job_id: server.job(job_id).get("finished"))
+        job = server.job(job_id)
+        assert job["status"] == "done", job
+        result = json.loads(server.client.get(job["links"]["result"]).content)
+        assert result["counts"]["judged"] == len(result["findings"]) > 20
+        assert server.numbers(job_id) == list(range(1, job["n_events"] + 1))
+
+
+def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None:
+    server = Served(tmp_path, data=tmp_path / "data")
+    job_id = server.verify({"text": TEXT * 100})
+    wait_until("started", lambda: server.job(job_id)["status"] == "running", 30)
+    wait_until("its process", lambda: children(server.pid), 30)
+    runners = children(server.pid)
+    assert server.end() == 0, server.log
+    assert all(gone(pid) for pid in runners)
+    with sqlite3.connect(tmp_path / "data" / "pincite.sqlite") as plain:
+        row = plain.execute("SELECT status, attempts, lease FROM jobs").fetchone()
+    assert row == ("queued", 0, None)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_again_and_again_loses_nothing(
+    tmp_path: Path, database_url: str
+) -> None:
+    chance = random.Random(8)
+    accepted: list[str] = []
+    given = {"data": tmp_path / "data", "database": database_url, "jobs_at_once": 2}
+    for _ in range(4):
+        server = Served(tmp_path, **given)
+        accepted += [server.verify(EXAMPLE) for _ in range(3)]
+        time.sleep(chance.uniform(0.0, 6.0))
+        runners = children(server.pid)
+        server.end(signal.SIGKILL)
+        wait_until("no process is left", lambda runners=runners: all(map(gone, runners)), 10)
+    server = Served(tmp_path, **given)
+    all_done(server, accepted)
+    listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]
+    assert {job["job_id"] for job in listed} == set(accepted)
+    assert server.end() == 0
+
+
+@pytest.mark.slow
+def test_workers_and_their_processes_are_killed_and_others_go_on(
+    tmp_path: Path, database_url: str
+) -> None:
+    chance = random.Random(9)
+    given = {"data": tmp_path / "data", "database": database_url}
+    server = Served(tmp_path, "--jobs", "0", **given)
+    accepted = [server.verify(EXAMPLE) for _ in range(8)]
+    worker = Started(tmp_path, "worker", **given)
+    for number in range(3):
+        wait_until("its process", lambda worker=worker: children(worker.pid), 60)
+        time.sleep(chance.uniform(0.0, 3.0))
+        if number == 1:  # its process only: the worker goes on
+            for pid in children(worker.pid):
+                os.kill(pid, signal.SIGKILL)
+            continue
+        worker.end(signal.SIGKILL)
+        worker = Started(tmp_path, "worker", **given)
+    all_done(server, accepted)
+    assert worker.end() == 0
+    assert server.end() == 0
+
+
+@pytest.mark.slow
+def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
+    tmp_path: Path, database_url: str
+) -> None:
+    given = {"data": tmp_path / "data", "database": database_url}
+    server = Served(tmp_path, "--jobs", "0", **given)
+    stopped = Started(tmp_path, "worker", **given)
+    job_id = server.verify({"text": TEXT * 100, "title": "Long"})
+    wait_until("its process", lambda: children(stopped.pid), 60)
+    pids = [stopped.pid, *children(stopped.pid)]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    other = Started(tmp_path, "worker", **given)
+    wait_until("another took it", lambda: server.job(job_id)["attempts"] == 2)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    all_done(server, [job_id])
+    assert [worker.end() for worker in (stopped, other, server)] == [0, 0, 0]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("postgresql")
+def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path) -> None:
+    with running() as postgres:  # one of its own: it is stopped here
+        given = {"data": tmp_path / "data", "database": postgres.create()}
+        server = Served(tmp_path, **given)
+        accepted = [
+            server.verify(EXAMPLE),
+            server.verify({"text": TEXT * 60}),
+            server.verify(EXAMPLE),
+        ]
+        wait_until("running", lambda: server.job(accepted[1])["status"] == "running")
+        postgres.stop()
+        assert server.client.get("/api/v1/jobs").status_code == 503
+        ready = server.client.get("/readyz")
+        assert ready.status_code == 503
+        time.sleep(8)
+        postgres.start()
+        all_done(server, accepted)
+        assert {server.job(job_id)["attempts"] for job_id in accepted} == {1}
+        assert server.client.get("/readyz").status_code == 200
+        assert server.end() == 0

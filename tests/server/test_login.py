@@ -1,0 +1,403 @@
+"""Coming in: passwords, sessions and their cookies, CSRF, keys, and how often one may try."""
+
+import runpy
+import threading
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from argon2 import PasswordHasher
+from fastapi.testclient import TestClient
+from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, program, somebody
+
+from pincite.server import tables
+from pincite.server.people import passwords
+from pincite.server.people.identity import May, Role
+from pincite.server.people.tables import accounts, api_keys, sessions
+from pincite.server.site import Site
+
+COOKIE = "__Host-pincite-session"
+EXAMPLE = {"example": "article"}
+MakeSite = Callable[..., Site]
+
+
+@pytest.fixture
+def site(make_site: MakeSite) -> Site:
+    return make_site(**SERVER)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Lets time pass, as the stores see it."""
+    passed = 0.0
+
+    def go(seconds: float) -> None:
+        nonlocal passed
+        passed += seconds
+
+    real = tables.now
+    of_people = ("accounts", "sessions", "links", "attempts", "stores", "audit")
+    for module in (*(f"people.{name}" for name in of_people), "api.me"):
+        monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
+    return go
+
+
+# ── Passwords and sessions ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_login_sets_a_cookie_that_no_script_and_no_other_site_gets(site: Site) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    reply = browser(site).post("/api/v1/session", json={"name": "ADA", "password": PASSWORD})
+    assert reply.status_code == 200
+    assert reply.json()["name"] == "Ada"
+    assert reply.json()["may"] == ["corpora", "rate", "read", "run", "study"]
+    cookie = reply.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    for word in ("HttpOnly", "Secure", "SameSite=lax", "Path=/"):
+        assert word in cookie
+    assert "Domain" not in cookie
+
+
+def test_neither_passwords_nor_tokens_nor_keys_are_in_the_database(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    reply = ada.client.post("/api/v1/me/keys", json={"name": "k", "scopes": ["read"]})
+    key = reply.json()["key"]
+    token = ada.client.cookies[COOKIE]
+    with site.database.reading() as db:
+        kept = repr([db.execute(sa.select(each)).all() for each in (accounts, sessions, api_keys)])
+    assert "$argon2id$" in kept
+    for secret in (PASSWORD, key, token):
+        assert secret not in kept
+    assert key not in ada.client.get("/api/v1/me/keys").text
+
+
+@pytest.mark.parametrize("name", ["Ada", "nobody of this name", "Grace", "a\u0000b", "' OR 1=1 --"])
+def test_a_wrong_name_a_wrong_password_and_a_disabled_account_look_alike(
+    site: Site, name: str
+) -> None:
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    grace = site.people.accounts.add("Grace", Role.EDITOR, PASSWORD)
+    site.people.accounts.change(grace.account_id, disabled=True)
+    password = PASSWORD if name == "Grace" else "not the password"
+    reply = browser(site).post("/api/v1/session", json={"name": name, "password": password})
+    if "\0" in name:
+        assert reply.status_code == 422
+        return
+    assert reply.status_code == 401
+    assert reply.json()["code"] == "wrong_password"
+    assert reply.json()["detail"] == "The name or the password is wrong."
+    assert "set-cookie" not in reply.headers
+
+
+def test_a_token_that_was_there_before_the_login_opens_nothing(site: Site) -> None:
+    """Session fixation: an attacker's cookie, planted in somebody's browser."""
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    client.cookies.set(COOKIE, "planted-by-somebody-else", domain="pincite.example.org")
+    reply = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
+    assert reply.status_code == 200
+    assert "planted" not in reply.headers["set-cookie"]
+    thief = browser(site)
+    thief.cookies.set(COOKIE, "planted-by-somebody-else", domain="pincite.example.org")
+    assert thief.get("/api/v1/me").status_code == 401
+
+
+def test_logging_in_again_ends_the_session_that_the_browser_had(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    before = ada.client.cookies[COOKIE]
+    log_in(ada.client, ada.account.name)
+    assert ada.client.cookies[COOKIE] != before
+    assert site.people.sessions.identity(before) is None
+    assert len(site.people.sessions.of(ada.account.account_id)) == 1
+
+
+def test_logging_out_ends_the_session_on_the_server_too(site: Site) -> None:
+    ada = somebody(site, Role.READER)
+    token = ada.client.cookies[COOKIE]
+    assert ada.client.delete("/api/v1/session").status_code == 204
+    assert site.people.sessions.identity(token) is None
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_sessions_end_when_unused_and_at_last_anyway(
+    make_site: MakeSite, clock: Callable[[float], None]
+) -> None:
+    site = make_site(**SERVER, session_hours=1, session_days=1)
+    ada = somebody(site, Role.READER)
+    clock(50 * 60)
+    assert ada.client.get("/api/v1/me").status_code == 200
+    clock(50 * 60)  # 100 minutes since the login, 50 since the last request
+    assert ada.client.get("/api/v1/me").status_code == 200
+    clock(70 * 60)
+    assert ada.client.get("/api/v1/me").status_code == 401
+    log_in(ada.client, ada.account.name)
+    for _ in range(30):
+        clock(50 * 60)
+        last = ada.client.get("/api/v1/me").status_code
+    assert last == 401
+    assert site.people.sessions.delete_ended() == 1
+
+
+@pytest.mark.parametrize("change", [{"role": "reader"}, {"disabled": True}, {"password": "x" * 12}])
+def test_what_an_admin_changes_ends_all_sessions_of_the_account(
+    site: Site, change: dict[str, object]
+) -> None:
+    admin, ada = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR)
+    where = f"/api/v1/accounts/{ada.account.account_id}"
+    assert admin.client.patch(where, json=change).status_code == 200
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_a_new_password_logs_out_everywhere_else_and_revokes_keys(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    elsewhere = browser(site)
+    log_in(elsewhere, ada.account.name)
+    script = program(site, ada.account, [May.READ])
+    wrong = ada.client.post("/api/v1/me/password", json={"old": "wrong!", "new": "a new password"})
+    assert wrong.status_code == 403
+    reply = ada.client.post("/api/v1/me/password", json={"old": PASSWORD, "new": "a new password"})
+    assert reply.status_code == 204
+    assert ada.client.get("/api/v1/me").status_code == 200
+    assert elsewhere.get("/api/v1/me").status_code == 401
+    assert script.get("/api/v1/me").status_code == 401
+    log_in(elsewhere, ada.account.name, "a new password")
+
+
+@pytest.mark.parametrize("password", ["short", "x" * 1001, "the editor"])
+def test_passwords_that_will_not_do_are_refused(site: Site, password: str) -> None:
+    ada = somebody(site, Role.EDITOR)
+    new = {"old": PASSWORD, "new": password}
+    reply = ada.client.post("/api/v1/me/password", json=new)
+    assert reply.status_code == 422
+    assert ada.client.get("/api/v1/me").status_code == 200
+
+
+def test_a_password_is_the_same_on_every_keyboard_and_rehashed_when_care_grows(site: Site) -> None:
+    composed, parted = "caf\u00e9 au lait!", "cafe\u0301 au lait!"
+    account = site.people.accounts.add("Ada", Role.READER, composed)
+    assert site.people.accounts.proved("Ada", parted)
+    weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    kept = weak.hash(composed.encode())
+    with site.database.writing() as db:
+        db.execute(accounts.update().values(password=kept))
+    assert site.people.accounts.proved("Ada", composed)
+    with site.database.reading() as db:
+        assert db.execute(sa.select(accounts.c.password)).scalar() != kept
+    assert site.people.accounts.get(account.account_id)
+
+
+def test_hashing_costs_what_rfc_9106_asks_for() -> None:
+    hasher = runpy.run_path(passwords.__file__)["_HASHER"]  # the tests' own is cheaper
+    assert (hasher.type.name, hasher.memory_cost, hasher.time_cost) == ("ID", 65536, 3)
+    assert hasher.parallelism == 4
+
+
+# ── CSRF ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_cookie_alone_changes_nothing(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    token = ada.client.headers.pop("X-CSRF-Token")
+    refused = ada.client.post("/api/v1/verify", json=EXAMPLE)
+    assert (refused.status_code, refused.json()["code"]) == (403, "csrf")
+    for wrong in ("", "x", token[:-1], token + "A", "\u00e9"):
+        header = [(b"X-CSRF-Token", wrong.encode("latin-1"))]
+        refused = ada.client.post("/api/v1/verify", json=EXAMPLE, headers=header)
+        assert refused.status_code == 403
+    accepted = ada.client.post("/api/v1/verify", json=EXAMPLE, headers={"X-CSRF-Token": token})
+    assert accepted.status_code == 202
+
+
+def test_the_token_of_another_session_is_none(site: Site) -> None:
+    ada, grace = somebody(site, Role.EDITOR), somebody(site, Role.EDITOR, "Grace")
+    ada.client.headers["X-CSRF-Token"] = grace.client.headers["X-CSRF-Token"]
+    assert ada.client.post("/api/v1/verify", json=EXAMPLE).status_code == 403
+
+
+def test_the_token_changes_at_each_login(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    before = ada.client.headers["X-CSRF-Token"]
+    log_in(ada.client, ada.account.name)
+    assert ada.client.headers["X-CSRF-Token"] != before
+
+
+def test_who_logs_in_with_a_cookie_that_ended_needs_no_token(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    site.people.sessions.end(ada.account.account_id)
+    del ada.client.headers["X-CSRF-Token"]
+    log_in(ada.client, ada.account.name)
+
+
+def test_a_key_needs_no_token_and_a_wrong_one_is_not_helped_by_a_cookie(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    assert program(site, ada.account, [May.RUN]).post("/api/v1/verify", json=EXAMPLE).is_success
+    for wrong in ("Bearer pincite_wrong", "Bearer", "Basic YTpi", ""):
+        reply = ada.client.get("/api/v1/me", headers={"Authorization": wrong})
+        assert reply.status_code == 401, wrong
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_key_is_shown_once_and_known_by_its_beginning(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    asked = {"name": "my script", "scopes": ["read", "run", "read"], "days": 7}
+    made = ada.client.post("/api/v1/me/keys", json=asked).json()
+    assert made["key"].startswith(made["prefix"])
+    assert len(made["key"]) == len("pincite_") + 43
+    assert made["scopes"] == ["read", "run"]
+    [shown] = ada.client.get("/api/v1/me/keys").json()["keys"]
+    assert shown == {key: value for key, value in made.items() if key != "key"}
+
+
+def test_a_key_allows_nothing_beyond_its_owners_role(site: Site) -> None:
+    ada = somebody(site, Role.READER)
+    asked = {"name": "k", "scopes": ["read", "admin"]}
+    reply = ada.client.post("/api/v1/me/keys", json=asked)
+    assert (reply.status_code, reply.json()["code"]) == (422, "beyond_role")
+
+
+def test_a_key_loses_what_its_owner_loses(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    script = program(site, ada.account, [May.RUN, May.READ])
+    assert script.post("/api/v1/verify", json=EXAMPLE).status_code == 202
+    site.people.accounts.change(ada.account.account_id, role=Role.READER)
+    assert script.post("/api/v1/verify", json=EXAMPLE).status_code == 403
+    assert script.get("/api/v1/jobs").status_code == 200
+
+
+def test_keys_expire_and_can_be_revoked(site: Site, clock: Callable[[float], None]) -> None:
+    ada = somebody(site, Role.EDITOR)
+    first, second = (program(site, ada.account, [May.READ]) for _ in range(2))
+    one, other = ada.client.get("/api/v1/me/keys").json()["keys"]
+    assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 204
+    assert ada.client.delete(f"/api/v1/me/keys/{one['key_id']}").status_code == 404
+    assert sorted([first.get("/api/v1/me").status_code, second.get("/api/v1/me").status_code]) == [
+        200,
+        401,
+    ]
+    clock(86_401)
+    assert {each.get("/api/v1/me").status_code for each in (first, second)} == {401}
+    assert other["expires"]
+
+
+# ── How often ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_guessing_a_password_is_stopped_by_address_whether_the_name_exists(
+    make_site: MakeSite,
+) -> None:
+    site = make_site(**SERVER | {"login_tries": 4})
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    seen = []
+    for name in ("Ada", "nobody"):
+        client = browser(site)
+        body = {"name": name, "password": "a wrong guess"}
+        replies = [client.post("/api/v1/session", json=body) for _ in range(6)]
+        seen.append([reply.status_code for reply in replies])
+        assert int(replies[-1].headers["Retry-After"]) > 60
+        assert replies[-1].json()["retryable"]
+        # The right one does not help any more either: or else one could go on guessing.
+        right = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
+        assert right.status_code == 429
+    assert seen == [[401] * 4 + [429] * 2] * 2
+
+
+def test_guessing_from_many_addresses_is_stopped_by_name(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 2}, proxies=("testclient",))
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    codes = []
+    for n in range(12):
+        client.headers["X-Forwarded-For"] = f"203.0.113.{n}"
+        body = {"name": "\uff21da" if n % 2 else "ADA", "password": "a wrong guess"}
+        codes.append(client.post("/api/v1/session", json=body).status_code)
+    assert codes == [401] * 10 + [429] * 2
+
+
+def test_right_passwords_do_not_count(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 2})
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    for _ in range(6):
+        log_in(client, "Ada")
+
+
+def test_many_guesses_at_once_are_no_more_than_one_after_the_other(make_site: MakeSite) -> None:
+    site = make_site(**SERVER | {"login_tries": 3})
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client = browser(site)
+    codes: list[int] = []
+
+    def guess() -> None:
+        body = {"name": "Ada", "password": "a wrong guess"}
+        codes.append(client.post("/api/v1/session", json=body).status_code)
+
+    threads = [threading.Thread(target=guess) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(codes) == [401] * 3 + [429] * 5
+
+
+def test_requests_are_limited_by_account_and_by_key(make_site: MakeSite) -> None:
+    site = make_site(**SERVER, requests_a_minute=5)
+    ada, grace = somebody(site, Role.EDITOR), somebody(site, Role.EDITOR, "Grace")
+    script = program(site, ada.account, [May.READ], app=ada.client.app)
+    replies = [ada.client.get("/api/v1/me") for _ in range(6)]
+    assert [each.status_code for each in replies] == [200] * 5 + [429]
+    assert [each.headers["RateLimit-Remaining"] for each in replies] == list("432100")
+    assert replies[0].headers["RateLimit-Limit"] == "5"
+    assert 1 <= int(replies[-1].headers["Retry-After"]) <= 12
+    assert replies[-1].json()["code"] == "too_many_requests"
+    assert grace.client.get("/api/v1/me").status_code == 200
+    assert script.get("/api/v1/me").status_code == 200
+
+
+def test_requests_are_limited_by_address_also_of_nobody(make_site: MakeSite) -> None:
+    site = make_site(**SERVER, address_requests_a_minute=3, proxies=("testclient", "10.0.0.1"))
+    client = browser(site)
+
+    def asked(forwarded: str) -> int:
+        header = {"X-Forwarded-For": forwarded}
+        return client.get("/api/v1/me", headers=header).status_code
+
+    assert [asked("203.0.113.1") for _ in range(4)] == [401, 401, 401, 429]
+    assert asked("203.0.113.2") == 401
+    # What the one who asks writes before our proxies' part does not make another address.
+    assert asked("198.51.100.7, 203.0.113.1, 10.0.0.1") == 429
+    networks = ["2001:db8:1:1::1", "2001:db8:1:1::2", "2001:db8:1:1:ffff::3"]
+    assert [asked(each) for each in networks] == [401] * 3
+    assert asked("2001:db8:1:1::4") == 429
+    assert asked("2001:db8:1:2::4") == 401
+
+
+def test_without_a_proxy_of_ours_nobody_says_where_they_come_from(make_site: MakeSite) -> None:
+    site = make_site(**SERVER, address_requests_a_minute=3)
+    client = browser(site)
+    codes = [
+        client.get("/api/v1/me", headers={"X-Forwarded-For": f"203.0.113.{n}"}).status_code
+        for n in range(4)
+    ]
+    assert codes == [401, 401, 401, 429]
+
+
+def test_local_mode_has_no_limits_and_no_accounts(make_site: MakeSite) -> None:
+    site = make_site(requests_a_minute=1, address_requests_a_minute=1)
+    client = browser(site)
+    assert {client.get("/api/v1/me").status_code for _ in range(5)} == {200}
+    assert client.get("/api/v1/me").json()["name"] == "you"
+    reply = client.post("/api/v1/session", json={"name": "a", "password": "b"})
+    assert (reply.status_code, reply.json()["code"]) == (404, "no_accounts")
+
+
+def test_plain_http_gets_a_cookie_without_secure_only_by_a_setting(make_site: MakeSite) -> None:
+    site = make_site(mode="server", secure_cookies=False, address="http://127.0.0.1")
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    client: TestClient = browser(site)
+    reply = client.post("/api/v1/session", json={"name": "Ada", "password": PASSWORD})
+    assert reply.headers["set-cookie"].startswith("pincite-session=")
+    assert "Secure" not in reply.headers["set-cookie"]
+    assert client.get("/api/v1/me").status_code == 200
+    assert site.server.address != ORIGIN

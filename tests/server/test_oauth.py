@@ -1,0 +1,269 @@
+"""Logging in by way of a provider: the whole dance, against one that is strict, on loopback."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+from server import provider as providers
+from server.people_of_tests import PASSWORD, SERVER, browser, somebody
+from server.provider import CLIENT, SECRET, Provider
+
+from pincite.errors import ConfigError
+from pincite.server.people import oauth
+from pincite.server.people.identity import Role
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site
+
+HERE = "/login/wiki"
+WAY_BACK = {
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with providers.running() as found:
+        yield found
+
+
+@pytest.fixture
+def make(make_site: Callable[..., Site], provider: Provider, tmp_path: Path) -> Callable[..., Site]:
+    def made(role: str = "", client_secret: str = SECRET) -> Site:
+        path = tmp_path / "providers.toml"
+        path.write_text(
+            f'[wiki]\nkind = "mediawiki"\ntitle = "The <b>wiki"\nclient_id = "{CLIENT}"\n'
+            f'client_secret = "{client_secret}"\nwiki = "{provider.base}"\nrole = "{role}"\n'
+        )
+        return make_site(**SERVER, oauth=str(path))
+
+    return made
+
+
+def away(client: TestClient, query: str = "") -> str:
+    """To the provider; its address with all that stands in it."""
+    reply = client.get(HERE + query)
+    assert reply.status_code == 303, reply.text
+    return str(reply.headers["location"])
+
+
+def back(client: TestClient, url: str) -> int:
+    return client.get(url, headers=WAY_BACK).status_code
+
+
+def test_somebody_new_gets_an_account_where_the_provider_may_send_them(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("editor")
+    client = browser(site)
+    reply = client.get(provider.allow(away(client, "?next=/history")), headers=WAY_BACK)
+    assert (reply.status_code, reply.headers["location"]) == (303, "/history")
+    me = client.get("/api/v1/me").json()
+    assert (me["name"], me["role"], me["has_password"]) == ("Ada W.", "editor", False)
+    assert me["logins"] == [{"provider": "wiki", "name": "Ada W."}]
+    # And with the same account the next time, under whatever name they go there by then.
+    provider.profile["username"] = "Ada Somebody"
+    again = browser(site)
+    assert back(again, provider.allow(away(again))) == 303
+    assert again.get("/api/v1/me").json()["account_id"] == me["account_id"]
+    agents = {headers["User-Agent"] for _, headers in provider.seen}
+    assert agents == {oauth.AGENT}
+
+
+def test_nobody_new_comes_in_without_the_setting(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make()
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 403
+    assert client.get("/api/v1/me").status_code == 401
+    assert site.people.accounts.listed(10) == []
+
+
+def test_the_same_name_does_not_open_somebodys_account(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("reader")
+    admin = site.people.accounts.add("ada w.", Role.ADMIN, PASSWORD)
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    me = client.get("/api/v1/me").json()
+    assert me["account_id"] != admin.account_id
+    assert (me["name"], me["role"]) == ("Ada W. (wiki)", "reader")
+
+
+@pytest.mark.parametrize(
+    "name", ["\u202eevil", "", "  ", "a\nb", "x" * 500, "<script>", "\ufdfa" * 60]
+)
+def test_names_of_the_provider_that_will_not_do_become_others(
+    make: Callable[..., Site], provider: Provider, name: str
+) -> None:
+    site = make("reader")
+    provider.profile["username"] = name
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    called = client.get("/api/v1/me").json()["name"]
+    assert called.isprintable()
+    assert 1 <= len(called) <= 60
+
+
+def test_an_account_is_linked_by_whoever_is_logged_in_with_it(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make()
+    ada = somebody(site, Role.EDITOR)
+    url = away(ada.client, "?link=true&next=/account")
+    assert back(ada.client, provider.allow(url)) == 303
+    other = browser(site)
+    assert back(other, provider.allow(away(other))) == 303
+    assert other.get("/api/v1/me").json()["account_id"] == ada.account.account_id
+    grace = somebody(site, Role.EDITOR, "Grace")
+    assert back(grace.client, provider.allow(away(grace.client, "?link=true"))) == 409
+    assert ada.client.delete("/api/v1/me/logins/wiki").status_code == 204
+    assert back(browser(site), provider.allow(url)) == 400
+
+
+def test_the_last_way_in_is_not_cut(make: Callable[..., Site], provider: Provider) -> None:
+    site = make("reader")
+    client = browser(site)
+    back(client, provider.allow(away(client)))
+    client.headers["X-CSRF-Token"] = client.get("/api/v1/me").json()["csrf"]
+    reply = client.delete("/api/v1/me/logins/wiki")
+    assert (reply.status_code, reply.json()["code"]) == (409, "last_way_in")
+    # Who has just come from the provider needs no old password to set a first one.
+    assert client.post("/api/v1/me/password", json={"new": PASSWORD}).status_code == 204
+
+
+def test_linking_needs_a_login(make: Callable[..., Site]) -> None:
+    assert browser(make()).get(f"{HERE}?link=true").status_code == 401
+
+
+def test_a_login_that_another_browser_began_is_refused(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    """Login CSRF: the attacker's own login, finished in somebody else's browser."""
+    site = make("reader")
+    attacker, victim = browser(site), browser(site)
+    url = provider.allow(away(attacker))
+    away(victim)  # they have begun one of their own, too
+    assert back(victim, url) == 400
+    assert victim.get("/api/v1/me").status_code == 401
+    assert back(attacker, url) == 400  # the state is spent
+
+
+def test_a_login_comes_back_once_and_to_its_own_provider(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("reader")
+    client = browser(site)
+    url = provider.allow(away(client))
+    assert back(client, url) == 303
+    assert back(client, url) == 400
+    assert back(client, provider.allow(away(client)).replace("/wiki/", "/other/")) == 404
+
+
+def test_other_sites_cannot_send_a_browser_away(make: Callable[..., Site]) -> None:
+    reply = browser(make("reader")).get(HERE, headers=WAY_BACK)
+    assert (reply.status_code, reply.json()["code"]) == (403, "foreign_origin")
+
+
+def test_who_does_not_allow_it_is_not_logged_in(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    client = browser(make("reader"))
+    [state] = parse_qs(urlsplit(away(client)).query)["state"]
+    assert back(client, f"{HERE}/callback?error=access_denied&state={state}") == 403
+    assert provider.seen == []
+
+
+@pytest.mark.parametrize(
+    "broken", ["<html>", "[]", "{}", '{"access_token": 5}', '{"error": "server_error"}', "null"]
+)
+def test_a_provider_that_answers_nonsense_lets_nobody_in(
+    make: Callable[..., Site], provider: Provider, broken: str
+) -> None:
+    client = browser(make("reader"))
+    provider.broken = broken
+    assert back(client, provider.allow(away(client))) == 403
+    assert client.get("/api/v1/me").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [{}, {"sub": ""}, {"sub": None}, {"sub": True}, {"sub": ["x"]}, {"sub": "x" * 201}, []],
+)
+def test_a_profile_that_tells_nobody_apart_lets_nobody_in(
+    make: Callable[..., Site], provider: Provider, profile: object
+) -> None:
+    client = browser(make("reader"))
+    provider.profile = profile  # type: ignore[assignment]
+    assert back(client, provider.allow(away(client))) == 403
+
+
+def test_who_is_blocked_at_the_wiki_or_disabled_here_stays_out(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    site = make("reader")
+    client = browser(site)
+    assert back(client, provider.allow(away(client))) == 303
+    site.people.accounts.change(client.get("/api/v1/me").json()["account_id"], disabled=True)
+    assert back(client, provider.allow(away(client))) == 403
+    other = browser(site)
+    provider.profile = {"sub": 18, "username": "Mallory", "blocked": True}
+    assert back(other, provider.allow(away(other))) == 403
+
+
+def test_a_wrong_client_secret_is_the_servers_fault_and_no_login(
+    make: Callable[..., Site], provider: Provider
+) -> None:
+    client = browser(make("reader", client_secret="another"))
+    reply = client.get(provider.allow(away(client)), headers=WAY_BACK)
+    assert reply.status_code == 403
+    assert "invalid_client" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize("then", ["//evil.example", "https://evil.example", "/\\evil.example"])
+def test_nobody_is_sent_to_another_site_at_last(
+    make: Callable[..., Site], provider: Provider, then: str
+) -> None:
+    client = browser(make("reader"))
+    url = provider.allow(away(client, f"?next={then}"))
+    assert client.get(url, headers=WAY_BACK).headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[a]\nclient_id = 'x'\nauthorize_url = 'http://a.example/x'", "https://"),
+        ("[a]\nkind = 'mediawiki'", "client_id is missing"),
+        ("[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'admin'", "nobody becomes an admin"),
+        ("[a]\nkind = 'mediawiki'\nclient_id = 'x'\nrole = 'king'", "expected one of"),
+        ("[a]\nkind = 'saml'", "expected"),
+        ("['../x']\nclient_id = 'x'", "letters, digits"),
+        ("a = 5", "expected a table"),
+        ("[a", "TOML"),
+    ],
+)
+def test_providers_that_are_not_complete_are_refused_at_the_start(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=said):
+        oauth.providers(path)
+
+
+def test_providers_need_the_servers_own_address() -> None:
+    with pytest.raises(ConfigError, match=r"server\.address"):
+        ServerSettings(mode="server", oauth="x.toml")
+
+
+def test_wikimedias_addresses_are_known() -> None:
+    assert oauth.Provider(kind="mediawiki").endpoints == (
+        "https://meta.wikimedia.org/w/rest.php/oauth2/authorize",
+        "https://meta.wikimedia.org/w/rest.php/oauth2/access_token",
+        "https://meta.wikimedia.org/w/rest.php/oauth2/resource/profile",
+    )

@@ -1,0 +1,326 @@
+"""The pages of corpora, checks and answers as a browser without scripts meets them."""
+
+import io
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import ask_samples
+import pytest
+from check_samples import check_report
+from fastapi.testclient import TestClient
+from samples import HOSTILE
+from server.people_of_tests import SERVER, browser, somebody
+from server.test_corpora_api import BRIDGE, C, run_next, send
+
+from pincite.answers import Standing, Support
+from pincite.checks import Outcome, StatementType
+from pincite.pipeline.settings import Settings
+from pincite.report import ask_data, ask_wording, check_data, check_wording
+from pincite.server.jobs.store import Kind, Status
+from pincite.server.pages import languages
+from pincite.server.pages.words import Words
+from pincite.server.people.identity import Role
+from pincite.server.site import Site
+
+# All that our templates write; what a text smuggled in would be another, or have an address or a
+# handler that runs.
+TAGS = set(
+    "html head meta title link script body a header nav form input button span main p h1 h2 h3 h4 "
+    "article section div ol ul li details summary dl dt dd blockquote mark bdi strong label select "
+    "option textarea svg rect sup del ins footer pre time b noscript dialog kbd aside".split()
+)
+
+
+class Opened(HTMLParser):
+    """A page as a browser reads it: its tags, and what in them would run."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.scripted: list[tuple[str, str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            address = name in ("href", "src", "action") or name.startswith("hx-")
+            runs = address and (value or "").strip().lower().startswith(("javascript:", "data:"))
+            inline = name.startswith("on") or name == "style"
+            foreign = name == "src" and not (value or "").startswith("/static/")
+            if runs or inline or foreign:
+                self.scripted.append((name, value or ""))
+
+
+ENGLISH = Words(languages.translations("en").gettext, languages.translations("en").ngettext)
+READINGS = {
+    "readings": [
+        {"reading_id": "r1", "text": "It is old.", "kind": "descriptive", "negation": "It is not."},
+        {"reading_id": "r2", "text": "Ann says so.", "kind": "ascriptive", "negation": ""},
+    ],
+    "by": "rules",
+    "failures": [],
+}
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
+    return make_site(Settings(encoder=str(tiny_encoder)))
+
+
+@pytest.fixture
+def corpus_id(client: TestClient, site: Site) -> str:
+    """One with a document in it."""
+    made = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+    send(client, made, ("bridge.txt", BRIDGE))
+    run_next(site)
+    return made
+
+
+def ended(site: Site, kind: Kind, result: str, **request: Any) -> str:
+    job, _ = site.jobs.submit("local", kind, "A title", request)
+    assert site.jobs.take("w")
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result)
+    return job.job_id
+
+
+def post(client: TestClient, path: str, **fields: Any) -> Any:
+    return client.post(path, data=fields, follow_redirects=False)
+
+
+def request_of(site: Site, answer: Any) -> dict[str, Any]:
+    """Of the job that a form started."""
+    assert answer.status_code == 303, answer.text
+    job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
+    assert job
+    return dict(job.request)
+
+
+# ── Words ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_words_of_a_check_are_the_reports() -> None:
+    report = check_report()
+    for result in report.checks[0].results:
+        assert ENGLISH.result(result) == check_wording.sentence(result)
+        said = check_wording.warning(result)
+        assert ENGLISH.warning(result) == said
+    assert ENGLISH.legend(0.2) == check_wording.legend(0.2)
+    assert all(ENGLISH.outcome(outcome) == check_wording.LABELS[outcome] for outcome in Outcome)
+    assert all(ENGLISH.kind(kind) == check_wording.KINDS[kind] for kind in StatementType)
+
+
+def test_the_words_of_an_answer_are_the_reports() -> None:
+    assert all(ENGLISH.standing(each) == ask_wording.LABELS[each] for each in Standing)
+    for answer in ask_samples.everything().answers:
+        abstracts = ask_wording.are_abstracts(answer.references)
+        if not answer.abstained:
+            said = ENGLISH.written_by(answer.by, abstracts=abstracts)
+            assert said == ask_wording.written_by(answer)
+        for sentence in answer.sentences:
+            for verdict in sentence.verdicts:
+                assert ask_wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))
+    assert len({ENGLISH.support(each) for each in Support}) == len(Support)
+
+
+# ── Check ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_readings_come_first_and_are_edited_without_scripts(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    settings = {"published_from": "1900", "undated": "1"}
+    step = {"statement": "It is old.", "corpus": corpus_id, "step": "readings", **settings}
+    asked = request_of(site, post(client, "/check", **step))
+    assert asked["only_readings"] is True
+    assert asked["settings"] == {"published_from": "1900", "undated": True}
+    site.jobs.take("w")
+    job_id = ended(site, "check", json.dumps(READINGS), **asked)
+    page = client.get(f"/jobs/{job_id}").text
+    assert "It is old." in page
+    assert "Ann says so." in page
+    here = f"/jobs/{job_id}/readings"
+    rows = {
+        "text-0": "It is old.",
+        "was-0": "It is old.",
+        "negation-0": "It is not.",
+        "kind-0": "descriptive",
+        "keep-0": "1",
+        "text-1": "Ann says it is old.",
+        "was-1": "Ann says so.",
+        "negation-1": "She does not.",
+        "kind-1": "ascriptive",
+        "keep-1": "1",
+    }
+    more = post(client, here, **rows, step="add").text
+    assert 'name="text-2"' in more
+    merged = post(client, here, **rows, merge=["0", "1"], step="merge").text
+    assert "It is old. Ann says it is old." in merged
+    assert 'name="text-1"' not in merged
+    kept = request_of(site, post(client, here, **rows, step="evidence"))["readings"]
+    assert kept == [
+        {"text": "It is old.", "kind": "descriptive", "negation": "It is not."},
+        {"text": "Ann says it is old.", "kind": "ascriptive", "negation": ""},
+    ]
+    struck = {name: value for name, value in rows.items() if name != "keep-0"}
+    again = request_of(site, post(client, here, **struck, step="evidence"))
+    assert [each["text"] for each in again["readings"]] == ["Ann says it is old."]
+    assert again["settings"] == asked["settings"]
+    none = post(client, here, **{"text-0": "x"}, step="evidence")
+    assert none.status_code == 422
+
+
+def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = check_report("Varde <b>")
+    job_id = ended(site, "check", check_data.to_json(report), statement="S", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    shown = re.findall(r'data-outcome="(\w+)"', page)
+    assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
+    assert {"balanced", "no_evidence", "failed"} <= set(shown)
+    text = unescape(page)
+    for said in ("they contradict each other", "could not be judged", "1 document in"):
+        assert said in text
+    assert "Varde &lt;b&gt;" in page
+    assert "Varde <b>" not in page
+    for ending, mark in (("md", "[^"), ("jsonld", "ClaimReview"), ("html", "<!doctype html>")):
+        file = client.get(f"/jobs/{job_id}/check.{ending}")
+        assert mark in file.text
+        assert file.headers["content-disposition"].startswith("attachment")
+    assert client.get(f"/jobs/{job_id}/check.exe").status_code == 404
+
+
+def test_a_reading_goes_into_a_test_set(client: TestClient, site: Site) -> None:
+    job_id = ended(site, "check", check_data.to_json(check_report()))
+    fields = {"item": "1.r1", "verdict": "right", "label": "disconfirmed"}
+    assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
+    rows = client.get("/api/v1/feedback/export", params={"format": "statements"}).text
+    assert json.loads(rows)["label"] == "disconfirmed"
+
+
+# ── Ask ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_with_its_references_and_what_was_dropped(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = ask_samples.everything()
+    job_id = ended(site, "ask", ask_data.to_json(report), question="Q", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    sentences = [s for answer in report.answers for s in answer.sentences]
+    assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
+    text = unescape(page)
+    dropped = [s.sentence.text for answer in report.answers for s in answer.dropped]
+    assert dropped
+    assert all(f'<del dir="auto">{each}' in text for each in dropped)
+    assert "RETRACTED" in text
+    marks = {"bib": "@", "ris": "TY  -", "csl.json": '"type"', "md": "#", "html": "<!doctype html>"}
+    for ending, mark in marks.items():
+        assert mark in client.get(f"/jobs/{job_id}/answer.{ending}").text, ending
+    assert client.get(f"/jobs/{job_id}/answer.pdf").status_code == 404
+
+
+def test_a_question_takes_its_filters_along(client: TestClient, site: Site, corpus_id: str) -> None:
+    form = {"question": "When?", "corpus": corpus_id, "fusion": "rrf", "repair": "1"}
+    form |= {"kinds": "pubmed, pdf", "source_languages": "en", "published_to": "2020"}
+    asked = request_of(site, post(client, "/ask", **form))
+    assert asked["repair"] is True
+    assert asked["settings"] == {
+        "fusion": "rrf",
+        "kinds": ["pubmed", "pdf"],
+        "source_languages": ["en"],
+        "published_to": "2020",
+    }
+    assert post(client, "/ask", **{**form, "fusion": "magic"}).status_code == 422
+
+
+def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site: Site) -> None:
+    job, _ = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
+    site.jobs.take("w")
+    (checked, *_) = ask_samples.everything().answers[0].sentences
+    verified = ask_data.sentence_dict(checked)
+    events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
+    site.jobs.tell(job.job_id, "w", events)
+    page = client.get(f"/jobs/{job.job_id}").text
+    shown = page[page.index('<ol class="answer growing">') :]
+    assert "Two." in shown
+    assert "One" not in shown
+    assert ask_wording.LABELS[checked.standing] in shown
+    assert shown.count("being compared") == 1
+
+
+# ── Corpora ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_corpus_by_forms_alone(client: TestClient, site: Site) -> None:
+    made = post(client, "/corpora", name="Mine", about="Things.")
+    here = made.headers["location"]
+    assert "There is nothing in it yet." in client.get(here).text
+    parts = [("files", ("<i>.txt", io.BytesIO(BRIDGE)))]
+    sent = client.post(f"{here}/documents", files=parts, follow_redirects=False)
+    assert sent.status_code == 303
+    assert "Files are being added" in client.get(here).text
+    run_next(site)
+    assert "To the corpus" in client.get(sent.headers["location"]).text
+    page = client.get(here, params={"q": "bridge opened"}).text
+    assert "&lt;i&gt;.txt" in page
+    assert "<i>.txt" not in page
+    found = re.search(r'href="(/corpora/[^"]+passage=[^"]+)"', page)
+    assert found
+    document = client.get(unescape(found[1])).text
+    assert '<mark id="passage"' in document
+    assert 'role="alert"' in client.get(here, params={"q": "x", "by": "magic"}).text
+    assert 'role="alert"' in client.get(here, params={"q": "x", "published_from": "May"}).text
+    post(client, here, name="Ours", about="")
+    assert "Ours" in client.get("/corpora").text
+    assert post(client, f"{here}/delete", name="Mine").status_code == 422
+    doc = unescape(found[1]).partition("?")[0]
+    assert post(client, f"{doc}/delete", csrf="").headers["location"] == here
+    assert post(client, f"{here}/delete", name="Ours").headers["location"] == "/corpora"
+    assert client.get(here).status_code == 404
+
+
+@pytest.mark.parametrize("root", ["", "/api/v1"])
+def test_an_upload_needs_the_sessions_token(make_site: Callable[..., Site], root: str) -> None:
+    site = make_site(**SERVER)
+    anna = somebody(site, Role.EDITOR).client
+    corpus_id = anna.post(C, json={"name": "Mine"}).json()["corpus_id"]
+    token = anna.headers.pop("X-CSRF-Token")
+    parts = [("files", ("a.txt", io.BytesIO(BRIDGE)))]
+    here = f"{root}/corpora/{corpus_id}/documents"
+    assert anna.post(here, files=parts, data={"csrf": "wrong"}).status_code == 403
+    assert anna.post(here, files=parts).status_code == 403
+    assert anna.post(here, files=parts, headers={"X-CSRF-Token": "no"}).status_code == 403
+    assert not list((site.server.folder / "uploads").iterdir())
+    assert anna.post(here, files=parts, data={"csrf": token}).status_code in (202, 303)
+    kept = anna.post(here, files=parts, headers={"X-CSRF-Token": token})
+    assert kept.status_code in (202, 303)
+    assert browser(site).post(here, files=parts).status_code == 401
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str) -> None:
+    url = "javascript:alert(1)"
+    for text in HOSTILE:
+        answers = ask_samples.answer_report(ask_samples.hostile(text, url), note=text)
+        readings = {
+            **READINGS,
+            "readings": [{"text": text, "kind": "descriptive", "negation": text}],
+        }
+        for kind, result in (
+            ("check", check_data.to_json(check_report(text, url))),
+            ("check", json.dumps(readings)),
+            ("ask", ask_data.to_json(answers)),
+        ):
+            asked = {"statement": text, "question": text, "corpus": "x"}
+            job_id = ended(site, kind, result, **asked)  # type: ignore[arg-type]
+            page = client.get(f"/jobs/{job_id}", headers={"accept-language": language})
+            assert page.status_code == 200, page.text
+            opened = Opened(page.text)
+            assert opened.tags == {tag for tag in opened.tags if tag in TAGS}, text
+            assert not opened.scripted, text

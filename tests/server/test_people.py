@@ -1,0 +1,419 @@
+"""Accounts, groups, share links, the audit log, and what is kept of somebody: on both databases."""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, program, somebody
+
+from pincite.errors import ConfigError
+from pincite.server.database import Database
+from pincite.server.jobs.store import JobStore, Status
+from pincite.server.library.register import CorpusRegister, Shared
+from pincite.server.people import personal, sharing
+from pincite.server.people import tables as accounts_tables
+from pincite.server.people.accounts import AccountExists, Accounts, LastAdmin
+from pincite.server.people.groups import Groups
+from pincite.server.people.identity import Identity, May, Role
+from pincite.server.people.links import ShareLinks
+from pincite.server.people.names import MAX_KEY, checked, key_of
+from pincite.server.people.stores import people_of
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site
+from pincite.server.tables import metadata
+
+MakeSite = Callable[..., Site]
+UNREADABLE = ["", " ", " a", "a ", "a  b", "a\tb", "a\nb", "a\0b", "x" * 61, "a\u202eb", "a\u200bb"]
+UNREADABLE += ["\ud800", "\x1b[31mred", "\u2028", "\ufeff", "\ufdfa" * 40, "\u00a0a"]
+READABLE = ["Ada", "Zoë", "李四", "أحمد", "'; DROP TABLE accounts; --", "<img src=x>", "%s{0}"]
+READABLE += ["\ufdfa"]
+
+
+@pytest.fixture
+def site(make_site: MakeSite, database_url: str) -> Site:
+    return make_site(**SERVER, database=database_url)
+
+
+@pytest.fixture
+def admin(site: Site) -> Somebody:
+    return somebody(site, Role.ADMIN)
+
+
+def where(account: Somebody) -> str:
+    return f"/api/v1/accounts/{account.account.account_id}"
+
+
+# ── Names ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_names_that_nobody_could_read_or_type_are_none(site: Site, name: str) -> None:
+    with pytest.raises(ConfigError):
+        checked(name)
+    with pytest.raises(ConfigError):
+        site.people.groups.add(name)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_names_of_all_kinds_are_kept_as_they_are(site: Site, name: str) -> None:
+    account = site.people.accounts.add(name, Role.READER, PASSWORD)
+    assert site.people.accounts.named(name) == account
+    assert account.name == checked(name)
+    assert len(key_of(name)) <= MAX_KEY
+    assert site.people.accounts.proved(name, PASSWORD)
+
+
+@pytest.mark.parametrize("twin", ["ADA", "ada", "\uff21da", "\U0001d400da"])
+def test_names_that_look_the_same_are_one(site: Site, twin: str) -> None:
+    site.people.accounts.add("Ada", Role.READER)
+    with pytest.raises(AccountExists):
+        site.people.accounts.add(twin, Role.READER)
+
+
+# ── Accounts, as admins look after them ──────────────────────────────────────────────────────────
+
+
+def test_an_admin_makes_changes_and_deletes_accounts(site: Site, admin: Somebody) -> None:
+    body = {"name": "Ada", "role": "editor", "password": PASSWORD}
+    made = admin.client.post("/api/v1/accounts", json=body)
+    assert made.status_code == 201
+    assert "password" not in str(set(made.json()) - {"has_password"})
+    assert admin.client.post("/api/v1/accounts", json=body).status_code == 409
+    here = f"/api/v1/accounts/{made.json()['account_id']}"
+    ada = browser(site)
+    log_in(ada, "Ada")
+    assert admin.client.patch(here, json={"disabled": True}).json()["disabled"]
+    assert ada.get("/api/v1/me").status_code == 401
+    assert admin.client.patch(here, json={"disabled": False, "role": "rater"}).is_success
+    log_in(ada, "Ada")
+    assert ada.get("/api/v1/me").json()["may"] == ["rate"]
+    assert admin.client.delete(here).status_code == 204
+    assert admin.client.get(here).status_code == 404
+    assert ada.get("/api/v1/me").status_code == 401
+
+
+def test_accounts_are_listed_in_pages(site: Site, admin: Somebody) -> None:
+    for n in range(7):
+        site.people.accounts.add(f"reader {n}", Role.READER)
+    names: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = admin.client.get(f"/api/v1/accounts?limit=3{cursor and '&cursor=' + cursor}").json()
+        names += [each["name"] for each in page["accounts"]]
+        cursor = page["next"]
+    assert names == [*(f"reader {n}" for n in range(7)), "the admin"]
+
+
+@pytest.mark.parametrize("change", [{"role": "editor"}, {"disabled": True}])
+def test_the_last_admin_stays(site: Site, admin: Somebody, change: dict[str, object]) -> None:
+    account_id = admin.account.account_id
+    reply = admin.client.patch(where(admin), json=change)
+    assert (reply.status_code, reply.json()["code"]) == (409, "last_admin")
+    assert admin.client.delete(where(admin)).status_code == 409
+    gone = admin.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD})
+    assert gone.status_code == 409
+    other = site.people.accounts.add("another", Role.ADMIN)
+    site.people.accounts.change(other.account_id, disabled=True)  # a disabled one does not count
+    with pytest.raises(LastAdmin):
+        site.people.accounts.change(account_id, role=Role.READER)
+    site.people.accounts.change(other.account_id, disabled=False)
+    assert site.people.accounts.change(account_id, role=Role.READER)
+
+
+# ── Groups, and corpora that are shared with them ────────────────────────────────────────────────
+
+
+def test_a_corpus_is_seen_by_its_owner_its_group_and_nobody_else(
+    site: Site, admin: Somebody
+) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    group = admin.client.post("/api/v1/groups", json={"name": "The press"}).json()
+    corpus = site.corpora.add(
+        ada.account.account_id, "sources", shared=Shared.GROUP, group_id=group["group_id"]
+    )
+
+    def codes() -> list[int]:
+        here = f"/api/v1/corpora/{corpus.corpus_id}"
+        return [each.client.get(here).status_code for each in (ada, grace, admin)]
+
+    assert codes() == [200, 404, 200]
+    member = f"/api/v1/groups/{group['group_id']}/members/{grace.account.account_id}"
+    assert admin.client.put(member).json()["members"][0]["name"] == "Grace"
+    assert admin.client.put(member).is_success  # once more changes nothing
+    assert codes() == [200, 200, 200]
+    assert [each["name"] for each in grace.client.get("/api/v1/groups").json()["groups"]] == [
+        "The press"
+    ]
+    assert ada.client.get("/api/v1/groups").json()["groups"] == []
+    assert ada.client.get(f"/api/v1/groups/{group['group_id']}").status_code == 404
+    key = program(site, grace.account, [May.READ])
+    assert key.get(f"/api/v1/corpora/{corpus.corpus_id}").status_code == 200
+    assert admin.client.delete(member).status_code == 204
+    assert codes() == [200, 404, 200]
+    admin.client.put(member)
+    assert admin.client.delete(f"/api/v1/groups/{group['group_id']}").status_code == 204
+    assert codes() == [200, 404, 200]
+    entry = site.corpora.get(corpus.corpus_id)
+    assert entry
+    assert (entry.shared, entry.group_id) == (Shared.PRIVATE, None)
+
+
+def test_nobody_joins_a_group_or_leaves_one_that_is_not_there(database: Database) -> None:
+    groups, ada = Groups(database), Accounts(database).add("Ada", Role.READER)
+    group = groups.add("press")
+    assert not groups.join(group.group_id, "nobody")
+    assert not groups.join("nothing", ada.account_id)
+    assert not groups.leave(group.group_id, ada.account_id)
+    assert not groups.remove("nothing")
+    with pytest.raises(AccountExists):
+        groups.add("PRESS")
+
+
+# ── Share links ──────────────────────────────────────────────────────────────────────────────────
+
+
+def finished(site: Site, owner: str) -> str:
+    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+    assert site.jobs.take("w")
+    source = {"doc_id": "d", "text": "the whole of a source"}
+    site.jobs.finish(job.job_id, "w", Status.DONE, result='{"a": 1}', files={"d": source})
+    return job.job_id
+
+
+def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    job_id = finished(site, ada.account.account_id)
+    here = f"/api/v1/jobs/{job_id}/links"
+    assert grace.client.post(here, json={}).status_code == 404
+    made = ada.client.post(here, json={"days": 2}).json()
+    assert made["url"].startswith("https://pincite.example.org/s/")
+    token = made["url"].rpartition("/")[2]
+    assert len(token) == 43
+    shared = sharing.shared_job(site, token)
+    assert shared
+    assert (shared.job.job_id, shared.result) == (job_id, b'{"a": 1}')
+    assert "whole of a source" not in str(shared)
+    for wrong in ("", token[:-1], token + "x", token.swapcase(), job_id, made["link_id"], "\0"):
+        assert sharing.shared_job(site, wrong) is None
+    [listed] = ada.client.get(here).json()["links"]
+    assert listed == {key: made[key] for key in ("link_id", "created", "expires")}
+    with site.database.reading() as db:
+        assert token not in str(db.execute(sa.select(accounts_tables.share_links)).all())
+    assert grace.client.delete(f"{here}/{made['link_id']}").status_code == 404
+    assert sharing.shared_job(site, token)
+    assert ada.client.delete(f"{here}/{made['link_id']}").status_code == 204
+    assert sharing.shared_job(site, token) is None
+
+
+def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
+    jobs, links = JobStore(database), ShareLinks(database)
+    job, _ = jobs.submit("local", "verify", "t", {})
+    _, short = links.add(job.job_id, 1e-9)
+    assert links.job_of(short) is None
+    assert links.of(job.job_id) == []
+    assert links.delete_expired() == 1
+    _, long = links.add(job.job_id, 1)
+    assert links.job_of(long) == job.job_id
+    jobs.cancel(job.job_id)
+    jobs.delete([job.job_id])
+    assert links.job_of(long) is None
+
+
+def test_what_has_not_ended_is_not_shared(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR)
+    job, _ = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
+    reply = ada.client.post(f"/api/v1/jobs/{job.job_id}/links", json={})
+    assert (reply.status_code, reply.json()["code"]) == (409, "no_result")
+
+
+# ── The audit log ────────────────────────────────────────────────────────────────────────────────
+
+
+def entries(admin: Somebody, query: str = "") -> list[tuple[str, str]]:
+    found = admin.client.get(f"/api/v1/audit?limit=200{query}").json()["entries"]
+    return [(each["action"], each["account_id"]) for each in reversed(found)]
+
+
+def test_it_says_who_did_what_and_never_what_about(site: Site, admin: Somebody) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    secret = "A claim that nobody else may read"
+    article = {"text": secret, "title": secret}
+    job = ada.client.post("/api/v1/verify", json=article).json()["job_id"]
+    ada.client.delete(f"/api/v1/jobs/{job}")
+    key = ada.client.post("/api/v1/me/keys", json={"name": secret, "scopes": ["run"]}).json()
+    bearer = {"Authorization": f"Bearer {key['key']}"}
+    ada.client.post("/api/v1/verify", json=article, headers=bearer)
+    ada.client.get("/api/v1/me/export")
+    admin.client.patch(where(ada), json={"role": "reader", "password": PASSWORD + "!"})
+    browser(site).post("/api/v1/session", json={"name": "Ada", "password": "wrong password"})
+    mine, its = admin.account.account_id, ada.account.account_id
+    assert entries(admin) == [
+        ("log_in", mine),
+        ("log_in", its),
+        ("verify", its),
+        ("cancel_job", its),
+        ("create_key", its),
+        ("verify", its),
+        ("export_me", its),
+        ("change_account", mine),
+        ("log_in_failed", ""),
+    ]
+    assert entries(admin, "&action=cancel_job") == [("cancel_job", its)]
+    assert entries(admin, f"&account_id={mine}") == [("log_in", mine), ("change_account", mine)]
+    text = admin.client.get("/api/v1/audit?limit=200").text
+    assert secret not in text
+    assert PASSWORD not in text
+    assert key["key"] not in text
+    [by_key] = [each for each in json.loads(text)["entries"] if each["detail"].get("key")]
+    assert by_key["detail"]["key"] == key["key_id"]
+    [change] = [e for e in json.loads(text)["entries"] if e["action"] == "change_account"]
+    assert change["detail"] == {"role": "reader", "password": "set"}
+    assert change["target"] == its
+
+
+def test_what_was_refused_and_what_was_only_read_is_not_in_it(site: Site, admin: Somebody) -> None:
+    ada = somebody(site, Role.READER, "Ada")
+    before = entries(admin)
+    ada.client.post("/api/v1/verify", json={"example": "article"})
+    ada.client.get("/api/v1/jobs")
+    ada.client.delete("/api/v1/jobs/nothing")
+    assert entries(admin) == before
+
+
+def test_it_is_read_in_pages_and_forgotten_in_time(database: Database) -> None:
+    people = people_of(database, ServerSettings(audit_days=0.0))
+    for n in range(5):
+        people.audit.record("a", f"do {n}")
+    first = people.audit.listed(2)
+    rest = people.audit.listed(9, (first[-1].at, first[-1].audit_id))
+    assert [each.action for each in [*first, *rest]] == [f"do {n}" for n in (4, 3, 2, 1, 0)]
+    people.forget_old()
+    assert len(people.audit.listed(9)) == 5
+    people_of(database, ServerSettings(audit_days=1e-9)).forget_old()
+    assert people.audit.listed(9) == []
+
+
+# ── What is kept of somebody ─────────────────────────────────────────────────────────────────────
+
+
+def test_every_table_that_says_whose_a_row_is_is_dealt_with() -> None:
+    known = {owner.table.name for owner in personal.KEPT.values()}
+    owned = {
+        table.name
+        for table in metadata.tables.values()
+        if {"owner", "account_id"} & set(table.c.keys())
+    }
+    assert owned == known
+    secrets = {"password", "hash", "verifier", "token"}
+    named = {c.name for t in metadata.tables.values() for c in t.c}
+    kept_back = {name for name in named if any(word in name for word in secrets)}
+    assert kept_back - {"request_hash"} <= personal.SECRET
+
+
+def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
+    """A job, corpora, a key; the job's id and the private corpus's folder."""
+    owner = who.account.account_id
+    job_id = finished(site, owner)
+    who.client.post("/api/v1/me/keys", json={"name": "k", "scopes": ["read"]})
+    site.people.links.add(job_id, 1)
+    private = site.corpora.add(owner, "private")
+    private.folder.mkdir(parents=True)
+    site.corpora.add(owner, "for all", shared=Shared.EVERYBODY)
+    return job_id, private.folder
+
+
+def test_the_export_holds_all_that_is_somebodys_and_nothing_of_others(site: Site) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    job_id, _ = of_everything(site, ada)
+    of_everything(site, grace)
+    reply = ada.client.get("/api/v1/me/export")
+    assert reply.headers["content-type"] == "application/zip"
+    packed = zipfile.ZipFile(io.BytesIO(reply.content))
+    files = {name: packed.read(name).decode() for name in packed.namelist()}
+    assert files[f"results/{job_id}.json"] == '{"a": 1}'
+    rows = {
+        name: [json.loads(line) for line in text.splitlines()]
+        for name, text in files.items()
+        if name.endswith(".jsonl")
+    }
+    assert [row["name"] for row in rows["account.jsonl"]] == ["Ada"]
+    assert [row["job_id"] for row in rows["jobs.jsonl"]] == [job_id]
+    assert {row["name"] for row in rows["corpora.jsonl"]} == {"private", "for all"}
+    assert len(rows["keys.jsonl"]) == len(rows["sessions.jsonl"]) == 1
+    assert {row["action"] for row in rows["audit.jsonl"]} >= {"log_in", "create_key"}
+    everything = "".join(files.values())
+    assert grace.account.account_id not in everything
+    assert "argon2" not in everything
+    assert not {"password", "token_hash", "key_hash"} & {
+        key for each in rows.values() for row in each for key in row
+    }
+
+
+@pytest.mark.parametrize("by", ["themselves", "an admin"])
+def test_who_leaves_leaves_nothing_but_what_others_use(
+    site: Site, admin: Somebody, by: str
+) -> None:
+    ada, grace = somebody(site, Role.EDITOR, "Ada"), somebody(site, Role.EDITOR, "Grace")
+    job_id, folder = of_everything(site, ada)
+    kept, _ = of_everything(site, grace)
+    if by == "themselves":
+        for wrong in ({}, {"password": "wrong password"}):
+            reply = ada.client.request("DELETE", "/api/v1/me", json=wrong)
+            assert (reply.status_code, reply.json()["code"]) == (403, "wrong_password")
+        assert ada.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD}).is_success
+    else:
+        assert admin.client.delete(where(ada)).is_success
+    assert site.jobs.get(job_id) is None
+    assert site.jobs.get(kept)
+    assert not folder.exists()
+    by_name: dict[str, list[str]] = {}
+    for entry in site.corpora.listed():
+        by_name.setdefault(entry.name, []).append(entry.owner)
+    assert by_name["private"] == [grace.account.account_id]
+    assert len(by_name["for all"]) == 2
+    with site.database.reading() as db:
+        everything = str([db.execute(sa.select(t)).all() for t in metadata.sorted_tables])
+    assert ada.account.account_id not in everything
+    assert "'Ada'" not in everything
+    log = admin.client.get("/api/v1/audit?limit=200").json()["entries"]
+    assert {"delete_me", "delete_account"} & {each["action"] for each in log}
+    assert ada.client.get("/api/v1/me").status_code == 401
+
+
+def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) -> None:
+    ada = somebody(site, Role.EDITOR, "Ada")
+    job, _ = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
+    assert site.jobs.take("w")
+    assert personal.forget(site.database, ada.account.account_id)
+    assert not site.jobs.renew(job.job_id, "w")
+    assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
+    assert not personal.forget(site.database, ada.account.account_id)
+
+
+def test_local_mode_exports_too(make_site: MakeSite) -> None:
+    site = make_site()
+    job_id = finished(site, "local")
+    packed = zipfile.ZipFile(io.BytesIO(browser(site).get("/api/v1/me/export").content))
+    assert f"results/{job_id}.json" in packed.namelist()
+    assert browser(site).request("DELETE", "/api/v1/me", json={}).json()["code"] == "no_accounts"
+
+
+def test_the_register_says_nothing_of_another_register(database: Database, tmp_path: Path) -> None:
+    register = CorpusRegister(database, tmp_path)
+    mine = register.add("a" * 22, "c", shared=Shared.GROUP, group_id="g" * 22)
+    who = somebody_with(frozenset())
+    assert not sharing.may_read(mine, who)
+    assert sharing.may_read(mine, somebody_with(frozenset({"g" * 22})))
+    assert not sharing.may_share(who, Shared.GROUP, "g" * 22)
+    assert not sharing.may_share(who, Shared.GROUP, None)
+    assert sharing.may_share(who, Shared.EVERYBODY, None)
+    assert not sharing.may_share(who, Shared.PRIVATE, "g" * 22)
+
+
+def somebody_with(groups: frozenset[str]) -> Identity:
+    may = frozenset({May.READ})
+    return Identity("b" * 22, "B", Role.READER, may, groups)

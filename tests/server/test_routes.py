@@ -1,0 +1,238 @@
+"""Every route of the application, asked by everybody: refused exactly as it declares.
+
+The table is made from the routes themselves. A new route is in it at once, and fails here until it
+says who may use it; a new kind of thing in an address, until this file knows whose one to try.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from fastapi.testclient import TestClient
+from server.people_of_tests import SERVER, browser, program
+from server.study_samples import study
+
+from pincite.pipeline.opinions import Opinion
+from pincite.server.app import create_app
+from pincite.server.border import SAFE
+from pincite.server.library.register import Shared
+from pincite.server.people import identity
+from pincite.server.people.identity import ALLOWED, May, Role
+from pincite.server.people.login import cookie_name
+from pincite.server.people.sessions import csrf_of
+from pincite.server.site import Site
+
+REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}
+# Routes of libraries, which no dependency of ours can be given: what each shows is public.
+NOT_OURS = {"/api/v1/openapi.json"}
+# Counts of everything; studies that are open, for everybody who may rate.
+SHOW_OTHERS = {"/metrics", "/studies"}
+# What is no secret by itself: a part of what the rest of the address names, or of a public route.
+OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"} | {
+    *("link", "position", "rater", "act"),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of the table."""
+
+    method: str
+    path: str
+    declared: str
+
+    @property
+    def parameters(self) -> list[str]:
+        return [part[1:-1].partition(":")[0] for part in self.path.split("/") if part[:1] == "{"]
+
+    def at(self, ids: dict[str, str]) -> str:
+        """Its address, with ids in it."""
+        parts = [
+            ids[part[1:-1].partition(":")[0]] if part[:1] == "{" else part
+            for part in self.path.split("/")
+        ]
+        return "/".join(parts)
+
+
+def table(app: Any) -> Iterator[Entry]:
+    for found in iter_route_contexts(app.routes):
+        if found.path in NOT_OURS or not isinstance(found.original_route, APIRoute):
+            assert found.path in NOT_OURS, f"{found.path}: a route that can declare nothing"
+            continue
+        said = set(declared(found.original_route.dependant))
+        methods = sorted(found.methods or ())
+        where = f"{methods} {found.path}"
+        assert len(said) == 1, f"{where} declares {said or 'nothing'}: see identity.needs, PUBLIC"
+        for method in methods:
+            yield Entry(method, found.path or "", said.copy().pop())
+
+
+def asked(client: TestClient, entry: Entry, address: str) -> Any:
+    """With an empty body of the kind that it takes."""
+    page = entry.method == "POST" and not entry.path.startswith("/api/")
+    body: dict[str, Any] = {"data": {"nothing": "1"}} if page else {"json": {}}
+    return client.request(entry.method, address, **body)
+
+
+def declared(dependant: Dependant) -> Iterator[str]:
+    for each in dependant.dependencies:
+        said = identity.declares(each.call)
+        if said:
+            yield said
+        else:
+            yield from declared(each)
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(**SERVER, requests_a_minute=0, address_requests_a_minute=0)
+
+
+@pytest.fixture
+def ids(site: Site) -> dict[str, str]:
+    """Things of somebody who is none of those that ask."""
+    return things(site, site.people.accounts.add("the owner", Role.EDITOR).account_id)
+
+
+def things(site: Site, owner: str) -> dict[str, str]:
+    job, _ = site.jobs.submit(owner, "verify", "t", {"example": "article"})
+    link, _ = site.people.links.add(job.job_id, 1)
+    key, _ = site.people.keys.add(owner, "k", [May.READ], 1)
+    site.people.sessions.begin(owner, "a browser")
+    group = site.people.groups.add(f"of {owner}"[:60])
+    corpus = site.corpora.add(owner, "c", shared=Shared.PRIVATE)
+    opinion = Opinion(**{field.name: "{}" for field in fields(Opinion)})
+    said = site.feedback.add(owner, job.job_id, "right", None, opinion)
+    return {
+        "account_id": owner,
+        "feedback_id": said.feedback_id,
+        "job_id": job.job_id,
+        "link_id": link.link_id,
+        "key_id": key.key_id,
+        "session_id": site.people.sessions.of(owner)[0].session_id,
+        "group_id": group.group_id,
+        "corpus_id": corpus.corpus_id,
+        "provider": "somewhere",
+        "study_id": study(site.studies, owner=owner).study_id,
+    }
+
+
+def callers(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
+    """Name, what they may, and a client that is logged in anew (an earlier request may log out)."""
+    yield "nobody", {"public"}, browser(site, app)
+    found = {each.name: each for each in site.people.accounts.listed(100)}
+    for role in Role:
+        account = found.get(role.value) or site.people.accounts.add(role.value, role)
+        client = browser(site, app)
+        token = site.people.sessions.begin(account.account_id, "a browser")
+        client.cookies.set(cookie_name(site.server), token, domain="pincite.example.org")
+        client.headers["X-CSRF-Token"] = csrf_of(token)
+        yield role.value, {"public", "anybody", "in_person", *ALLOWED[role]}, client
+        if role is Role.ADMIN:
+            for may in May:
+                key = program(site, account, [may], app)
+                yield f"key for {may.value}", {"public", "anybody", may.value}, key
+
+
+def refusal(reply: Any) -> str:
+    """How our guards refused; empty: they did not."""
+    if reply.headers.get("content-type") != "application/problem+json":
+        return ""
+    code = str(reply.json()["code"])
+    return code if code in REFUSED.get(reply.status_code, ()) else ""
+
+
+def expected(entry: Entry, name: str, may: set[str]) -> str:
+    if entry.declared in may:
+        return ""
+    if name == "nobody":
+        return "not_logged_in"
+    return "not_by_key" if entry.declared == "in_person" else "not_allowed"
+
+
+def test_every_route_refuses_whom_it_declares_to_refuse(site: Site, ids: dict[str, str]) -> None:
+    app = create_app(site)
+    entries = list(table(app))
+    assert len(entries) > 30
+    wrong = []
+    for entry in entries:
+        known = ids | dict.fromkeys(OPEN, "x")
+        unknown = set(entry.parameters) - set(known)
+        assert not unknown, f"{entry.path}: say in `things` what {unknown} is"
+        for name, may, client in callers(site, app):
+            reply = asked(client, entry, entry.at(known))
+            if refusal(reply) != expected(entry, name, may) or reply.status_code >= 500:
+                wrong.append((entry, name, reply.status_code, reply.text[:200]))
+    assert not wrong
+
+
+def test_what_is_somebody_elses_is_not_there(site: Site, ids: dict[str, str]) -> None:
+    app = create_app(site)
+    wrong, tried = [], 0
+    for entry in table(app):
+        mine = set(entry.parameters) - OPEN
+        if not mine or entry.declared == "public":
+            continue
+        for name, may, client in callers(site, app):
+            if entry.declared not in may or May.ADMIN.value in may:
+                continue
+            tried += 1
+            there = entry.at(ids | dict.fromkeys(OPEN, "x"))
+            reply = asked(client, entry, there)
+            never = entry.at(dict.fromkeys(OPEN, "x") | dict.fromkeys(mine, "A" * 22))
+            nothing = asked(client, entry, never)
+            if reply.status_code == 422 == nothing.status_code:
+                continue  # the body is looked at first, and says nothing of what is there
+            alike = {**reply.json(), "instance": "", "request_id": ""} == {
+                **nothing.json(),
+                "instance": "",
+                "request_id": "",
+            }
+            if reply.status_code != 404 or not alike:
+                wrong.append((entry, name, reply.status_code, reply.text[:200]))
+    assert not wrong
+    assert tried > 20
+
+
+def test_lists_show_ones_own_only(site: Site, ids: dict[str, str]) -> None:
+    app = create_app(site)
+    for _, may, client in callers(site, app):
+        for entry in table(app):
+            if entry.method != "GET" or entry.parameters or entry.declared not in may:
+                continue
+            if May.ADMIN.value in may or entry.path in SHOW_OTHERS:
+                continue
+            text = client.get(entry.path).text
+            assert not [each for each in ids.values() if each in text and len(each) > 20], entry
+
+
+@pytest.mark.parametrize("mode", ["local", "server"])
+def test_no_route_answers_to_another_name_or_another_sites_page(
+    make_site: Callable[..., Site], mode: str
+) -> None:
+    site = make_site(**(SERVER if mode == "server" else {}), address_requests_a_minute=0)
+    app = create_app(site)
+    client = browser(site, app)
+    foreign: list[dict[str, str]] = [
+        {"Host": "evil.example"},
+        {"Host": ""},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+    ]
+    changing = [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+        {"Sec-Fetch-Site": "same-site"},
+    ]
+    for entry in table(app):
+        address = entry.at(dict.fromkeys(entry.parameters, "x"))
+        for headers in foreign + (changing if entry.method not in SAFE else []):
+            reply = client.request(entry.method, address, json={}, headers=headers)
+            assert reply.status_code in (403, 421), (entry, headers, reply.text)
+            assert reply.json()["code"] in ("unknown_host", "foreign_origin")

@@ -1,0 +1,71 @@
+"""The API does what its OpenAPI document says, whatever is sent to it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import load_all_checks
+from schemathesis.core.failures import Failure, FailureGroup
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from pincite.server.app import create_app
+from pincite.server.jobs.store import Status
+from pincite.server.site import Site
+
+URL = "/api/v1/openapi.json"
+# What is well-formed may still be refused (a corpus that is not there, a title while offline), and
+# a number that comes as text is understood.
+LEFT_OUT = [positive_data_acceptance, negative_data_rejection]
+ROOMY: dict[str, Any] = {"queue": 1_000_000, "hosts": ("testserver",)}
+QUIET = settings(
+    deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
+
+
+def finished(site: Site) -> str:
+    """A job that has ended; another waits."""
+    job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
+    site.jobs.take("w")
+    site.jobs.finish(job.job_id, "w", Status.DONE, result="{}", files={"article": {"a": 1}})
+    site.jobs.submit("local", "verify", "t", {"example": "article"})
+    return job.job_id
+
+
+def failures(site: Site, n_examples: int) -> dict[str, str]:
+    """What goes wrong, by operation."""
+    job_id = finished(site)
+    load_all_checks()
+    api = schemathesis.openapi.from_asgi(URL, create_app(site))
+    found: dict[str, str] = {}
+    for each in api.get_all_operations():
+        assert isinstance(each, Ok), each
+        operation = each.ok()
+
+        @settings(QUIET, max_examples=n_examples)
+        @given(case=operation.as_strategy())
+        def sent(case: Any) -> None:
+            case.call_and_validate(excluded_checks=LEFT_OUT)
+            if "job_id" in (case.path_parameters or {}):  # and to one that is there
+                case.path_parameters["job_id"] = job_id
+                case.call_and_validate(excluded_checks=LEFT_OUT)
+
+        try:
+            sent()
+        except (FailureGroup, Failure) as error:
+            found[operation.label] = str(error)
+    return found
+
+
+def test_every_answer_is_as_described(make_site: Callable[..., Site]) -> None:
+    assert failures(make_site(**ROOMY), n_examples=5) == {}
+
+
+@pytest.mark.slow
+def test_every_answer_is_as_described_however_long_one_tries(
+    make_site: Callable[..., Site], database_url: str
+) -> None:
+    database = "" if database_url.startswith("sqlite") else database_url
+    assert failures(make_site(database=database, **ROOMY), n_examples=200) == {}

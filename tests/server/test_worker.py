@@ -1,0 +1,232 @@
+"""Jobs that really run, in processes of their own, and what ends them early."""
+
+import json
+import os
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pincite.pipeline.settings import Settings
+from pincite.server import database as database_module
+from pincite.server.examples import EXAMPLES
+from pincite.server.jobs import runner as runner_module
+from pincite.server.jobs import worker as worker_module
+from pincite.server.jobs.runner import Runner, Teller
+from pincite.server.jobs.store import Job, JobStore, Status
+from pincite.server.jobs.worker import Worker
+from pincite.server.site import Site
+
+SHORT = {"example": "article"}
+LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 40}  # some seconds
+PATIENCE = 60.0
+
+
+@contextmanager
+def working(site: Site, slots: int = 1) -> Iterator[Worker]:
+    """A worker for a site."""
+    worker = Worker(site.jobs, site.server, slots=slots)
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def submit(site: Site, request: dict[str, str]) -> str:
+    job, _ = site.jobs.submit("local", "verify", "t", request)
+    return job.job_id
+
+
+def until(site: Site, job_id: str, ready: Callable[[Job], object]) -> Job:
+    """The job as soon as it is so."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        job = site.jobs.get(job_id)
+        assert job
+        if ready(job):
+            return job
+        time.sleep(0.05)
+    raise AssertionError(f"waited too long: {job}")
+
+
+def ended(job: Job) -> bool:
+    return job.ended
+
+
+def begun(site: Site) -> Callable[[Job], bool]:
+    """Whether its article was read: from here on an early end has a result."""
+    return lambda job: any(event.kind == "judged" for event in site.jobs.events(job.job_id))
+
+
+def runners() -> list[int]:
+    """Processes in which this one's jobs run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(status[1]) == os.getpid() and b"pincite.server.jobs.runner" in command:
+            found.append(int(folder.name))
+    return found
+
+
+def test_jobs_run_one_after_the_other_and_leave_what_their_pages_show(site: Site) -> None:
+    first, second = submit(site, SHORT), submit(site, SHORT)
+    broken = submit(site, {"article": "https://en.wikipedia.org/wiki/X"})  # and nothing is online
+    with working(site):
+        job = until(site, first, ended)
+        process = runners()
+        until(site, second, ended)
+        failed = until(site, broken, ended)
+        assert runners() == process, "a process is kept from job to job"
+    assert (job.status, job.title, job.attempts) == (Status.DONE, "Varrowmouth", 1)
+    report = json.loads(site.jobs.result(first) or b"")
+    assert report["article"]["title"] == "Varrowmouth"
+    assert len(report["findings"]) == report["counts"]["judged"] > 20
+    article = site.jobs.file(first, "article")
+    assert article
+    assert "Varrowmouth" in article["source"]
+    kinds = [event.kind for event in site.jobs.events(first)]
+    assert kinds[:3] == ["queued", "started", "article"]
+    assert kinds[-1] == "ended"
+    assert failed.status is Status.FAILED
+    assert failed.problem
+    assert failed.problem["code"] == "fetching_is_off"
+    assert runners() == []
+
+
+def test_a_cancelled_job_keeps_what_it_found_and_a_killed_one_runs_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "WATCH_SECONDS", 0.1)
+    cancelled, killed = submit(site, LONG), submit(site, SHORT)
+    with working(site):
+        until(site, cancelled, begun(site))
+        site.jobs.cancel(cancelled)
+        job = until(site, cancelled, ended)
+        assert job.status is Status.CANCELLED
+        report = json.loads(site.jobs.result(cancelled) or b"")
+        assert 0 < len(report["findings"]) < report["counts"]["claims"]
+        until(site, killed, lambda job: job.status is Status.RUNNING)
+        (process,) = runners()
+        os.kill(process, signal.SIGKILL)
+        job = until(site, killed, ended)
+    # It may have been written just before: then nothing was lost either.
+    assert job.status is Status.DONE
+    assert job.attempts in (1, 2)
+
+
+def test_a_job_may_not_take_longer_or_more_memory_than_it_may(
+    make_site: Callable[..., Site],
+) -> None:
+    for given, code in (({"job_seconds": 1}, "job_too_long"), ({}, "job_too_large")):
+        site = make_site(job_megabytes=4000 if given else 100, **given)
+        job_id = submit(site, LONG)
+        with working(site):
+            job = until(site, job_id, ended)
+        assert job.status is Status.FAILED
+        assert job.problem
+        assert job.problem["code"] == code
+        assert job.attempts == 1, "it would only fail again"
+
+
+def test_a_worker_that_is_stopped_puts_its_job_back(site: Site) -> None:
+    job_id = submit(site, LONG)
+    with working(site):
+        until(site, job_id, lambda job: job.status is Status.RUNNING)
+    job = site.jobs.get(job_id)
+    assert job
+    assert (job.status, job.attempts) == (Status.QUEUED, 0)
+    assert runners() == []
+
+
+def test_a_process_that_does_not_listen_is_ended_by_force(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "GRACE_SECONDS", 1.0)
+    job_id = submit(site, LONG)
+    with working(site):
+        until(site, job_id, lambda job: job.status is Status.RUNNING)
+        end = time.monotonic() + PATIENCE
+        while not runners() and time.monotonic() < end:
+            time.sleep(0.05)
+        (process,) = runners()
+        os.kill(process, signal.SIGSTOP)
+        site.jobs.cancel(job_id)
+        assert until(site, job_id, ended).status is Status.CANCELLED
+        assert process not in runners()
+
+
+@contextmanager
+def away(site: Site, seconds: float) -> Iterator[None]:
+    """Nobody gets at the database for a while."""
+    locked = threading.Event()
+
+    def hold() -> None:
+        holder = sqlite3.connect(site.server.folder / "pincite.sqlite", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        locked.set()
+        time.sleep(seconds)
+        holder.execute("ROLLBACK")
+        holder.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    locked.wait()
+    yield
+    thread.join()
+
+
+def test_a_database_that_is_away_for_a_while_costs_a_job_nothing(
+    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(runner_module, "RETRY_SECONDS", 0.1)
+    interrupt = signal.getsignal(signal.SIGINT)
+    site = make_site()
+    runner = Runner("w", site.server, Settings())
+    job_id = submit(site, SHORT)
+    site.jobs.take("w")
+    try:
+        with away(site, 3.0):
+            runner.run(job_id)
+    finally:
+        signal.signal(signal.SIGINT, interrupt)
+    job = site.jobs.get(job_id)
+    assert job
+    assert job.status is Status.DONE
+    told = [event.kind for event in site.jobs.events(job_id)]
+    assert told.count("judged") == 22, "events waited too"
+
+
+def test_a_job_whose_end_cannot_be_written_is_given_up_at_last(
+    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(runner_module, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(runner_module, "RETRY_SECONDS", 0.1)
+    site = make_site()
+    with away(site, 1.0), pytest.raises(database_module.DatabaseError):
+        runner_module._patiently(lambda: submit(site, SHORT))
+    submit(site, SHORT)
+
+
+def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStore) -> None:
+    job, _ = store.submit("local", "verify", "t", SHORT)
+    store.take("w")
+    tell = Teller(store, job.job_id, "w")
+    tell("article", {})
+    for n_done in range(50):
+        tell("fetching", {"host": "a.example", "done": n_done, "total": 50})
+    tell("judged", {"done": 1})
+    tell.flush()
+    told = [(event.kind, event.data.get("done")) for event in store.events(job.job_id)[2:]]
+    assert told == [("article", None), ("fetching", 49), ("judged", 1)]

@@ -1,0 +1,108 @@
+"""Collect what the pages say, and compile what translators made of it: `make locale`.
+
+`pincite.po` in `src/pincite/server/locale/de/LC_MESSAGES` is the file to edit; texts that are new
+stand in it with an empty `msgstr`. The `.mo` beside it is what the program reads; it is committed.
+"""
+
+import io
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+from pincite.core.reliability import LABELS as LISTED
+from pincite.report import wording
+from pincite.server.pages import languages, words
+
+SERVER = Path(languages.__file__).parents[1]
+METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
+# Words that the pages share with the reports: they stand there, and are translated here.
+SHARED: tuple[Mapping[Any, str], ...] = (
+    *(wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED),
+    *words.SHARED,
+)
+WIDTH = 100
+SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
+HEADER = "# What Pincite's pages say. Apache-2.0, as the program."
+
+
+def collected() -> Catalog:
+    """All texts, in a fixed order, without line numbers: they would change with every edit."""
+    catalog = Catalog()
+    found = extract_from_dir(
+        SERVER, METHODS, {"templates/**.html": {"trimmed": "true", "silent": "false"}}
+    )
+    for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
+        catalog.add(message, locations=[(file, 0)])
+    for table in SHARED:
+        for text in table.values():
+            catalog.add(text, locations=[("report/wording.py", 0)])
+    catalog.add(wording.ADVICE, locations=[("report/wording.py", 0)])
+    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", 0)])
+    return catalog
+
+
+def translated(language: str) -> Catalog:
+    """The translations of a language, brought to the texts of now; new ones are empty."""
+    path = file_of(language)
+    with io.BytesIO(path.read_bytes() if path.exists() else b"") as stream:
+        catalog = read_po(stream, locale=language, domain="pincite")
+    catalog.update(collected(), no_fuzzy_matching=True, update_header_comment=False)
+    catalog.obsolete.clear()
+    catalog.header_comment, catalog.fuzzy = HEADER, False
+    catalog.project, catalog.version, catalog.copyright_holder = "Pincite", "1", ""
+    catalog.msgid_bugs_address = catalog.last_translator = ""
+    return catalog
+
+
+def file_of(language: str) -> Path:
+    return languages.FOLDER / language / "LC_MESSAGES" / "pincite.po"
+
+
+def as_po(catalog: Catalog) -> bytes:
+    out = io.BytesIO()
+    write_po(out, catalog, width=WIDTH, omit_header=False, include_lineno=False, sort_output=False)
+    lines = out.getvalue().decode().splitlines(keepends=True)
+    # Dates would differ with every run.
+    kept = [line for line in lines if not line.startswith(('"POT-Creation', '"PO-Revision'))]
+    return "".join(kept).encode()
+
+
+def as_mo(catalog: Catalog) -> bytes:
+    out = io.BytesIO()
+    catalog.creation_date = catalog.revision_date = SOME_DAY
+    write_mo(out, catalog)
+    return out.getvalue()
+
+
+def untranslated(catalog: Catalog) -> list[str]:
+    return [
+        str(message.id)
+        for message in catalog
+        if message.id and (not message.string or not all(message.string) or message.fuzzy)
+    ]
+
+
+def main() -> None:
+    missing = 0
+    for language in languages.LANGUAGES:
+        if language == "en":
+            continue
+        catalog, path = translated(language), file_of(language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(as_po(catalog))
+        path.with_suffix(".mo").write_bytes(as_mo(catalog))
+        for text in untranslated(catalog):
+            missing += 1
+            print(f"{language}: to be translated: {text}")
+    sys.exit(1 if missing else 0)
+
+
+if __name__ == "__main__":
+    main()
