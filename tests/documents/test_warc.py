@@ -12,7 +12,7 @@ from pincite.documents.warc import Record, record_at, records
 from pincite.types import Document, Reason, Unchecked
 
 Make = Callable[..., bytes]
-REAL = Path(os.environ.get("PINCITE_DATA", "/work/shared/data")) / "warc"
+REAL = Path(os.environ.get("PINCITE_SHARED", "absent")) / "data" / "warc"
 PAGE = b"<html><head><title>A bridge</title></head><body><p>Opened in 1931.</p></body></html>"
 
 
