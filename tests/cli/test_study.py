@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,15 @@ from click.testing import CliRunner, Result
 from samples import report
 
 from pincite.cli import cli
+from pincite.core.passages import cited_passages
+from pincite.documents.sources import open_sources
 from pincite.report.data import to_json
 from pincite.server.database import Database
 from pincite.server.study.rating import Answered, RatingStore
 from pincite.server.study.studies import StudyStore
+from pincite.types import Document, Evidence
+
+URL = "https://a.example/bridge"
 
 
 @pytest.fixture
@@ -44,7 +50,7 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
         rater, _ = ratings.join(study_id)
         task = ratings.next(rater)
         assert task
-        ratings.answer(rater, 1, Answered("b" if task.existing_first else "a"), 2.0)
+        ratings.answer(rater, 1, Answered("b" if task.baseline_first else "a"), 2.0)
     assert "3 of 3 ratings by 3 raters of 1 statements" in study(data, "show", study_id).stdout
     assert "3/3  Plain ones" in study(data, "list").stdout
     out = [tmp_path / name for name in ("r.json", "r.html", "r.csv", "r.jsonl", "ls.json")]
@@ -60,6 +66,36 @@ def test_from_a_report_to_figures(data: Path, tmp_path: Path) -> None:
     assert StudyStore(database).get(study_id).n_ratings == 2  # type: ignore[union-attr]
     study(data, "close", study_id)
     database.close()
+
+
+def test_passages_of_the_pages_in_a_folder(data: Path, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    sentences = " ".join(f"Sentence {n} says {'more ' * 15}of it." for n in range(30))
+    page = f'<link rel="canonical" href="{URL}"><title>A</title><p>The bridge opened. {sentences}'
+    (pages / "a.html").write_text(f"<!doctype html><html><body>{page}</body></html>")
+    document = open_sources(pages).get(URL)
+    assert isinstance(document, Document)
+    path = tmp_path / "read.json"
+    finding = report("plain").findings[0]
+    chosen = Evidence(cited_passages(document)[0], 0.2, 0.1, 0.7, -1.0)
+    cited = replace(finding.citations[0].citation, url=URL)
+    result = replace(finding.citations[0], citation=cited, outcome=chosen, copy=None)
+    read = replace(finding, citations=(result,), suggestions=())
+    path.write_text(to_json(replace(report("plain"), findings=(read,))))
+    options = ("--compare", "passages", "--sources", str(pages))
+    study_id = study(data, "create", str(path), *options).stdout.split()[0]
+    done = study(data, "report", study_id, "--figures", str(tmp_path / "figures"))
+    assert "chosen passage against random passage: 0 to 0 majorities" in done.stdout
+    assert "suggested" not in done.stdout
+    assert len(list((tmp_path / "figures").iterdir())) == 2  # nothing to be above
+    exported = tmp_path / "ratings.csv"
+    study(data, "export", study_id, str(exported), "--format", "csv")
+    assert "random_side" in exported.read_text()
+    both = study(data, "create", str(path), str(data.parent / "report.json"), *options)
+    assert "Left out: 3 citations whose source's text was not at hand, 0 whose" in both.stderr
+    none = study(data, "create", str(path), "--compare", "passages", status=1)
+    assert "whole text is at hand" in str(none.exception)
 
 
 def test_a_study_travels(data: Path, tmp_path: Path) -> None:

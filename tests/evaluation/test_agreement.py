@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.evaluation import agreement
-from pincite.evaluation.preferences import AMOUNTS, CHOICES
+from pincite.evaluation.preferences import AMOUNTS, PAIRS
 
+CHOICES = PAIRS["citations"].choices
 EQUAL = st.integers(2, 6).flatmap(
     lambda m: st.lists(
         st.lists(st.sampled_from(CHOICES), min_size=m, max_size=m), min_size=1, max_size=12

@@ -5,16 +5,22 @@ from pathlib import Path
 import pytest
 
 from pincite.evaluation import plots
-from pincite.evaluation.preferences import CHOICES, Choice, Compared, Rating, summary
+from pincite.evaluation.preferences import PAIRS, Amount, Choice, Compared, Rating, Side, summary
 
+CHOICES = PAIRS["citations"].choices
 ITEMS = [Compared(1, -5.0, 1.0), Compared(2, -0.5, 1.5), Compared(3, 2.0, 2.5), Compared(4, 0, 9)]
 
 
 def rated(item: int, *choices: Choice, first: bool = True) -> list[Rating]:
+    shown_first: Side = "existing" if first else "suggested"
     return [
-        Rating(item, rater, choice, "none", "enough" if rater == 1 else "partial", first, 10.0)
+        Rating(item, rater, choice, evidence(rater), shown_first, 10.0)
         for rater, choice in enumerate(choices, 1)
     ]
+
+
+def evidence(rater: int) -> dict[Side, Amount]:
+    return {"existing": "none", "suggested": "enough" if rater == 1 else "partial"}
 
 
 RATINGS = [
@@ -72,7 +78,9 @@ def test_figures_are_drawn(tmp_path: Path, ratings: list[Rating]) -> None:
     found = summary(ITEMS, ratings, per_item=3)
     names = {answer: answer for answer in found["majorities"]}
     amounts = {answer: answer for answer in ("enough", "partial", "none", "no_majority")}
-    plots.preferences(tmp_path / "a.png", found["buckets"]["difference"], (names, amounts), "x")
+    for file, key in (("a.png", "existing_score"), ("c.png", "difference")):
+        buckets = found["buckets"][key]
+        plots.preferences(tmp_path / file, buckets, (names, amounts), score="x", cited="existing")
     plots.verdicts(tmp_path / "b.png", found["majorities"], names)
-    for name in ("a.png", "b.png"):
+    for name in ("a.png", "b.png", "c.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -33,8 +33,8 @@ def item(number: int, score: float = -3.25, *, given: Any = None) -> Item:
         "section": ("History", "Bridge"),
         "before": "The town has a river.",
         "claim": f"The bridge number {number} was opened in 1911.",
-        "existing": source("oldsite", number, score),
-        "suggested": source("newsite", number, 1.4375),
+        "baseline": source("oldsite", number, score),
+        "tested": source("newsite", number, 1.4375),
     }
     return Item(**(values | (given or {})))
 

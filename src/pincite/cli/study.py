@@ -23,9 +23,9 @@ def _placed(command: Any) -> Any:
     return command
 
 
-@click.group("study", short_help="let people compare citations, blind")
+@click.group("study", short_help="let people compare citations or passages, blind")
 def command() -> None:
-    """Let people say which of two citations bears a statement out better, without telling which.
+    """Let people say which of two sources bears a statement out better, without telling which.
 
     \b
     pincite study create report.json --name "Harbour towns"
@@ -38,6 +38,12 @@ def command() -> None:
 
 @command.command("create")
 @click.argument("results", nargs=-1, required=True)
+@click.option(
+    "--compare",
+    type=click.Choice(["citations", "passages"]),
+    default="citations",
+    help="The citation and the suggested one, or two passages of a source. [citations]",
+)
 @click.option("--name", help="What raters and lists call it. [the first article]")
 @click.option("--sample", type=click.Choice(["low-scores", "random"]), default="low-scores")
 @click.option("-n", "--n", type=click.IntRange(1), help="Items at most. [all]")
@@ -50,15 +56,20 @@ def command() -> None:
 def create(results: tuple[str, ...], data: str | None, config: Path | None, **given: Any) -> None:
     """Make a study of RESULTS: JSON files of `pincite verify`, or ids of a server's jobs.
 
-    Rated is what has a citation that was checked and a suggestion. low-scores: those whose
-    citation the verifier thinks more likely to fail, the lowest first; random: any. Whole texts
-    are shown to raters where both are at hand: a job keeps them, for a file name the folders.
+    citations: rated is what has a citation that was checked and a suggestion. passages, a control:
+    of each citation that was checked, the passage that the verifier chose and a random one of the
+    same source. low-scores: those whose citation the verifier thinks more likely to fail, the
+    lowest first; random: any. Whole texts are shown to raters where both are at hand, and needed
+    for passages: a job keeps them, for a file name the folders.
     """
     from pincite.server.study import making as study_making
+    from pincite.server.study import wording as study_wording
 
     with _opened(data, config) as stores:
         made = study_making.created(stores, results, study_making.Making(**given))
     options.say(f"{made.n_items} statements, {made.per_item} ratings of each wanted.")
+    if left_out := study_wording.left_out(made.n_without_text, made.n_one_passage):
+        options.say(left_out)
     _show(made)
 
 
@@ -163,7 +174,7 @@ def import_(file: Path, data: str | None, config: Path | None) -> None:
 @click.argument("study")
 @click.option("--json", "values", type=options.FilePath, help="Write the report as JSON.")
 @click.option("--html", type=options.FilePath, help="Write it as one HTML page.")
-@click.option("--figures", type=options.FilePath, help="Folder for three figures (PNG).")
+@click.option("--figures", type=options.FilePath, help="Folder for figures (PNG).")
 @click.option("--csv", type=options.FilePath, help="Write the ratings as a table.")
 @click.option("--jsonl", type=options.FilePath, help="Write the ratings as JSON lines.")
 @click.option("--label-studio", "label_studio", type=options.FilePath, help="For Label Studio.")

@@ -61,23 +61,29 @@ def reliability(path: Path, files: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 
 def preferences(
-    path: Path, buckets: Sequence[Mapping[str, Any]], names: Sequence[Names], score: str
+    path: Path,
+    buckets: Sequence[Mapping[str, Any]],
+    names: Sequence[Names],
+    *,
+    score: str,
+    cited: str,
 ) -> None:
     """Two panels of stacked bars, a bar a bucket with its size on top, as SIDE's figure 3.
 
     Args:
         path: of the PNG file.
         buckets: as `evaluation.preferences.summary` has them, lowest score first.
-        names: of what is stacked: of the majorities on preference, and on the citation's evidence.
+        names: of what is stacked: of the majorities on preference, and on the evidence in `cited`.
         score: what the buckets are of.
+        cited: the side of which the second panel is.
 
     Raises:
         InputError: `path` cannot be written.
     """
     figure, panels = _panels(1, 2)
     ticks = [_between(bucket["from"], bucket["to"]) for bucket in buckets]
-    keys = ("majorities", "evidence_existing")
-    titles = ("a  preference", "b  evidence in the existing citation")
+    keys = ("majorities", f"evidence_{cited}")
+    titles = ("a  preference", f"b  evidence in the {names[0][cited]}")
     for axes, key, title, each in zip(panels[0], keys, titles, names, strict=True):
         below = [0.0] * len(buckets)
         for number, (answer, name) in enumerate(each.items()):

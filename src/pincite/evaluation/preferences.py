@@ -7,20 +7,22 @@ the verifier's score, agreement between raters, a sign test. Pure functions over
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pincite.evaluation import agreement
 from pincite.evaluation.bootstrap import wilson
 
-Choice = Literal["existing", "suggested", "neither", "both", "unsure"]
+Comparison = Literal["citations", "passages"]
+Side = Literal["existing", "suggested", "random", "chosen"]
+Undecided = Literal["neither", "both", "unsure"]
+Choice = Side | Undecided
 Amount = Literal["enough", "partial", "none"]
-Side = Literal["existing", "suggested"]
-CHOICES: tuple[Choice, ...] = ("existing", "suggested", "neither", "both", "unsure")
+COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
+UNDECIDED: tuple[Undecided, ...] = get_args(Undecided)
 AMOUNTS: tuple[Amount, ...] = ("none", "partial", "enough")  # in their order
-SIDES: tuple[Side, ...] = ("existing", "suggested")
 NO_MAJORITY = "no_majority"
 # Of the verifier's log-odds: 0 is even odds, 2 some 88 %, 4 some 98 %.
 SCORE_EDGES = (-4.0, -2.0, 0.0, 2.0)
@@ -29,18 +31,44 @@ SCHEMA_VERSION = "1"
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """The two sides of a comparison, as files and reports call them."""
+
+    baseline: Side
+    tested: Side  # is it preferred to the baseline?
+    cited: Side  # which of the two comes from the article's citation, with the score it was given
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both."""
+        return self.baseline, self.tested
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What can be preferred."""
+        return *self.sides, *UNDECIDED
+
+
+# The second is SIDE's control (Methods): is the one passage that stands for a source a good choice?
+PAIRS: Mapping[Comparison, Pair] = {
+    "citations": Pair("existing", "suggested", cited="existing"),
+    "passages": Pair("random", "chosen", cited="chosen"),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
-    """A claim with its citation and the one that was suggested."""
+    """A claim with its citation's score and that of the citation that was suggested."""
 
     item: int
-    existing_score: float  # log-odds of support, of the verifier
-    suggested_score: float
+    score: float  # log-odds of support, of the verifier
+    suggested_score: float | None = None  # None: nothing was suggested
     claim: str = ""
 
     @property
-    def difference(self) -> float:
+    def difference(self) -> float | None:
         """How far the suggestion is above the citation."""
-        return self.suggested_score - self.existing_score
+        return None if self.suggested_score is None else self.suggested_score - self.score
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +78,17 @@ class Rating:
     item: int
     rater: int
     choice: Choice
-    existing: Amount | None  # evidence in the citation; None: not answered
-    suggested: Amount | None
-    existing_first: bool  # which side it was shown on
+    evidence: Mapping[Side, Amount]  # without what was not answered
+    first: Side  # which of the two was shown as A
     seconds: float  # the item was visible
 
-    def amount(self, side: Side) -> Amount | None:
-        """The evidence in one of the two."""
-        return self.existing if side == "existing" else self.suggested
 
-
-def summary(items: Sequence[Compared], ratings: Sequence[Rating], per_item: int) -> dict[str, Any]:
+def summary(
+    items: Sequence[Compared],
+    ratings: Sequence[Rating],
+    per_item: int,
+    compare: Comparison = "citations",
+) -> dict[str, Any]:
     """Everything as JSON values; shares with 95 % Wilson intervals, numbers to four digits.
 
     A majority is more than half of an item's answers. Majorities and Fleiss' κ are taken over the
@@ -70,10 +98,12 @@ def summary(items: Sequence[Compared], ratings: Sequence[Rating], per_item: int)
         items: of the study, also those that nobody rated.
         ratings: in the order in which they were given.
         per_item: ratings that an item was to get.
+        compare: what was compared; the sides have its names (`PAIRS`).
 
     Raises:
         MissingExtra: statsmodels or krippendorff is not installed.
     """
+    pair = PAIRS[compare]
     votes = _by_item(ratings)
     full = [item for item in items if len(votes[item.item]) >= per_item]
     choices = Counter(rating.choice for rating in ratings)
@@ -88,19 +118,13 @@ def summary(items: Sequence[Compared], ratings: Sequence[Rating], per_item: int)
             "raters": len({rating.rater for rating in ratings}),
             "ratings": len(ratings),
         },
-        "preferences": {c: _share(choices[c], len(ratings)) for c in CHOICES},
-        "majorities": {c: _share(majorities[c], len(full)) for c in CHOICES}
+        "preferences": {c: _share(choices[c], len(ratings)) for c in pair.choices},
+        "majorities": {c: _share(majorities[c], len(full)) for c in pair.choices}
         | {NO_MAJORITY: _share(majorities[None], len(full))},
-        "evidence": {side: _evidence(full, votes, ratings, side) for side in SIDES},
-        "sign_test": {
-            "majorities": _test(majorities["suggested"], majorities["existing"]),
-            "ratings": _test(choices["suggested"], choices["existing"]),
-        },
-        "agreement": _agreement(full, votes, ratings, per_item),
-        "buckets": {
-            "existing_score": _buckets(full, votes, decided, _existing_score, SCORE_EDGES),
-            "difference": _buckets(full, votes, decided, _difference, DIFFERENCE_EDGES),
-        },
+        "evidence": {side: _evidence(full, votes, ratings, side) for side in pair.sides},
+        "sign_test": {"majorities": _test(majorities, pair), "ratings": _test(choices, pair)},
+        "agreement": _agreement(full, votes, ratings, per_item, pair),
+        "buckets": _every_bucket(full, votes, decided, pair),
         "sides": _sides(ratings),
         "seconds": _seconds(ratings),
         "disputed": _disputed(full, votes, decided),
@@ -119,7 +143,7 @@ def _choices(ratings: Iterable[Rating]) -> list[Choice]:
 
 
 def _amounts(ratings: Iterable[Rating], side: Side) -> list[Amount]:
-    return [amount for rating in ratings if (amount := rating.amount(side)) is not None]
+    return [amount for rating in ratings if (amount := rating.evidence.get(side))]
 
 
 def _share(n: int, total: int) -> dict[str, Any]:
@@ -142,12 +166,13 @@ def _evidence(
     }
 
 
-def _test(n_for: int, n_against: int) -> dict[str, Any]:
+def _test(counts: Mapping[Any, int], pair: Pair) -> dict[str, Any]:
     """Who wins, of those that preferred one of the two."""
+    n_for, n_against = counts[pair.tested], counts[pair.baseline]
     return {
-        "suggested": n_for,
-        "existing": n_against,
-        "share_suggested": _share(n_for, n_for + n_against),
+        pair.tested: n_for,
+        pair.baseline: n_against,
+        f"share_{pair.tested}": _share(n_for, n_for + n_against),
         "p": agreement.sign_test(n_for, n_against),
     }
 
@@ -157,18 +182,19 @@ def _agreement(
     votes: Mapping[int, Sequence[Rating]],
     ratings: Sequence[Rating],
     per_item: int,
+    pair: Pair,
 ) -> dict[str, Any]:
     every = _by_item(ratings).values()
     first = [votes[item.item][:per_item] for item in full]
     found = {
         "preference": {
-            "fleiss_kappa": agreement.fleiss_kappa([_choices(f) for f in first], CHOICES),
+            "fleiss_kappa": agreement.fleiss_kappa([_choices(f) for f in first], pair.choices),
             "krippendorff_alpha": agreement.krippendorff_alpha(
-                [_choices(each) for each in every], CHOICES, "nominal"
+                [_choices(each) for each in every], pair.choices, "nominal"
             ),
         }
     }
-    for side in SIDES:
+    for side in pair.sides:
         answered = [_amounts(each, side) for each in first]
         kappa = agreement.fleiss_kappa([a for a in answered if len(a) == per_item], AMOUNTS)
         alpha = agreement.krippendorff_alpha(
@@ -178,20 +204,26 @@ def _agreement(
     return found
 
 
-def _existing_score(item: Compared) -> float:
-    return item.existing_score
-
-
-def _difference(item: Compared) -> float:
-    return item.difference
-
-
-def _buckets(
+def _every_bucket(
     full: Sequence[Compared],
     votes: Mapping[int, Sequence[Rating]],
     decided: Mapping[int, Choice | None],
-    value: Callable[[Compared], float],
+    pair: Pair,
+) -> dict[str, list[dict[str, Any]]]:
+    scores = [(item, item.score) for item in full]
+    found = {f"{pair.cited}_score": _buckets(scores, SCORE_EDGES, votes, decided, pair)}
+    if "suggested" in pair.sides:
+        above = [(item, d) for item in full if (d := item.difference) is not None]
+        found["difference"] = _buckets(above, DIFFERENCE_EDGES, votes, decided, pair)
+    return found
+
+
+def _buckets(
+    scored: Sequence[tuple[Compared, float]],
     edges: Sequence[float],
+    votes: Mapping[int, Sequence[Rating]],
+    decided: Mapping[int, Choice | None],
+    pair: Pair,
 ) -> list[dict[str, Any]]:
     """Items by a score, lowest first: `from` belongs to its bucket, `to` to the next one."""
     ends = [None, *edges, None]
@@ -199,12 +231,12 @@ def _buckets(
     for low, high in pairwise(ends):
         inside = [
             item
-            for item in full
-            if (low is None or value(item) >= low) and (high is None or value(item) < high)
+            for item, score in scored
+            if (low is None or score >= low) and (high is None or score < high)
         ]
         majorities = Counter(decided[item.item] for item in inside)
         evidence = Counter(
-            agreement.majority(_amounts(votes[item.item], "existing")) for item in inside
+            agreement.majority(_amounts(votes[item.item], pair.cited)) for item in inside
         )
         total = len(inside)
         found.append(
@@ -212,9 +244,9 @@ def _buckets(
                 "from": low,
                 "to": high,
                 "items": total,
-                "majorities": {c: _share(majorities[c], total) for c in CHOICES}
+                "majorities": {c: _share(majorities[c], total) for c in pair.choices}
                 | {NO_MAJORITY: _share(majorities[None], total)},
-                "evidence_existing": {a: _share(evidence[a], total) for a in AMOUNTS}
+                f"evidence_{pair.cited}": {a: _share(evidence[a], total) for a in AMOUNTS}
                 | {NO_MAJORITY: _share(evidence[None], total)},
             }
         )
@@ -223,9 +255,9 @@ def _buckets(
 
 def _sides(ratings: Sequence[Rating]) -> dict[str, Any]:
     """Whether raters favoured the side that stood first, whatever stood there."""
-    chosen = [r for r in ratings if r.choice in SIDES]
-    n_first = sum((r.choice == "existing") == r.existing_first for r in chosen)
-    n_second = len(chosen) - n_first
+    one_of_both = [r for r in ratings if r.choice not in UNDECIDED]
+    n_first = sum(r.choice == r.first for r in one_of_both)
+    n_second = len(one_of_both) - n_first
     return {"a": n_first, "b": n_second, "p": agreement.sign_test(n_first, n_second)}
 
 

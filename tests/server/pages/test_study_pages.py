@@ -12,19 +12,20 @@ from pincite.server.study.blind import shown
 from pincite.server.study.items import Item
 
 
-def html_of(found: Item, *, existing_first: bool) -> str:
+def html_of(found: Item, *, baseline_first: bool) -> str:
     """The page of an item with its sides in this order, as every rater gets it."""
-    words = {"answers": {k: k for k in ("a", "b", "neither", "both", "unsure")}}
+    words: dict[str, Any] = {"better": "Which?"}
+    words["answers"] = {k: k for k in ("a", "b", "neither", "both", "unsure")}
     words["amounts"] = {k: k for k in ("enough", "partial", "none")}
     values: dict[str, Any] = {"place": "l", "position": 1, "said": None, "words": words}
     values |= {"csrf": "", "path": "", "here": "", "languages": {}, "theme": "", "who": None}
     values |= {"version": "", "server_mode": False}
-    seen = shown(found, existing_first)
+    seen = shown(found, baseline_first)
     return rendering.rendered("rate.html", "en", seen=seen, **values)
 
 
 def test_the_page_is_the_same_but_for_what_the_sources_say() -> None:
-    one, other = (html_of(item(3), existing_first=first) for first in (True, False))
+    one, other = (html_of(item(3), baseline_first=first) for first in (True, False))
     swapped = one.replace("oldsite", "\0").replace("newsite", "oldsite").replace("\0", "newsite")
     assert one != other == swapped
 

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from pincite.evaluation.preferences import Amount, Choice
+from pincite.evaluation import preferences
+from pincite.evaluation.preferences import Amount, Choice, Comparison
 from pincite.server.people.identity import LOCAL, Identity
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body
@@ -31,6 +32,7 @@ class StudyShown(BaseModel):
 
     name: str
     consent: str
+    compare: Comparison  # citations of two sources, or passages of one
     n_items: int
     open: bool  # whether answers are taken
 
@@ -100,16 +102,22 @@ class NextTask(BaseModel):
     n_answered: int
 
 
+class SideTold(BaseModel):
+    """What one of the two sources was."""
+
+    side: preferences.Side
+    url: str
+
+
 class Told(BaseModel):
     """An item after the end: which side was which."""
 
     position: int
     statement: str
     answer: Answer
-    existing_side: Literal["a", "b"]
     choice: Choice
-    existing_url: str
-    suggested_url: str
+    a: SideTold
+    b: SideTold
 
 
 class Revealed(BaseModel):
@@ -122,7 +130,11 @@ class Revealed(BaseModel):
 def get_study(study: Invited) -> StudyShown:
     """What the study is, and what taking part means."""
     return StudyShown(
-        name=study.name, consent=study.consent, n_items=study.n_items, open=study.closed is None
+        name=study.name,
+        consent=study.consent,
+        compare=study.compare,
+        n_items=study.n_items,
+        open=study.closed is None,
     )
 
 
@@ -223,15 +235,20 @@ def _told(task: Task) -> Told:
         position=task.position,
         statement=task.item.claim,
         answer=task.said.answer,
-        existing_side="a" if task.existing_first else "b",
-        choice=choice_of(task.said.answer, task.existing_first),
-        existing_url=task.item.existing.url,
-        suggested_url=task.item.suggested.url,
+        choice=choice_of(task.said.answer, task.sides),
+        a=_side_told(task, task.sides[0]),
+        b=_side_told(task, task.sides[1]),
     )
 
 
+def _side_told(task: Task, side: preferences.Side) -> SideTold:
+    is_baseline = side == preferences.PAIRS[task.item.compare].baseline
+    source = task.item.baseline if is_baseline else task.item.tested
+    return SideTold(side=side, url=source.url)
+
+
 def _body(task: Task) -> TaskBody:
-    seen, said = shown(task.item, task.existing_first), task.said
+    seen, said = shown(task.item, task.baseline_first), task.said
     before = None
     if said:
         before = AnswerShown(

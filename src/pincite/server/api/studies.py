@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from pincite.errors import InputError, MissingExtra
+from pincite.evaluation.preferences import Comparison
 from pincite.report import read
 from pincite.server.api.jobs import iso, readable
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
@@ -17,8 +18,16 @@ from pincite.server.site import Site, Stores
 from pincite.server.study import exports as study_exports
 from pincite.server.study import report as study_report
 from pincite.server.study.exports import MEDIA_TYPES, Format
-from pincite.server.study.items import Item, Sample, items_of, sampled, texts_beside
+from pincite.server.study.items import (
+    DocumentOf,
+    Gathered,
+    Sample,
+    documents_beside,
+    gathered,
+    sampled,
+)
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study
+from pincite.types import Report
 
 router = APIRouter(
     prefix="/api/v1/studies",
@@ -33,6 +42,7 @@ class NewStudy(Body):
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
     job_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=1000)]
+    compare: Comparison = "citations"
     sample: Sample = "low-scores"
     n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] | None = None  # items at most
     per_item: Annotated[int, Field(ge=1, le=MAX_PER_ITEM)] = 3
@@ -49,6 +59,9 @@ class StudyBody(BaseModel):
     sample: str
     per_item: int
     seed: int
+    compare: Comparison
+    n_without_text: int  # citations left out of `passages`: the source's text is not at hand
+    n_one_passage: int  # the same: the source has no other passage that is as wide
     link: str | None  # that invites raters; null: it was revoked
     created: str
     closed: str | None
@@ -66,7 +79,12 @@ class StudyList(BaseModel):
 
 @router.post("", status_code=201, operation_id="create_study")
 def create_study(body: NewStudy, response: Response, who: Researcher, site: Stores) -> StudyBody:
-    """A study of the claims whose citation was checked and that have a suggestion."""
+    """A study of citations or passages.
+
+    Citations: of each claim whose citation was checked and that has a suggestion, these two.
+    Passages: of each checked citation the passage that the verifier chose, and a random one of the
+    same source.
+    """
     made = created(site, who, body)
     response.headers["Location"] = f"/api/v1/studies/{made.study_id}"
     return study_body(made)
@@ -168,19 +186,30 @@ def export_study(
 
 def created(site: Site, who: Identity, body: NewStudy) -> Study:
     """A new study from jobs; also for the pages."""
-    items: list[Item] = []
+    found = Gathered()
     for job_id in body.job_ids:
-        items += items_of_job(site, job_id, who)
-    plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed)
+        report, document_of = report_of_job(site, job_id, who)
+        found += gathered(report, document_of, body.compare, body.seed)
+    plan = Plan(
+        body.name,
+        body.consent,
+        body.sample,
+        body.per_item,
+        body.seed,
+        body.compare,
+        found.n_without_text,
+        found.n_one_passage,
+    )
+    n = body.n or MAX_ITEMS
     try:
-        chosen = sampled(items, body.sample, body.n or MAX_ITEMS, body.seed)
+        chosen = sampled(found.items, body.sample, n, body.seed, body.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
     return site.studies.create(who.account_id, plan, chosen)
 
 
-def items_of_job(site: Site, job_id: str, who: Identity) -> list[Item]:
-    """What can be rated of a job of `verify`, with the texts that lie beside it.
+def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, DocumentOf]:
+    """The report of a job of `verify`, and the documents that lie beside it.
 
     Raises:
         Problem: 404 it is not there; 422 it has no such result.
@@ -190,7 +219,7 @@ def items_of_job(site: Site, job_id: str, who: Identity) -> list[Item]:
     result = site.jobs.result(job_id)
     if job.kind != "verify" or result is None:
         raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
-    return items_of(read.from_dict(json.loads(result)), texts_beside(site.jobs, job_id))
+    return read.from_dict(json.loads(result)), documents_beside(site.jobs, job_id)
 
 
 def reported(site: Site, study: Study) -> dict[str, Any]:
@@ -222,6 +251,9 @@ def study_body(study: Study) -> StudyBody:
         sample=study.sample,
         per_item=study.per_item,
         seed=study.seed,
+        compare=study.compare,
+        n_without_text=study.n_without_text,
+        n_one_passage=study.n_one_passage,
         link=link_of(study),
         created=iso(study.created),
         closed=iso(study.closed) if study.closed else None,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import RedirectResponse
 
-from pincite.evaluation.preferences import AMOUNTS
+from pincite.evaluation.preferences import AMOUNTS, Comparison
 from pincite.server.api import rating as api_rating
 from pincite.server.api.rating import Answering
 from pincite.server.pages import forms, languages
@@ -79,8 +79,8 @@ def task_page(request: Request, visit: Visiting, position: Position, site: Store
         place=visit.link,
         position=position,
         said=task.said,
-        seen=shown(task.item, task.existing_first),
-        words=_words(request),
+        seen=shown(task.item, task.baseline_first),
+        words=_words(request, visit.study.compare),
     )
 
 
@@ -115,7 +115,7 @@ def end(request: Request, visit: Visiting, site: Stores) -> Response:
         over=over,
         told=api_rating.revealed(site, study, rater) if over else [],
         tasks=site.ratings.tasks(rater),
-        words=_words(request),
+        words=_words(request, study.compare),
     )
 
 
@@ -135,16 +135,28 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
     return away
 
 
-def _words(request: Request) -> dict[str, dict[str, str]]:
+def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     _ = languages.translations(languages.language_of(request)).gettext
+    if compare == "citations":
+        a, b = _("Source A"), _("Source B")
+        better = _("Which source bears the words in bold out better?")
+    else:
+        a, b = _("Passage A"), _("Passage B")
+        better = _("Which passage bears the words in bold out better?")
     answers = {
-        "a": _("Source A"),
-        "b": _("Source B"),
+        "a": a,
+        "b": b,
         "neither": _("Neither does"),
         "both": _("Both alike"),
         "unsure": _("I cannot tell"),
     }
+    told = {
+        "existing": _("the citation that the article has"),
+        "suggested": _("the one that Pincite suggests"),
+        "random": _("a random passage of the source"),
+        "chosen": _("the passage that Pincite chose"),
+    }
     amounts = {"enough": _("All of it"), "partial": _("A part of it"), "none": _("Nothing of it")}
     assert set(answers) == set(ANSWERS)
     assert set(amounts) == set(AMOUNTS)
-    return {"answers": answers, "amounts": amounts}
+    return {"answers": answers, "amounts": amounts, "better": better, "told": told}

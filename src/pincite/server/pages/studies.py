@@ -15,6 +15,7 @@ from pincite.server.people.identity import Identity, May, Rater, Researcher
 from pincite.server.problems import not_found
 from pincite.server.requests import Id
 from pincite.server.site import Site, Stores
+from pincite.server.study import report as study_report
 from pincite.server.study.studies import CONSENT
 
 ROWS = 200
@@ -42,7 +43,7 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
     """A new study from one's jobs."""
     given: dict[str, Any] = {
         name: value
-        for name in ("name", "sample", "n", "per_item", "seed", "consent")
+        for name in ("name", "compare", "sample", "n", "per_item", "seed", "consent")
         if (value := forms.text(form, name))
     }
     given["job_ids"] = [value for value in form.getlist("job") if isinstance(value, str)]
@@ -54,15 +55,16 @@ def create(form: Form, who: Researcher, site: Stores) -> RedirectResponse:
 def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTMLResponse:
     """How far a study is, and what came of it so far."""
     study = api_studies.own(site, study_id, who)
+    counted = api_studies.reported(site, study)
+    translated = languages.translations(languages.language_of(request)).gettext
     return page(
         request,
         "study_report.html",
         who,
         study=study,
         invitation=str(request.base_url).rstrip("/") + (api_studies.link_of(study) or ""),
-        report=api_studies.reported(site, study),
-        preferences=_preferences(request),
-        evidence=_evidence(request),
+        report=counted,
+        **study_report.named(counted, translated),
     )
 
 
@@ -89,25 +91,3 @@ def change(study_id: Id, act: str, form: Form, who: Researcher, site: Stores) ->
 def _verified(site: Site, who: Identity) -> list[Job]:
     found = site.jobs.listed(who.account_id, ROWS, None, ["verify"])
     return [job for job in found if job.status is Status.DONE]
-
-
-def _preferences(request: Request) -> dict[str, str]:
-    _ = languages.translations(languages.language_of(request)).gettext
-    return {
-        "suggested": _("suggested citation"),
-        "existing": _("existing citation"),
-        "neither": _("neither"),
-        "both": _("both alike"),
-        "unsure": _("cannot tell"),
-        "no_majority": _("no majority"),
-    }
-
-
-def _evidence(request: Request) -> dict[str, str]:
-    _ = languages.translations(languages.language_of(request)).gettext
-    return {
-        "enough": _("enough"),
-        "partial": _("partial"),
-        "none": _("none"),
-        "no_majority": _("no majority"),
-    }

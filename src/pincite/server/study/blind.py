@@ -44,10 +44,10 @@ class Shown:
     b: Side
 
 
-def shown(item: Item, existing_first: bool) -> Shown:
+def shown(item: Item, baseline_first: bool) -> Shown:
     """The item with its sides in this order."""
-    sides = (item.existing, item.suggested)
-    a, b = sides if existing_first else sides[::-1]
+    sides = (item.baseline, item.tested)
+    a, b = sides if baseline_first else sides[::-1]
     hosts = _hosts(sides)
     quoted, texts = all(s.quote for s in sides), all(s.text for s in sides)
     return Shown(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
+from pincite.evaluation.preferences import PAIRS, Comparison
 from pincite.report.csv import cell
 from pincite.server.study.blind import Side, shown
 from pincite.server.study.items import Item
@@ -28,7 +29,7 @@ MEDIA_TYPES: dict[Format, str] = {
 # What Label Studio shows; tasks name the same fields. Pairwise knows two answers only, so that
 # "neither", "both" and "can't tell" are a choice beside it.
 LABEL_STUDIO_CONFIG = """<View>
-  <Header value="Which source bears the statement out better?"/>
+  <Header value="Which of the two bears the statement out better?"/>
   <Text name="statement" value="$statement"/>
   <Pairwise name="better" toName="a,b"/>
   <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 1em">
@@ -60,11 +61,12 @@ def exported(store: StudyStore, study: Study, form: Format, *, texts: bool = Fal
         tasks = label_studio(items, ratings)
         return f"{json.dumps(tasks, ensure_ascii=False, indent=1)}\n"
     listed = rows(study, items, ratings)
-    return as_csv(listed) if form == "csv" else as_jsonl(listed)
+    return as_csv(listed, study.compare) if form == "csv" else as_jsonl(listed)
 
 
 def rows(study: Study, items: Mapping[int, Item], ratings: Sequence[Given]) -> list[dict[str, Any]]:
     """A flat row for each rating, in the order in which they were given."""
+    baseline, tested = PAIRS[study.compare].sides
     found = []
     for given in ratings:
         item, rating = items[given.item], given.rating
@@ -75,17 +77,17 @@ def rows(study: Study, items: Mapping[int, Item], ratings: Sequence[Given]) -> l
                 "claim_id": item.claim_id,
                 "article": item.article,
                 "claim": item.claim,
-                "existing_url": item.existing.url,
-                "suggested_url": item.suggested.url,
-                "existing_score": round(item.existing.score, 4),
-                "suggested_score": round(item.suggested.score, 4),
+                f"{baseline}_url": item.baseline.url,
+                f"{tested}_url": item.tested.url,
+                f"{baseline}_score": _rounded(item.baseline.score),
+                f"{tested}_score": _rounded(item.tested.score),
                 "rater": given.rater,
                 "position": given.position,
-                "existing_side": "a" if given.existing_first else "b",
+                f"{baseline}_side": "a" if given.baseline_first else "b",
                 "answer": given.answer,
                 "choice": given.choice,
-                "evidence_existing": rating.existing,
-                "evidence_suggested": rating.suggested,
+                f"evidence_{baseline}": rating.evidence.get(baseline),
+                f"evidence_{tested}": rating.evidence.get(tested),
                 "seconds": round(given.seconds, 1),
                 "n_answers": given.n_answers,
                 "answered": _iso(given.answered),
@@ -94,12 +96,12 @@ def rows(study: Study, items: Mapping[int, Item], ratings: Sequence[Given]) -> l
     return found
 
 
-def as_csv(listed: Sequence[Mapping[str, Any]]) -> str:
+def as_csv(listed: Sequence[Mapping[str, Any]], compare: Comparison) -> str:
     """Rows with a header; no text can become a formula."""
-    out = io.StringIO()
+    out, columns = io.StringIO(), _columns(compare)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([cell(row[name]) for name in COLUMNS] for row in listed)
+    writer.writerow(columns)
+    writer.writerows([cell(row[name]) for name in columns] for row in listed)
     return out.getvalue()
 
 
@@ -115,7 +117,7 @@ def label_studio(items: Mapping[int, Item], ratings: Sequence[Given]) -> list[di
     """
     found: dict[tuple[int, bool], list[Given]] = defaultdict(list)
     for given in ratings:
-        found[given.item, given.existing_first].append(given)
+        found[given.item, given.baseline_first].append(given)
     for number in items:
         if (number, True) not in found and (number, False) not in found:
             found[number, True] = []  # not rated yet
@@ -126,6 +128,7 @@ def label_studio(items: Mapping[int, Item], ratings: Sequence[Given]) -> list[di
 
 def _task(number: int, item: Item, first: bool, ratings: Sequence[Given]) -> dict[str, Any]:
     seen = shown(item, first)
+    baseline, tested = PAIRS[item.compare].sides
     section = " › ".join((seen.article, *seen.section))
     return {
         "id": 2 * number - first,
@@ -134,9 +137,9 @@ def _task(number: int, item: Item, first: bool, ratings: Sequence[Given]) -> dic
             "statement": f"{section}\n\n{seen.before} {seen.claim}".strip(),
             "a": _text(seen.a),
             "b": _text(seen.b),
-            "existing_side": "a" if first else "b",
-            "existing_score": item.existing.score,
-            "suggested_score": item.suggested.score,
+            f"{baseline}_side": "a" if first else "b",
+            f"{baseline}_score": item.baseline.score,
+            f"{tested}_score": item.tested.score,
         },
         "annotations": [
             {
@@ -177,8 +180,15 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-COLUMNS = (
-    "study item claim_id article claim existing_url suggested_url existing_score suggested_score "
-    "rater position existing_side answer choice evidence_existing evidence_suggested seconds "
-    "n_answers answered"
-).split()
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)
+
+
+def _columns(compare: Comparison) -> list[str]:
+    """The names of a row's values, also where there is no row."""
+    baseline, tested = PAIRS[compare].sides
+    return (
+        f"study item claim_id article claim {baseline}_url {tested}_url {baseline}_score "
+        f"{tested}_score rater position {baseline}_side answer choice evidence_{baseline} "
+        f"evidence_{tested} seconds n_answers answered"
+    ).split()

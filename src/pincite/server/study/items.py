@@ -1,25 +1,31 @@
-"""From reports to the items of a study: a claim, its citation, and the one that was suggested.
+"""From reports to the items of a study: a claim and two passages, which are compared.
 
-Of several citations of a claim the one that the verifier scored highest stands for all: the
-suggestion has to be better than the best. Whole texts are taken where they are at hand, cut alike.
+Citations: of the one that the article has and the one that was suggested. Of several citations of a
+claim the one that the verifier scored highest stands for all: the suggestion has to be better than
+the best. Whole texts are taken where they are at hand, cut alike.
+
+Passages: of each cited source the one that the verifier chose, and a random one that is as wide;
+bare, since a quote or a place in the text would tell which is which.
 """
 
 import random
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
+from pincite.core.own import digest_of
+from pincite.core.passages import apart
 from pincite.errors import InputError
-from pincite.evaluation.preferences import Compared
+from pincite.evaluation.preferences import PAIRS, Compared, Comparison
 from pincite.report.json_values import Values
 from pincite.server.jobs.store import JobStore
 from pincite.server.texts import whole
-from pincite.types import Evidence, Finding, Report, Span
+from pincite.types import Document, Evidence, Finding, Passage, Report, Span
 
 Sample = Literal["low-scores", "random"]
 SAMPLES: tuple[Sample, ...] = get_args(Sample)
 TEXT_CHARS = 50_000  # of a source's text, around its passage
-TextOf = Callable[[str], str | None]  # by document id; None: it is not at hand
+DocumentOf = Callable[[str], Document | None]  # by its id; None: it is not at hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Source:
 
     url: str
     title: str
-    score: float  # log-odds of support, of the verifier
+    score: float | None  # log-odds of support, of the verifier; None: a random passage has none
     passage: str
     quote: tuple[int, int] | None  # in the passage
     text: str  # around the passage; empty: it was not at hand
@@ -45,60 +51,108 @@ class Item:
     section: tuple[str, ...]
     before: str
     claim: str
-    existing: Source
-    suggested: Source
+    baseline: Source
+    tested: Source
+    compare: Comparison = "citations"
+
+    @property
+    def score(self) -> float:
+        """That the verifier gave the article's citation."""
+        cited = self.baseline if self.compare == "citations" else self.tested
+        assert cited.score is not None
+        return cited.score
 
     def as_dict(self, *, texts: bool = True) -> dict[str, Any]:
-        """As JSON values; `texts`: with what stands around the passages."""
+        """As JSON values, the sides by name; `texts`: with what stands around the passages."""
         values = asdict(self) | {"section": list(self.section)}
-        for side in (values["existing"], values["suggested"]):
+        pair = PAIRS[values.pop("compare")]
+        for name, side in (
+            (pair.baseline, values.pop("baseline")),
+            (pair.tested, values.pop("tested")),
+        ):
             side["quote"] = list(side["quote"]) if side["quote"] else None
-            if not texts:
-                side |= {"text": "", "start": 0}
+            values[name] = side if texts else side | {"text": "", "start": 0}
         return values
 
     def compared(self, number: int) -> Compared:
         """As the report of a study counts it."""
-        return Compared(number, self.existing.score, self.suggested.score, self.claim)
+        suggested = self.tested.score if self.compare == "citations" else None
+        return Compared(number, self.score, suggested, self.claim)
 
 
-def item_of(values: object) -> Item:
+def item_of(values: object, compare: Comparison) -> Item:
     """The item that `Item.as_dict` made these values of.
 
     Raises:
         InputError: they are not such values; names the first that is wrong.
     """
-    given = Values(values, "")
-    return Item(
+    given, pair = Values(values, ""), PAIRS[compare]
+    item = Item(
         claim_id=given.text("claim_id"),
         article=given.text("article"),
         article_url=given.text("article_url"),
         section=given.texts("section"),
         before=given.text("before"),
         claim=given.text("claim"),
-        existing=_read(given.inner("existing")),
-        suggested=_read(given.inner("suggested")),
+        baseline=_read(given.inner(pair.baseline)),
+        tested=_read(given.inner(pair.tested)),
+        compare=compare,
     )
+    scores = {pair.baseline: item.baseline.score, pair.tested: item.tested.score}
+    for side, score in scores.items():
+        if (score is None) is not (side == "random"):
+            raise InputError(f"the score of the {side} one is {score}")
+    return item
 
 
-def items_of(report: Report, text_of: TextOf) -> list[Item]:
-    """The claims of a report whose citation was checked and that have a suggestion.
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What of reports can be rated, and of how many checked citations nothing can."""
+
+    items: tuple[Item, ...] = ()
+    n_without_text: int = 0  # the source's whole text is not at hand
+    n_one_passage: int = 0  # the source has no other passage that is as wide
+
+    def __add__(self, other: "Gathered") -> "Gathered":
+        return Gathered(
+            self.items + other.items,
+            self.n_without_text + other.n_without_text,
+            self.n_one_passage + other.n_one_passage,
+        )
+
+
+def gathered(
+    report: Report, document_of: DocumentOf, compare: Comparison, seed: int = 0
+) -> Gathered:
+    """What of a report can be rated.
+
+    Nothing that was read in somebody's own copy: raters may see a quote of it only, and would
+    compare that with a whole passage.
 
     Args:
         report: of `verify`.
-        text_of: where whole texts are.
+        document_of: where whole texts are.
+        compare: citations: the claims whose citation was checked and that have a suggestion;
+            passages: every checked citation.
+        seed: of the random passages.
     """
-    found = []
-    for finding in report.findings:
-        evidence = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
-        if evidence and finding.suggestions:
-            best = max(evidence, key=lambda each: each.score)
-            found.append(_item(report, finding, best, text_of))
-    return found
+    if compare == "citations":
+        return Gathered(tuple(_citations(report, document_of)))
+    return sum(
+        (
+            _passages(report, finding, result.outcome, document_of, seed)
+            for finding in report.findings
+            for result in finding.citations
+            if isinstance(result.outcome, Evidence) and not digest_of(result.outcome.passage.url)
+        ),
+        Gathered(),
+    )
 
 
-def sampled(items: Iterable[Item], how: Sample, n: int | None, seed: int) -> list[Item]:
-    """At most `n` of them, all without; a claim that several reports have counts once.
+def sampled(
+    items: Iterable[Item], how: Sample, n: int | None, seed: int, compare: Comparison = "citations"
+) -> list[Item]:
+    """At most `n` of them, all without; what several reports have counts once.
 
     low-scores: those whose citation the verifier thinks more likely to fail than not (log-odds
     below 0, as SIDE's study with editors), the lowest first. random: any, by the seed.
@@ -106,22 +160,69 @@ def sampled(items: Iterable[Item], how: Sample, n: int | None, seed: int) -> lis
     Raises:
         InputError: none is left.
     """
-    once = list({item.claim_id: item for item in items}.values())
+    once = list({_key(item): item for item in items}.values())
     if how == "low-scores":
-        chosen = sorted(once, key=lambda item: (item.existing.score, item.claim_id))
-        chosen = [item for item in chosen if item.existing.score < 0]
+        chosen = sorted(once, key=lambda item: (item.score, item.claim_id))
+        chosen = [item for item in chosen if item.score < 0]
     else:
         chosen = random.Random(seed).sample(once, len(once))  # noqa: S311 - no secret
     if not chosen:
-        why = "none of their citations scores below 0" if once else "there is no such claim"
+        needs, otherwise = _NEEDS[compare]
+        why = "none of their citations scores below 0" if once else "there is none"
         raise InputError(
-            "A study needs claims whose citation was checked and that have a suggestion; "
-            f"{why} in these reports. Verify with --corpus, or take --sample random."
+            f"A study of {compare} needs {needs}; {why} in these reports. "
+            f"{otherwise}, or take --sample random."
         )
     return chosen[:n]
 
 
-def _item(report: Report, finding: Finding, existing: Evidence, text_of: TextOf) -> Item:
+_NEEDS: dict[Comparison, tuple[str, str]] = {
+    "citations": (
+        "claims whose citation was checked and that have a suggestion",
+        "Verify with --corpus",
+    ),
+    "passages": (
+        "checked citations whose source's whole text is at hand and has two passages",
+        "Name the folder of --sources",
+    ),
+}
+
+
+def _key(item: Item) -> tuple[str, ...]:
+    """A claim has one item of citations, and one of passages for each of its sources."""
+    return (item.claim_id,) if item.compare == "citations" else (item.claim_id, item.tested.url)
+
+
+def _citations(report: Report, document_of: DocumentOf) -> Iterator[Item]:
+    for finding in report.findings:
+        evidence = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
+        if not evidence or not finding.suggestions:
+            continue
+        best = max(evidence, key=lambda each: each.score)
+        if digest_of(best.passage.url) is None:
+            suggested = finding.suggestions[0].evidence
+            sides = (_source(best, document_of), _source(suggested, document_of))
+            yield _item(report, finding, "citations", sides)
+
+
+def _passages(
+    report: Report, finding: Finding, chosen: Evidence, document_of: DocumentOf, seed: int
+) -> Gathered:
+    passage = chosen.passage
+    document = document_of(passage.doc_id)
+    if document is None or passage.span.of(document.text) != passage.text:
+        return Gathered(n_without_text=1)
+    others = apart(document, passage.span)
+    if not others:
+        return Gathered(n_one_passage=1)
+    drawn = random.Random(f"{seed} {finding.claim.claim_id} {passage.passage_id}")  # noqa: S311
+    sides = (_bare(drawn.choice(others), None), _bare(passage, chosen.score))
+    return Gathered((_item(report, finding, "passages", sides),))
+
+
+def _item(
+    report: Report, finding: Finding, compare: Comparison, sides: tuple[Source, Source]
+) -> Item:
     claim = finding.claim
     return Item(
         claim_id=claim.claim_id,
@@ -130,29 +231,40 @@ def _item(report: Report, finding: Finding, existing: Evidence, text_of: TextOf)
         section=tuple(whole(name) for name in claim.section),
         before=whole(claim.before),
         claim=whole(claim.text),
-        existing=_source(existing, text_of),
-        suggested=_source(finding.suggestions[0].evidence, text_of),
+        baseline=sides[0],
+        tested=sides[1],
+        compare=compare,
     )
 
 
-def _source(evidence: Evidence, text_of: TextOf) -> Source:
+def _source(evidence: Evidence, document_of: DocumentOf) -> Source:
     passage, quote = evidence.passage, evidence.quote
-    text, start = _around(text_of(passage.doc_id), passage.span, passage.text)
-    return Source(
-        url=whole(passage.url),
-        title=whole(passage.title),
-        score=evidence.score,
-        passage=whole(passage.text),
+    text, start = _around(document_of(passage.doc_id), passage.span, passage.text)
+    return replace(
+        _bare(passage, evidence.score),
         quote=(quote.start, quote.end) if quote else None,
         text=whole(text),
         start=start,
     )
 
 
-def _around(text: str | None, span: Span, passage: str) -> tuple[str, int]:
+def _bare(passage: Passage, score: float | None) -> Source:
+    return Source(
+        url=whole(passage.url),
+        title=whole(passage.title),
+        score=score,
+        passage=whole(passage.text),
+        quote=None,
+        text="",
+        start=0,
+    )
+
+
+def _around(document: Document | None, span: Span, passage: str) -> tuple[str, int]:
     """The text around a passage, and where in it the passage begins; ("", 0) without one."""
-    if text is None or span.of(text) != passage:
+    if document is None or span.of(document.text) != passage:
         return "", 0
+    text = document.text
     spare = max(0, TEXT_CHARS - len(passage))
     first = max(0, min(span.start - spare // 2, len(text) - TEXT_CHARS))
     return text[first : first + max(TEXT_CHARS, len(passage))], span.start - first
@@ -163,7 +275,7 @@ def _read(given: Values) -> Source:
     source = Source(
         url=given.text("url"),
         title=given.text("title"),
-        score=given.number("score"),
+        score=given.maybe("score", given.number),
         passage=passage,
         quote=(quote.start, quote.end) if quote else None,
         text=given.text("text"),
@@ -175,10 +287,11 @@ def _read(given: Values) -> Source:
     return source
 
 
-def texts_beside(jobs: JobStore, job_id: str) -> TextOf:
-    """The texts of the documents that a job has kept."""
+def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:
+    """The documents that a job has kept."""
 
-    def text_of(doc_id: str) -> str | None:
-        return (jobs.file(job_id, doc_id) or {}).get("text")
+    def document_of(doc_id: str) -> Document | None:
+        kept = jobs.file(job_id, doc_id)
+        return Document(**kept) if kept else None
 
-    return text_of
+    return document_of

@@ -8,13 +8,21 @@ from pathlib import Path
 
 from pincite.documents.sources import open_sources
 from pincite.errors import InputError
+from pincite.evaluation.preferences import Comparison
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.report import read
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people.identity import LOCAL
 from pincite.server.settings import load
-from pincite.server.study.items import Item, Sample, TextOf, items_of, sampled, texts_beside
+from pincite.server.study.items import (
+    DocumentOf,
+    Gathered,
+    Sample,
+    documents_beside,
+    gathered,
+    sampled,
+)
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, study_of
 from pincite.types import CitationResult, Document, Evidence, Report
 
@@ -24,6 +32,7 @@ class Making:
     """How a study is made of results."""
 
     name: str | None = None  # None: as the first article
+    compare: Comparison = "citations"
     sample: Sample = "low-scores"
     n: int | None = None  # items at most; None: all
     per_item: int = 3
@@ -71,17 +80,25 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
         InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
     """
     consent = _text(how.consent) if how.consent else CONSENT
-    items: list[Item] = []
+    found = Gathered()
     titles = []
     with ExitStack() as stack:
         places = _Places(how, stack)
         for result in results:
-            report, text_of = _report(stores, result, places)
+            report, document_of = _report(stores, result, places)
             titles.append(report.title)
-            items += items_of(report, text_of)
-    chosen = sampled(items, how.sample, how.n, how.seed)
-    name = how.name or titles[0] or "Untitled"
-    plan = Plan(name, consent, how.sample, how.per_item, how.seed)
+            found += gathered(report, document_of, how.compare, how.seed)
+    chosen = sampled(found.items, how.sample, how.n, how.seed, how.compare)
+    plan = Plan(
+        how.name or titles[0] or "Untitled",
+        consent,
+        how.sample,
+        how.per_item,
+        how.seed,
+        how.compare,
+        found.n_without_text,
+        found.n_one_passage,
+    )
     return stores.studies.create(LOCAL, plan, chosen)
 
 
@@ -94,13 +111,13 @@ def restored(stores: Stores, path: Path) -> Study:
     return stores.studies.restore(LOCAL, study_of(_text(path)))
 
 
-def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, TextOf]:
-    """A report, and where the texts of its documents are."""
+def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, DocumentOf]:
+    """A report, and where its documents are."""
     path = Path(result)
     if not path.is_file() and (kept := stores.jobs.result(result)) is not None:
-        return _parsed(kept.decode(), result), texts_beside(stores.jobs, result)
+        return _parsed(kept.decode(), result), documents_beside(stores.jobs, result)
     report = _parsed(_text(path), result)
-    return report, places.text_of(report)
+    return report, places.document_of(report)
 
 
 def _parsed(text: str, name: str) -> Report:
@@ -121,18 +138,18 @@ class _Places:
             stack.enter_context(EmbeddedCorpus.open(how.corpus, None)) if how.corpus else None
         )
 
-    def text_of(self, report: Report) -> TextOf:
+    def document_of(self, report: Report) -> DocumentOf:
         """By document id; a document whose text is another by now has another id."""
-        found: dict[str, str] = {}
+        found: dict[str, Document] = {}
         cited = [r for finding in report.findings for r in finding.citations]
         for result in cited:
             document = self._cited(result)
             if document:
-                found[document.doc_id] = document.text
+                found[document.doc_id] = document
         urls = [s.evidence.passage.url for finding in report.findings for s in finding.suggestions]
         for document in self._corpus.get(urls) if self._corpus else ():
             if document:
-                found[document.doc_id] = document.text
+                found[document.doc_id] = document
         return found.get
 
     def _cited(self, result: CitationResult) -> Document | None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
-from pincite.evaluation.preferences import Amount, Choice
+from pincite.evaluation.preferences import PAIRS, Amount, Choice, Comparison, Side
 from pincite.server.database import Database
 from pincite.server.study.items import Item, item_of
 from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
@@ -57,20 +57,33 @@ class Task:
     position: int
     number: int  # of the item; never shown
     item: Item
-    existing_first: bool
+    baseline_first: bool
     said: Answered | None  # None: not yet
 
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """What stands at A and at B."""
+        return shown_as(self.item.compare, self.baseline_first)
 
-def choice_of(answer: Answer, existing_first: bool) -> Choice:
-    """What an answer prefers.
 
-    >>> choice_of("a", existing_first=False), choice_of("both", existing_first=True)
+def shown_as(compare: Comparison, baseline_first: bool) -> tuple[Side, Side]:
+    """Which side was shown as A, and which as B.
+
+    >>> shown_as("passages", baseline_first=False)
+    ('chosen', 'random')
+    """
+    pair = PAIRS[compare]
+    return pair.sides if baseline_first else (pair.tested, pair.baseline)
+
+
+def choice_of(answer: Answer, sides: tuple[Side, Side]) -> Choice:
+    """What an answer prefers, where `sides` were shown as A and B.
+
+    >>> choice_of("b", ("existing", "suggested")), choice_of("both", ("random", "chosen"))
     ('suggested', 'both')
     """
-    if answer == "a":
-        return "existing" if existing_first else "suggested"
-    if answer == "b":
-        return "suggested" if existing_first else "existing"
+    if answer == "a" or answer == "b":
+        return sides[answer == "b"]
     return answer
 
 
@@ -244,7 +257,7 @@ class RatingStore:
             "position": len(own) + 1,
             "study_id": study.study_id,
             "item": number,
-            "existing_first": _chance("side", study.seed, rater.number, number) < 0.5,
+            "baseline_first": _chance("side", study.seed, rater.number, number) < 0.5,
             "lease": 0.0,
             "shown": 0.0,
             "seconds": 0.0,
@@ -261,18 +274,23 @@ class RatingStore:
         return _task(row) if row else None
 
 
-_TASKS = sa.select(study_ratings, study_items.c.data).join(
-    study_items,
-    sa.and_(
-        study_items.c.study_id == study_ratings.c.study_id,
-        study_items.c.number == study_ratings.c.item,
-    ),
+_TASKS = (
+    sa.select(study_ratings, study_items.c.data, studies.c["compare"])
+    .join(
+        study_items,
+        sa.and_(
+            study_items.c.study_id == study_ratings.c.study_id,
+            study_items.c.number == study_ratings.c.item,
+        ),
+    )
+    .join(studies, studies.c.study_id == study_ratings.c.study_id)
 )
 
 
 def _task(row: sa.Row[Any]) -> Task:
     said = Answered(row.answer, row.evidence_a, row.evidence_b) if row.answer else None
-    return Task(row.position, row.item, item_of(row.data), row.existing_first, said)
+    item = item_of(row.data, row.compare)
+    return Task(row.position, row.item, item, row.baseline_first, said)
 
 
 def _rater(row: sa.Row[Any]) -> Rater:

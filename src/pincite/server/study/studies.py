@@ -7,27 +7,36 @@ import json
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from pincite.errors import InputError
-from pincite.evaluation.preferences import AMOUNTS, Amount, Choice, Rating
+from pincite.evaluation.preferences import (
+    AMOUNTS,
+    COMPARISONS,
+    Amount,
+    Choice,
+    Comparison,
+    Rating,
+    Side,
+)
 from pincite.report.json_values import Values
 from pincite.server.database import Database
 from pincite.server.study.items import SAMPLES, Item, Sample, item_of
-from pincite.server.study.rating import ANSWERS, MAX_SECONDS, Answer, choice_of
+from pincite.server.study.rating import ANSWERS, MAX_SECONDS, Answer, choice_of, shown_as
 from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
-from pincite.server.tables import new_id, now
+from pincite.server.tables import new_id, newest_first, now
 from pincite.server.texts import whole
 
-EXPORT_VERSION = "1"
+EXPORT_VERSION = "2"
+_FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" knew citations only
 MAX_PER_ITEM = 100
 MAX_COUNT = 1_000_000
 MAX_SEED = 2**53  # what JSON keeps exactly
-CONSENT = """You will see statements from encyclopedia articles, each with two sources, and say \
-which of the two bears the statement out better. You may stop at any time.
+CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
+sources, and say which of the two bears the statement out better. You may stop at any time.
 
 What is kept: your answers, how long each statement was on your screen, and when you took part; \
 under a number, without your name, your address or anything else that tells who you are. A cookie \
@@ -46,6 +55,9 @@ class Plan:
     sample: Sample = "low-scores"
     per_item: int = 3
     seed: int = 0
+    compare: Comparison = "citations"
+    n_without_text: int = 0  # see `items.Gathered`
+    n_one_passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,9 @@ class Study:
     sample: str
     per_item: int
     seed: int
+    compare: Comparison
+    n_without_text: int
+    n_one_passage: int
     token: str | None  # of the invitation link
     created: float
     closed: float | None
@@ -79,7 +94,8 @@ class Given:
     item: int
     rater: int
     position: int
-    existing_first: bool
+    compare: Comparison
+    baseline_first: bool
     answer: Answer
     evidence_a: Amount | None
     evidence_b: Amount | None
@@ -88,24 +104,21 @@ class Given:
     answered: float
 
     @property
+    def sides(self) -> tuple[Side, Side]:
+        """What stood at A and at B."""
+        return shown_as(self.compare, self.baseline_first)
+
+    @property
     def choice(self) -> Choice:
         """What was preferred."""
-        return choice_of(self.answer, self.existing_first)
+        return choice_of(self.answer, self.sides)
 
     @property
     def rating(self) -> Rating:
         """As the report counts it."""
-        a, b = self.evidence_a, self.evidence_b
-        existing, suggested = (a, b) if self.existing_first else (b, a)
-        return Rating(
-            self.item,
-            self.rater,
-            self.choice,
-            existing,
-            suggested,
-            self.existing_first,
-            self.seconds,
-        )
+        said = zip(self.sides, (self.evidence_a, self.evidence_b), strict=True)
+        evidence = {side: amount for side, amount in said if amount}
+        return Rating(self.item, self.rater, self.choice, evidence, self.sides[0], self.seconds)
 
 
 class StudyStore:
@@ -146,16 +159,12 @@ class StudyStore:
             before: time and id of the last one that was seen.
             open_only: without those that are closed.
         """
-        newest = (studies.c.created.desc(), studies.c.study_id.desc())
-        wanted = _SHOWN.order_by(*newest).limit(limit)
+        columns = studies.c.created, studies.c.study_id
+        wanted = newest_first(_SHOWN, *columns, before).limit(limit)
         if owner is not None:
             wanted = wanted.where(studies.c.owner == owner)
         if open_only:
             wanted = wanted.where(studies.c.closed.is_(None))
-        if before:
-            at, study_id = before
-            earlier = sa.and_(studies.c.created == at, studies.c.study_id < study_id)
-            wanted = wanted.where(sa.or_(studies.c.created < at, earlier))
         with self._db.reading() as db:
             return [Study(**row._mapping) for row in db.execute(wanted)]
 
@@ -185,12 +194,13 @@ class StudyStore:
     def items(self, study_id: str) -> dict[int, Item]:
         """The items by number."""
         wanted = (
-            sa.select(study_items.c.number, study_items.c.data)
+            sa.select(study_items.c.number, study_items.c.data, studies.c["compare"])
+            .join(studies, studies.c.study_id == study_items.c.study_id)
             .where(study_items.c.study_id == study_id)
             .order_by(study_items.c.number)
         )
         with self._db.reading() as db:
-            return {number: item_of(data) for number, data in db.execute(wanted)}
+            return {number: item_of(data, how) for number, data, how in db.execute(wanted)}
 
     def ratings(self, study_id: str) -> list[Given]:
         """What was answered, in the order in which it was."""
@@ -198,9 +208,11 @@ class StudyStore:
             sa.select(
                 study_ratings.c.item,
                 study_raters.c.number.label("rater"),
+                studies.c["compare"],
                 *(study_ratings.c[name] for name in _RATING),
             )
             .join(study_raters, study_raters.c.rater_id == study_ratings.c.rater_id)
+            .join(studies, studies.c.study_id == study_ratings.c.study_id)
             .where(study_ratings.c.study_id == study_id, study_ratings.c.answered.is_not(None))
             .order_by(study_ratings.c.answered, study_raters.c.number, study_ratings.c.position)
         )
@@ -222,6 +234,9 @@ class StudyStore:
             "sample": study.sample,
             "per_item": study.per_item,
             "seed": study.seed,
+            "compare": study.compare,
+            "n_without_text": study.n_without_text,
+            "n_one_passage": study.n_one_passage,
             "created": study.created,
             "closed": study.closed,
             "items": [item.as_dict(texts=texts) for item in self.items(study.study_id).values()],
@@ -265,6 +280,9 @@ class StudyStore:
             "sample": plan.sample,
             "per_item": plan.per_item,
             "seed": plan.seed,
+            "compare": plan.compare,
+            "n_without_text": plan.n_without_text,
+            "n_one_passage": plan.n_one_passage,
             "token": new_id(),
             "salt": secrets.token_hex(32),
             "created": now(),
@@ -291,7 +309,7 @@ def _count(table: sa.Table, *more: sa.ColumnElement[bool]) -> Any:
 
 
 _RATING = (
-    "position existing_first answer evidence_a evidence_b seconds n_answers answered"
+    "position baseline_first answer evidence_a evidence_b seconds n_answers answered"
 ).split()
 _SHOWN = sa.select(
     *(c for c in studies.c if c.name != "salt"),
@@ -304,9 +322,9 @@ _SHOWN = sa.select(
 def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
     given = Values(values, "")
     version = given.any("export_version")
-    if version != EXPORT_VERSION:
+    if version not in tuple(_FIRST_IN):
         raise InputError(
-            f"export_version is {version!r}, this Pincite reads {EXPORT_VERSION!r}. "
+            f"export_version is {version!r}, this Pincite reads {' and '.join(_FIRST_IN)}. "
             "Expected a file of `pincite study export --format json`."
         )
     sample, per_item = given.text("sample"), given.whole("per_item")
@@ -314,11 +332,25 @@ def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
     if sample not in SAMPLES or not 1 <= per_item <= MAX_PER_ITEM or abs(seed) > MAX_SEED:
         raise InputError("sample, per_item or seed is none that a study can have")
     plan = Plan(given.text("name"), given.text("consent"), sample, per_item, seed)
+    if version != "1":
+        plan = _comparing(plan, given)
     listed = given.any("items")
-    items = [item_of(each) for each in listed] if isinstance(listed, list) else []
-    ratings = list(given.each("ratings", _rating))
+    items = [item_of(each, plan.compare) for each in listed] if isinstance(listed, list) else []
+    first = _FIRST_IN[version]
+    ratings = list(given.each("ratings", lambda each: _rating(each, plan.compare, first)))
     _consistent(items, ratings)
     return plan, items, ratings
+
+
+def _comparing(plan: Plan, given: Values) -> Plan:
+    compare = given.text("compare")
+    n_without_text, n_one_passage = given.whole("n_without_text"), given.whole("n_one_passage")
+    counted = all(0 <= n <= MAX_COUNT for n in (n_without_text, n_one_passage))
+    if compare not in COMPARISONS or not counted:
+        raise InputError("compare, n_without_text or n_one_passage is none that a study can have")
+    return replace(
+        plan, compare=compare, n_without_text=n_without_text, n_one_passage=n_one_passage
+    )
 
 
 def _storable(values: Any) -> Any:
@@ -349,7 +381,7 @@ def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
             raise InputError(f"a rating took {each.seconds} seconds")
 
 
-def _rating(given: Values) -> Given:
+def _rating(given: Values, compare: Comparison, first: str) -> Given:
     answer, amounts = given.text("answer"), [given.any("evidence_a"), given.any("evidence_b")]
     if answer not in ANSWERS or any(a is not None and a not in AMOUNTS for a in amounts):
         raise InputError(f"{answer!r} or {amounts!r} is no answer of a rater")
@@ -357,7 +389,8 @@ def _rating(given: Values) -> Given:
         given.whole("item"),
         given.whole("rater"),
         given.whole("position"),
-        given.flag("existing_first"),
+        compare,
+        given.flag(first),
         answer,
         amounts[0],
         amounts[1],

@@ -20,6 +20,10 @@ studies = sa.Table(
     sa.Column("sample", sa.String(20), nullable=False),  # how the items were chosen
     sa.Column("per_item", sa.Integer, nullable=False),  # ratings that each item is to get
     sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("compare", sa.String(20), nullable=False, server_default="citations"),
+    # Citations of which no two passages could be compared: no text at hand, or no other passage.
+    sa.Column("n_without_text", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("n_one_passage", sa.Integer, nullable=False, server_default="0"),
     sa.Column("token", ID, unique=True),  # of the invitation link; null: there is none
     sa.Column("salt", DIGEST),  # of the hashes of accounts; null: the study is closed
     sa.Column("created", sa.Double, nullable=False),
@@ -59,7 +63,7 @@ study_ratings = sa.Table(
     sa.Column("position", sa.Integer, primary_key=True),  # 1, 2, … in the order of the rater
     sa.Column("study_id", ID, nullable=False),
     sa.Column("item", sa.Integer, nullable=False),  # its number
-    sa.Column("existing_first", sa.Boolean, nullable=False),  # whether side A is the existing one
+    sa.Column("baseline_first", sa.Boolean, nullable=False),  # see `preferences.PAIRS`: as side A
     sa.Column("lease", sa.Double, nullable=False),  # until then nobody else is given its place
     sa.Column("shown", sa.Double, nullable=False),  # when it was last opened
     sa.Column("seconds", sa.Double, nullable=False),  # that it was visible, together
