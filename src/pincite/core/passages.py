@@ -34,6 +34,17 @@ def cited_passages(document: Document) -> list[Passage]:
     return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
 
 
+def apart(document: Document, chosen: Span) -> list[Passage]:
+    """The cited source's passages as wide as `chosen` that have no text in common with it.
+
+    None if it has no more than one passage of that width.
+    """
+    n_words = len(_WORD.findall(chosen.of(document.text)))
+    size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
+    windows = _windows(_units(document), size, overlap=True)
+    return _as_passages(document, [span for span in windows if not _touch(span, chosen)])
+
+
 def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     """`span` with the whole sentences around it, in turn after and before, to about `n_words`.
 

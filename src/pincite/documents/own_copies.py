@@ -136,6 +136,17 @@ class OwnCopies:
         known = sorted((c.sha256, c.pages, c.keys) for c in self.all())
         return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
 
+    def faults(self) -> int:
+        """How many copies have no file, or one of another size; looks into none."""
+        sizes = [(self.path_of(copy), copy.n_bytes) for copy in self.all()]
+        return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
+
+    @contextmanager
+    def still(self) -> Iterator[bytes]:
+        """The bytes of the index as a file; inside the block nobody changes what is attached."""
+        with self._changing() as db:
+            yield db.serialize()
+
     def _exists(self) -> bool:
         return (self.folder / INDEX).is_file()
 

@@ -17,6 +17,12 @@ from pincite.types import Claim, Evidence, Passage
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 MAX_NAMED = 4  # figures or names listed in a reason
+SAYS = "the claim says “%(claim)s”, the quote “%(quote)s”"
+NEGATED = "one of claim and quote is negated, the other is not"
+OTHER_UNITS = "the claim and the quote give “%(figure)s” in different units"
+NOT_NAMED = "the passage does not name %(names)s"
+NOT_STATED = "the passage does not state %(figures)s"
+SENTENCES = (SAYS, NEGATED, OTHER_UNITS, NOT_NAMED, NOT_STATED)  # for who says them again
 
 
 class CrossEncoderVerifier:
@@ -129,13 +135,12 @@ def reasons(claim: str, passage: Passage) -> tuple[str, ...]:
     absent = wording.missing_names(claim, source)
     if absent:
         named = ", ".join(f"“{name}”" for name in _whole_names(claim, absent[:MAX_NAMED]))
-        found.append(f"the passage does not name {named}")
+        found.append(NOT_NAMED % {"names": named})
     if quoted and wording.is_negated(claim) != wording.is_negated(quoted):
-        found.append("one of claim and quote is negated, the other is not")
-    found += [f"the claim says “{a}”, the quote “{b}”" for a, b in contrasts(claim, quoted)]
+        found.append(NEGATED)
+    found += [SAYS % {"claim": a, "quote": b} for a, b in contrasts(claim, quoted)]
     found += [
-        f"the claim and the quote give “{figure.span.of(claim)}” in different units"
-        for figure, _ in other_units(claim, quoted)
+        OTHER_UNITS % {"figure": figure.span.of(claim)} for figure, _ in other_units(claim, quoted)
     ]
     return tuple(found)
 
@@ -158,9 +163,9 @@ def _figure_reasons(claim: str, source: str, quoted: str) -> list[str]:
         rivals = figures.rivals(absent[0], claim, quoted)
         if len(rivals) == 1:
             said = rivals[0].span.of(quoted)
-            return [f"the claim says “{absent[0].span.of(claim)}”, the quote “{said}”"]
+            return [SAYS % {"claim": absent[0].span.of(claim), "quote": said}]
     listed = ", ".join(f"“{figure.span.of(claim)}”" for figure in absent[:MAX_NAMED])
-    return [f"the passage does not state {listed}"] if absent else []
+    return [NOT_STATED % {"figures": listed}] if absent else []
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -33,12 +33,20 @@ CONTRADICTED_FROM = 0.5
 # 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
 # are held to lack evidence (tools/planted.py).
 SURE_FROM = 0.65
-_NOTES = {
-    Retraction.YES: "reference {n} was retracted",
-    Retraction.PARTLY: "reference {n} was retracted in part",
-    Retraction.CONCERN: "of reference {n} its journal expressed concern",
-    Retraction.CORRECTED: "reference {n} was corrected",
+NOTES = {
+    Retraction.YES: "reference %(n)s was retracted",
+    Retraction.PARTLY: "reference %(n)s was retracted in part",
+    Retraction.CONCERN: "of reference %(n)s its journal expressed concern",
+    Retraction.CORRECTED: "reference %(n)s was corrected",
 }
+NO_REFERENCE = "there is no reference %(written)s"
+OTHER_LANGUAGE = "it is in %(language)s, the verifier reads %(languages)s"
+NO_ABSTRACT = "it has no abstract here"
+OTHER_FIGURE = "the sentence says “%(sentence)s”, the reference “%(reference)s”"
+SENTENCES = (  # for who says them again
+    *NOTES.values(),
+    *(NO_REFERENCE, OTHER_LANGUAGE, NO_ABSTRACT, OTHER_FIGURE),
+)
 
 
 @dataclass(slots=True)
@@ -127,8 +135,8 @@ class AnswerChecker:
         language = (document.language or "").split("-")[0]
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
-            return f"it is in {language!r}, the verifier reads {reads}"
-        return "" if document.text.strip() else "it has no abstract here"
+            return OTHER_LANGUAGE % {"language": repr(language), "languages": reads}
+        return "" if document.text.strip() else NO_ABSTRACT
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
         """`written` is put in later: one pair may stand in an answer in several ways."""
@@ -146,14 +154,14 @@ class AnswerChecker:
         for written, reference in named:
             if reference is None:
                 verdicts.append(Verdict(written, Support.NO_SUCH_REFERENCE))
-                notes.append(f"there is no reference {written}")
+                notes.append(NO_REFERENCE % {"written": written})
                 continue
             known = self._known[sentence.text, reference.ref_id]
             verdicts.append(
                 Verdict(written, known.support, reference.number, known.evidence, known.why)
             )
-            if reference.retraction in _NOTES:
-                notes.append(_NOTES[reference.retraction].format(n=reference.number))
+            if reference.retraction in NOTES:
+                notes.append(NOTES[reference.retraction] % {"n": reference.number})
         return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
 
 
@@ -212,8 +220,7 @@ def other_figures_said(text: str, passage: str) -> str:
     'the sentence says “9%”, the reference “4%”'
     """
     said = other_figures(text, [span.of(passage) for span in split(passage)])
-    listed = (f"the sentence says “{mine}”, the reference “{other}”" for mine, other in said)
-    return "; ".join(listed)
+    return "; ".join(OTHER_FIGURE % {"sentence": mine, "reference": other} for mine, other in said)
 
 
 def standing(verdicts: Sequence[Verdict]) -> Standing:

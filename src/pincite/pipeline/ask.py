@@ -21,6 +21,7 @@ NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the 
 FILTERED = "nothing that the filters let through has words or meaning in common with the question"
 NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
 NOTHING_SAID = "no sentence of what was found answers the question"
+SENTENCES = (NOTHING_FOUND, FILTERED, NOTHING_RELEVANT, NOTHING_SAID)  # for who says them again
 
 Tell = Callable[[Checked], None]
 Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them

@@ -27,6 +27,10 @@ from pincite.pipeline.web_settings import PRIVATE
 from pincite.pipeline.writers import Extractor, ModelWriter, Writer
 from pincite.protocols import Verifier
 
+UNDATED = "Pages without a known date are not read while a date is asked for."
+GERMAN = "%(n)s of %(all)s questions look German; the models read English."
+SENTENCES = (UNDATED, GERMAN)  # for who says them again
+
 
 @dataclass(frozen=True, slots=True)
 class AskRun:
@@ -125,7 +129,7 @@ def _of_questions(answers: Sequence[Answer]) -> tuple[str, ...]:
     german = sum(readings.looks_german(answer.question) for answer in answers)
     if not german:
         return ()
-    return (f"{german} of {len(answers)} questions look German; the models read English.",)
+    return (GERMAN % {"n": german, "all": len(answers)},)
 
 
 def finder(
@@ -165,6 +169,4 @@ def _writer(
 
 
 def _warnings(settings: Settings) -> tuple[str, ...]:
-    if settings.filters.leaves_out_undated:
-        return ("Pages without a known date are not read while a date is asked for.",)
-    return ()
+    return (UNDATED,) if settings.filters.leaves_out_undated else ()

@@ -31,6 +31,23 @@ MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 w
 # About what a call takes: a text of 250 words with the prompt around it, and the mean of an
 # analysis of some sentences and a choice of one letter.
 PROMPT_TOKENS, REPLY_TOKENS = 700, 130
+UNDATED = "Pages without a known date are no evidence while a date is asked for."
+LANGUAGE = (
+    "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities mean "
+    'little here. Use a model (confirmation = "model").'
+)
+ROUGH = "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
+NO_NEGATION = "No rules for negation in %(language)s; readings have none."
+GERMAN = "%(n)s of %(all)s statements look German and were read as English: --language de."
+LONG = (
+    "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
+    "their end, or not to that of the passage. Give it single sentences."
+)
+FILTERED = "No document of the knowledge base was looked at: the filters let none through."
+EMPTY = "No document of the knowledge base was looked at: it is empty."
+SENTENCES = (  # for who says them again
+    *(UNDATED, LANGUAGE, ROUGH, NO_NEGATION, GERMAN, LONG, FILTERED, EMPTY),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,21 +259,15 @@ def _finder(
 def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str, ...]:
     found = []
     if settings.filters.leaves_out_undated:
-        found.append("Pages without a known date are no evidence while a date is asked for.")
+        found.append(UNDATED)
     if languages and settings.language not in languages:
         reads = ", ".join(sorted(languages))
-        found.append(
-            f"The statements are in {settings.language!r}, the verifier reads {reads}: its "
-            'probabilities mean little here. Use a model (confirmation = "model").'
-        )
+        found.append(LANGUAGE % {"language": repr(settings.language), "languages": reads})
     estimating = settings.confirmation == "model" and settings.probabilities == "estimate"
     if estimating and settings.repetitions < FEW_REPETITIONS:
-        found.append(
-            f"Probabilities are estimated from {settings.repetitions} repetitions: of fewer than "
-            f"{FEW_REPETITIONS} they are rough."
-        )
+        found.append(ROUGH % {"n": settings.repetitions, "few": FEW_REPETITIONS})
     if settings.interpretation == "rules" and not readings.negation("x", settings.language):
-        found.append(f"No rules for negation in {settings.language!r}; readings have none.")
+        found.append(NO_NEGATION % {"language": repr(settings.language)})
     return tuple(found)
 
 
@@ -265,20 +276,13 @@ def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ..
     found = []
     german = sum(readings.looks_german(check.statement) for check in checks)
     if german and settings.language == "en":
-        found.append(
-            f"{german} of {len(checks)} statements look German and were read as English: "
-            "--language de."
-        )
+        found.append(GERMAN % {"n": german, "all": len(checks)})
     long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
     if long and settings.confirmation == "verifier":
-        found.append(
-            f"{long} of {len(checks)} statements have more than {MAX_WORDS} words: the verifier "
-            "does not read to their end, or not to that of the passage. Give it single sentences."
-        )
+        found.append(LONG % {"n": long, "all": len(checks), "most": MAX_WORDS})
     judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
     if judged and not any(result.items for result in judged):
-        why = "the filters let none through" if settings.filters else "it is empty"
-        found.append(f"No document of the knowledge base was looked at: {why}.")
+        found.append(FILTERED if settings.filters else EMPTY)
     return tuple(found)
 
 

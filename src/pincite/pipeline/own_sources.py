@@ -82,6 +82,8 @@ def attach(
     path: Path,
     pages: tuple[int, int] | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    *,
+    name: str = "",
 ) -> OwnCopy | Unchecked:
     """Read a file and keep it as the user's copy of a source, or say why it is of no use.
 
@@ -91,6 +93,7 @@ def attach(
         path: the file.
         pages: numbers printed on its first and last page, if they are not those of the file.
         limits: of its size.
+        name: what it is called, if it lies there under another name.
 
     Raises:
         InputError: there is no such file, or it has another number of pages.
@@ -98,19 +101,20 @@ def attach(
     data = _bytes_of(path, limits)
     if isinstance(data, Unchecked):
         return data
-    document = read_copy(data, path.name, pages, limits)
+    name = name or path.name
+    document = read_copy(data, name, pages, limits)
     if isinstance(document, Unchecked):
         return document
     n_pages = len(page_starts(document))
     if pages and n_pages and pages[1] - pages[0] + 1 != n_pages:
         raise InputError(
-            f"--pages {pages[0]}-{pages[1]} are {pages[1] - pages[0] + 1} pages, but {path.name} "
+            f"{pages[0]}-{pages[1]} are {pages[1] - pages[0] + 1} pages, but {one_line(name)} "
             f"has {n_pages}. Give the numbers printed on its first and last page."
         )
     copy = OwnCopy(
         ref=source.ref,
         keys=source.keys,
-        name=one_line(path.name) or "unnamed",
+        name=one_line(name) or "unnamed",
         sha256=hashlib.sha256(data).hexdigest(),
         n_bytes=len(data),
         pages=pages,

@@ -20,6 +20,11 @@ from pincite.pipeline.templates import Templates
 
 STEP = "rewrite_sentence"
 REPLY_TOKENS = 150
+MADE_UP = "its references do not exist"
+SILENT = "its references say nothing of it"
+STILL_SILENT = "its references say nothing of it, rewritten or not"
+REWRITTEN = "rewritten to what its references say"
+SENTENCES = (MADE_UP, SILENT, STILL_SILENT, REWRITTEN)  # for who says them again
 _UNFOUNDED = (Standing.NO_EVIDENCE, Standing.FABRICATED)
 
 
@@ -60,18 +65,18 @@ class Repairer:
         self, checked: Checked, references: Sequence[Reference], checker: AnswerChecker
     ) -> Change:
         if checked.standing is Standing.FABRICATED:
-            return Change(checked, "", "its references do not exist")
+            return Change(checked, "", MADE_UP)
         if self.calls is None or self.templates is None:
-            return Change(checked, "", "its references say nothing of it")
+            return Change(checked, "", SILENT)
         after = self._rewritten(checked)
         if isinstance(after, Failed):
-            return Change(checked, "", f"its references say nothing of it; {after.detail}")
+            return Change(checked, "", f"{SILENT}; {after.detail}")
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
         proposed = f"{after.rstrip('.')} {marks}."
         found = checker.checked(cited.cited_sentences(proposed, self.language), references)
         if all(each.standing is Standing.SUPPORTED for each in found):
-            return Change(checked, proposed, "rewritten to what its references say")
-        return Change(checked, "", "its references say nothing of it, rewritten or not")
+            return Change(checked, proposed, REWRITTEN)
+        return Change(checked, "", STILL_SILENT)
 
     def _rewritten(self, checked: Checked) -> str | Failed:
         assert self.calls

@@ -72,6 +72,12 @@ ADVICE = (
     "the references before you rely on a sentence."
 )
 ONLY_ABSTRACTS = "abstracts only, not full texts"
+ABSENT = "Nothing that was read has %(words)s: the answer may be beside the point."
+CUT = "The writer was stopped before its end: the answer breaks off."
+MISSING = "A part is missing: %(failure)s"
+UNKNOWN_ONE = "Whether the reference was retracted is not known here."
+UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
+SENTENCES = (ABSENT, CUT, MISSING, UNKNOWN_ONE, UNKNOWN)  # for who says them again
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 
 
@@ -103,11 +109,11 @@ def cautions(answer: Answer) -> list[str]:
     said = []
     if answer.searched.absent and answer.sentences:
         words = ", ".join(f"“{one_line(word)}”" for word in answer.searched.absent)
-        said.append(f"Nothing that was read has {words}: the answer may be beside the point.")
+        said.append(ABSENT % {"words": words})
     if answer.cut:
-        said.append("The writer was stopped before its end: the answer breaks off.")
+        said.append(CUT)
     if answer.failure:
-        said.append(f"A part is missing: {one_line(answer.failure)}")
+        said.append(MISSING % {"failure": one_line(answer.failure)})
     return said
 
 
@@ -174,8 +180,7 @@ def unknown_retractions(references: Sequence[Reference]) -> str:
     n = sum(reference.retraction is Retraction.UNKNOWN for reference in references)
     if not n:
         return ""
-    which = "the reference" if len(references) == 1 else f"{n} of {len(references)} references"
-    return f"Whether {which} was retracted is not known here."
+    return UNKNOWN_ONE if len(references) == 1 else UNKNOWN % {"n": n, "all": len(references)}
 
 
 def published_in(reference: Reference) -> str:

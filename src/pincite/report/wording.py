@@ -103,12 +103,33 @@ COPIES = {
     CopyKind.OWN: "your own copy",
     CopyKind.CORPUS: "copy in the corpus",
 }
-# What today's page bears out where an archived copy bears out more.
-TODAY = {
+# What an archived copy bears out, the whole or a part, and today's page less of it.
+_THEN = {
+    True: "the archived copy of %(date)s bears the claim out",
+    False: "the archived copy of %(date)s bears a part of the claim out",
+}
+_TODAY = {
     Label.PARTLY_SUPPORTED: "today's page only a part of it",
     Label.NOT_SUPPORTED: "today's page does not",
     Label.REFUTED: "today's page may say otherwise",
 }
+CHANGED = {
+    (whole, label): f"{then}, {today}"
+    for whole, then in _THEN.items()
+    for label, today in _TODAY.items()
+}
+# Where a quote stands: on a page, printed or the file's, and if that is where it was cited.
+ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file"}
+ELSEWHERE = {
+    (found, printed): f"cited %(cited)s, {words} {place}"
+    for found, words in ((True, "found"), (False, "closest words"))
+    for printed, place in (
+        (True, f"on {ON_PAGE[True]}"),
+        (False, f"on {ON_PAGE[False]}"),
+        (None, "elsewhere"),
+    )
+}
+SENTENCES = (*CHANGED.values(), *ON_PAGE.values(), *ELSEWHERE.values())  # for who says them again
 CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
@@ -153,13 +174,12 @@ def where(place: Place | None, label: Label) -> str:
     """
     if place is None:
         return ""
-    page = f"p. {one_line(place.page)}" if place.page else ""
-    if page and not place.printed:
-        page += " of the file"
+    page = one_line(place.page or "")
     if not place.elsewhere:
-        return page
-    found = "found" if label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED) else "closest words"
-    return f"cited {one_line(place.cited or '')}, {found} {f'on {page}' if page else 'elsewhere'}"
+        return ON_PAGE[place.printed] % {"page": page} if page else ""
+    found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+    said = ELSEWHERE[found, place.printed if page else None]
+    return said % {"cited": one_line(place.cited or ""), "page": page}
 
 
 def copy_read(result: CitationResult) -> str:
@@ -189,10 +209,10 @@ def what_changed(result: CitationResult) -> str:
     """How the source changed since it was cited; empty if it was not found to have."""
     if result.changed is None or result.copy is None:
         return ""
-    when = f" of {result.copy.date[:10]}" if result.copy.date else ""
-    whole = result.label is Label.SUPPORTED
-    then = "bears the claim out" if whole else "bears a part of the claim out"
-    return one_line(f"the archived copy{when} {then}, {TODAY[result.changed.label]}")
+    said = CHANGED[result.label is Label.SUPPORTED, result.changed.label]
+    if not result.copy.date:
+        return said.replace(" of %(date)s", "")
+    return one_line(said % {"date": result.copy.date[:10]})
 
 
 def why_open(finding: Finding) -> str:

@@ -5,6 +5,7 @@ from fastapi import Depends, FastAPI
 from pincite.server import problems
 from pincite.server.api import accounts as api_accounts
 from pincite.server.api import audit as api_audit
+from pincite.server.api import copies as api_copies
 from pincite.server.api import corpora as api_corpora
 from pincite.server.api import documents as api_documents
 from pincite.server.api import feedback as api_feedback
@@ -34,6 +35,7 @@ PARTS = (
     api_meta,
     api_jobs,
     api_links,
+    api_copies,
     api_corpora,
     api_documents,
     api_search,
@@ -110,6 +112,6 @@ def _schemes(server: ServerSettings) -> tuple[str, ...]:
 
 def _limit(site: Site, path: str) -> int:
     """Bytes of a request's body: files may be larger than anything else."""
-    files = path.endswith(("/documents", "/files"))
+    files = path.endswith(("/documents", "/files", "/copies"))
     megabytes = site.server.upload_megabytes if files else site.server.body_megabytes
     return int(megabytes * 1e6)

@@ -1,11 +1,13 @@
 """What `pincite serve --demo` starts with: shipped documents as corpora, all of them invented."""
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.index.corpus import EmbeddedCorpus, is_corpus
 from pincite.pipeline import build
 from pincite.pipeline.ingest import ingest
 from pincite.server.library.register import CorpusEntry, Shared
@@ -17,6 +19,7 @@ WEB = "Demo: the web around Varrowmouth"
 KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
 DEPTH = 25  # of the searches in WEB, which has some 250 passages: a tenth of it
+_ASIDE = ".demo-"  # folders in which corpora are made
 _CORPORA = {
     WEB: (ROOT / "demo" / "corpus", "Pages of museums, newspapers and councils; for Verify."),
     KNOWLEDGE: (ROOT / "demo_check" / "documents", "Thirty documents; for Check."),
@@ -25,20 +28,26 @@ _CORPORA = {
 
 
 def furnish(site: Site, say: Callable[[str], None]) -> None:
-    """Make the corpora that are not there yet; takes some seconds."""
-    known = {entry.name for entry in site.corpora.listed() if entry.owner == LOCAL}
+    """Make the corpora that are not there yet; takes some seconds.
+
+    Each is made aside and put in place whole, so that after a kill the next start makes it anew.
+    """
+    for left in site.server.folder.glob(f"{_ASIDE}*"):  # by a start that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
     for name, (documents, about) in _CORPORA.items():
         if name in known:
-            continue
+            if is_corpus(known[name].folder):
+                continue
+            site.corpora.remove(known[name].corpus_id)
         say(f"Indexing “{name}” …")
-        entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
-        entry.folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with EmbeddedCorpus.create(entry.folder, build.encoder(site.settings)) as corpus:
+        with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=site.server.folder) as aside:
+            folder = Path(aside) / "corpus"
+            with EmbeddedCorpus.create(folder, build.encoder(site.settings)) as corpus:
                 ingest(corpus, [documents], lambda _: None)
-        except BaseException:
-            site.corpora.remove(entry.corpus_id)  # it would be listed without its documents
-            raise
+            entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
+            entry.folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.rename(entry.folder)
 
 
 class Tried(NamedTuple):

@@ -15,7 +15,7 @@ from pincite.documents.results import result_in
 from pincite.pipeline import opinions
 from pincite.pipeline.opinions import Opinion, Words
 from pincite.server.database import Database
-from pincite.server.tables import feedback, new_id, now
+from pincite.server.tables import feedback, new_id, newest_first, now
 
 Thumb = Literal["right", "wrong"]
 _SIGNS: Mapping[Thumb, str] = {"right": opinions.UP, "wrong": opinions.DOWN}
@@ -116,16 +116,12 @@ class FeedbackStore:
             before: time and id of the last one that was seen.
             job_id: only on the results of this job.
         """
-        newest = (feedback.c.created.desc(), feedback.c.feedback_id.desc())
-        wanted = sa.select(feedback).order_by(*newest).limit(limit)
+        columns = feedback.c.created, feedback.c.feedback_id
+        wanted = newest_first(sa.select(feedback), *columns, before).limit(limit)
         if owner is not None:
             wanted = wanted.where(feedback.c.owner == owner)
         if job_id is not None:
             wanted = wanted.where(feedback.c.job_id == job_id)
-        if before:
-            at, feedback_id = before
-            earlier = sa.and_(feedback.c.created == at, feedback.c.feedback_id < feedback_id)
-            wanted = wanted.where(sa.or_(feedback.c.created < at, earlier))
         with self._db.reading() as db:
             return [Said(**row._mapping) for row in db.execute(wanted)]
 

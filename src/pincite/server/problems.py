@@ -18,12 +18,20 @@ from starlette.exceptions import HTTPException
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.database import DatabaseError
-from pincite.server.jobs.store import KeyReused, QueueFull
+from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
+from pincite.server.library.room import AccountFull, DiskFull
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # where Python's names differ from version to version
-_RETRYABLE = (408, 425, 429, 500, 502, 503, 504)
+_RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
+_REFUSALS: dict[type[PinciteError], tuple[int, str, dict[str, str]]] = {
+    QueueFull: (429, "queue_full", {"Retry-After": "30"}),
+    TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
+    KeyReused: (409, "idempotency_key_reused", {}),
+    DiskFull: (507, "disk_full", {}),
+    AccountFull: (422, "account_full", {}),
+}
 
 
 class ProblemBody(BaseModel):
@@ -131,11 +139,9 @@ async def _of_pincite(request: Request, error: Exception) -> Response:
         away = "The database does not answer. Try again later."  # its address is nobody's business
         again = {"Retry-After": "10"}
         return response(request, Problem(503, "database_unavailable", away, headers=again))
-    if isinstance(error, QueueFull):
-        busy = Problem(429, "queue_full", str(error), headers={"Retry-After": "30"})
-        return response(request, busy)
-    if isinstance(error, KeyReused):
-        return response(request, Problem(409, "idempotency_key_reused", str(error)))
+    for kind, (status, code, headers) in _REFUSALS.items():
+        if isinstance(error, kind):
+            return response(request, Problem(status, code, str(error), headers=headers))
     status = 422 if isinstance(error, ConfigError) else 500
     code = "invalid_setting" if status == 422 else "internal"
     return response(request, Problem(status, code, str(error)))

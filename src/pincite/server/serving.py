@@ -1,6 +1,7 @@
 """Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
 
 import contextlib
+import os
 import signal
 import socket
 import tempfile
@@ -45,9 +46,12 @@ def serve(
     """
     with contextlib.ExitStack() as stack:
         if demo and not given.get("data"):
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pincite-demo-"))
-            given = {**given, "data": folder}
-        stack.enter_context(using(load(given, config).folder))
+            removed = tempfile.TemporaryDirectory(prefix="pincite-demo-")
+            given = {**given, "data": stack.enter_context(removed)}
+        folder = load(given, config).folder
+        stack.enter_context(using(folder))
+        if demo:  # its books are invented: none for the user's shelf. Jobs' processes see it, too.
+            os.environ["PINCITE_OWN_COPIES"] = str(folder / "demo-copies")
         site = _site(given, config)
         if demo:
             furnish(site, say)

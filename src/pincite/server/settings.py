@@ -46,6 +46,7 @@ class ServerSettings:
     # Jobs
     jobs_at_once: int = 1  # of the worker inside `serve`; 0: only separate `pincite worker`s
     queue: int = 100  # jobs that may wait; more are refused for now (429)
+    queue_each: int = 10  # of one account that may wait or run ("server"); 0: as the queue takes
     job_seconds: float = 3600.0
     job_megabytes: int = 4000  # resident memory of a job's process
     keep_days: float = 90.0  # of finished jobs; 0: for ever
@@ -55,6 +56,9 @@ class ServerSettings:
     # What comes in
     body_megabytes: float = 20.0  # of a request
     upload_megabytes: float = 200.0  # of the files that are sent for a corpus at once
+    # What is kept
+    disk_free_megabytes: float = 500.0  # with less, new jobs and files are refused (507); 0: never
+    account_megabytes: float = 0.0  # of an account's corpora and own copies ("server"); 0: any
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -66,11 +70,14 @@ class ServerSettings:
             ("port", 0, 65535),
             ("jobs_at_once", 0, 64),
             ("queue", 1, 1_000_000),
+            ("queue_each", 0, 1_000_000),
             ("job_seconds", 1, 1e7),
             ("job_megabytes", 100, 1e7),
             ("keep_days", 0, 36500),
             ("body_megabytes", 0.01, 1e5),
             ("upload_megabytes", 0.01, 1e6),
+            ("disk_free_megabytes", 0, 1e9),
+            ("account_megabytes", 0, 1e9),
             ("session_hours", 0.01, 8760),
             ("session_days", 0.01, 365),
             ("requests_a_minute", 0, 1_000_000),

@@ -12,7 +12,9 @@ from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
 from pincite.server.jobs.tallies import Tallies
 from pincite.server.library.library import Library
+from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusRegister
+from pincite.server.library.room import Room
 from pincite.server.library.shelf import Shelf
 from pincite.server.library.uploads import Uploads
 from pincite.server.people.stores import People, people_of
@@ -31,6 +33,8 @@ class Site:
     jobs: JobStore
     corpora: CorpusRegister
     library: Library
+    own: OwnShelves
+    room: Room
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
     tallies: Tallies
@@ -40,6 +44,7 @@ class Site:
     def tidy(self) -> None:
         """Finish what was begun, and forget what has expired."""
         self.library.tidy()
+        self.own.tidy(lambda owner: self.people.accounts.get(owner) is not None)
         self.people.forget_old()
 
 
@@ -48,12 +53,15 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     server.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = Database(server.database_url)
     database.migrate()
-    jobs = JobStore(database, queue=server.queue)
+    each = server.queue_each if server.mode == "server" else 0
+    jobs = JobStore(database, queue=server.queue, each=each)
     corpora = CorpusRegister(database, server.folder / "corpora")
     shelf = Shelf(lambda: build.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
+    own = OwnShelves(server, settings)
+    room = Room(server, library, own)
     feedback, people = FeedbackStore(database), people_of(database, server)
-    stores = (jobs, corpora, library, feedback, people, Tallies(database))
+    stores = (jobs, corpora, library, own, room, feedback, people, Tallies(database))
     studies = (StudyStore(database), RatingStore(database))
     site = Site(server, settings, database, *stores, *studies)
     site.tidy()

@@ -6,6 +6,7 @@ are seconds since 1970, UTC. An id is 22 characters of 128 random bits: nobody g
 
 import secrets
 import time
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -124,3 +125,17 @@ def new_id() -> str:
 def now() -> float:
     """Seconds since 1970."""
     return time.time()
+
+
+def newest_first(
+    wanted: sa.Select[Any],
+    created: sa.Column[float],
+    key: sa.Column[str],
+    before: tuple[float, str] | None,
+) -> sa.Select[Any]:
+    """The rows, the newest first, from behind the one whose time and id are `before`."""
+    wanted = wanted.order_by(created.desc(), key.desc())
+    if before:
+        at, seen = before
+        wanted = wanted.where(sa.or_(created < at, sa.and_(created == at, key < seen)))
+    return wanted

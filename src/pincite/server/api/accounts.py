@@ -138,9 +138,9 @@ def deleted(site: Site, request: Request, account_id: str) -> None:
         Problem: 404; 409 it is the only admin.
     """
     try:
-        if not personal.forget(site.database, account_id):
+        if not personal.forget(site.database, account_id, site.own):
             raise not_found()
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
-    site.library.tidy()
+    site.tidy()
     noted(request, "an account")  # its id is to be forgotten too

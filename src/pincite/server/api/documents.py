@@ -1,24 +1,21 @@
 """`/api/v1/corpora/…/documents`: send files, leaf through what is there, read it, remove it."""
 
-import errno
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
-from starlette.requests import ClientDisconnect
 
 from pincite.errors import CorpusError, CorpusInUse
 from pincite.index.catalogue import Listed, Order, Which
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.server.api.corpora import changeable, opened, readable
-from pincite.server.api.jobs import JobBody, job_body
-from pincite.server.library.multipart import BadForm, Form, received
+from pincite.server.api.jobs import OF_STARTING, JobBody, job_body
+from pincite.server.api.receiving import form_of
 from pincite.server.library.register import CorpusEntry
 from pincite.server.paging import cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader
-from pincite.server.people.login import CSRF_FIELD, CSRF_HEADER, check_token
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, IngestRequest, SentFile
 from pincite.server.site import Site, Stores
@@ -123,7 +120,7 @@ class PassageBody(BaseModel):
     status_code=202,
     operation_id="add_documents",
     openapi_extra=FORM,
-    responses={507: {"model": ProblemBody, "description": "The server's disk is full."}},
+    responses=OF_STARTING,
 )
 async def add_documents(
     corpus_id: str, request: Request, response: Response, who: Librarian, site: Stores
@@ -187,33 +184,23 @@ async def sent(site: Site, entry: CorpusEntry, who: Identity, request: Request) 
     """The job that takes in the files of a request.
 
     Raises:
-        Problem: another session's form, no form, no file, no room.
+        Problem: another session's form, no form, no file.
+        DiskFull, AccountFull, QueueFull, TooManyOfYours
     """
-    token = request.headers.get(CSRF_HEADER)
-    if token is not None and who.csrf:
-        check_token(token, who.csrf)  # before anything is kept
-    try:
-        with site.library.uploads.filling() as upload_id:
-            form = await _form(request, site, upload_id)
-            if token is None and who.csrf:
-                check_token(form.fields.get(CSRF_FIELD), who.csrf)
-            if not form.files:
-                raise Problem(422, "no_files", "Expected at least one file.")
-            files = tuple(
-                SentFile(stored=each.path.name, name=each.name, n_bytes=each.n_bytes)
-                for each in form.files
-            )
-            body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
-            values = body.model_dump(mode="json")
-            subject = " ".join(body.subject.split())
-            job, _ = await run_sync(
-                site.jobs.submit, who.account_id, "ingest", subject, values, None
-            )
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            detail = "The server's disk is full; nothing was kept."
-            raise Problem(507, "disk_full", detail) from error
-        raise
+    await run_sync(site.room.check_account, entry.owner)
+    async with form_of(request, who, site) as (upload_id, form):
+        if not form.files:
+            raise Problem(422, "no_files", "Expected at least one file.")
+        files = tuple(
+            SentFile(stored=each.path.name, name=each.name, n_bytes=each.n_bytes)
+            for each in form.files
+        )
+        n_bytes = sum(each.n_bytes for each in files)
+        await run_sync(site.room.check_account, entry.owner, n_bytes)
+        body = IngestRequest(corpus=entry.corpus_id, upload=upload_id, files=files)
+        values = body.model_dump(mode="json")
+        subject = " ".join(body.subject.split())
+        job, _ = await run_sync(site.jobs.submit, who.account_id, "ingest", subject, values, None)
     return job_body(job)
 
 
@@ -264,22 +251,6 @@ def removed(site: Site, entry: CorpusEntry, doc_id: str) -> None:
     except CorpusError as error:
         detail = str(error).replace(str(entry.folder), "The corpus")
         raise Problem(503, "corpus_unreadable", detail) from error
-
-
-async def _form(request: Request, site: Site, upload_id: str) -> Form:
-    folder = site.library.uploads.at(upload_id)
-    try:
-        return await received(request.headers.get("content-type", ""), _body(request), folder)
-    except BadForm as error:
-        raise Problem(422, "invalid_form", str(error)) from error
-
-
-async def _body(request: Request) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in request.stream():
-            yield chunk
-    except ClientDisconnect as error:
-        raise BadForm("The sender hung up.") from error
 
 
 def _listed(row: Listed) -> ListedBody:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
+from pincite.core.own import digest_of
 from pincite.index.corpus import is_corpus
 from pincite.server.jobs.store import Event, Job, JobStore, Kind, Status
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
@@ -33,7 +34,11 @@ OF_ONE: dict[int | str, dict[str, Any]] = {
 OF_STARTING: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is no JSON."},
     409: {"description": "The Idempotency-Key belongs to another request."},
-    429: {"description": "As many jobs wait as may; `Retry-After` says when to try again."},
+    429: {
+        "description": "As many jobs wait as may, in all (`queue_full`) or of yours "
+        "(`too_many_of_yours`); `Retry-After` says when to try again."
+    },
+    507: {"description": "The server's disk is nearly full: nothing new is taken (`disk_full`)."},
 }
 POLL_SECONDS = 0.5
 HEARTBEAT_SECONDS = 15.0
@@ -50,7 +55,7 @@ class JobBody(BaseModel):
     kind: Kind
     title: str
     status: Status
-    ahead: int  # jobs that wait before it
+    ahead: int  # jobs whose turn is before its; accounts take turns
     created: str  # ISO timestamps, UTC
     started: str | None
     finished: str | None
@@ -166,7 +171,7 @@ def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any
     """
     job = readable(site, job_id, who)
     owned(job.owner, who)  # whole texts are not for those who got a link
-    found = site.jobs.file(job_id, name)
+    found = file_of(site, job, name, who)
     if found is None:
         raise not_found()
     return found
@@ -220,6 +225,7 @@ def started(
     site: Site, who: Identity, kind: Kind, body: Asked, response: Response, key: str | None
 ) -> JobBody:
     """The job that a request made, or made before."""
+    site.room.check_disk()
     if isinstance(body, VerifyRequest) and body.article and not site.settings.online:
         raise Problem(
             422,
@@ -266,6 +272,13 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     owned(job.owner if job else None, who)
     assert job
     return job
+
+
+def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
+    """A file of a job; the text of an own copy is for whose copy it is, and not for admins."""
+    found = site.jobs.file(job.job_id, name)
+    is_own_copy = found is not None and digest_of(str(found.get("url", ""))) is not None
+    return None if is_own_copy and job.owner != who.account_id else found
 
 
 def job_body(job: Job) -> JobBody:

@@ -197,7 +197,8 @@ def export_me(who: InPerson, request: Request, site: Stores) -> FileResponse:
     with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
         path = Path(file.name)
         try:
-            personal.export(site.database, who.account_id, file)
+            copies = site.own.of(who.account_id)
+            personal.export(site.database, who.account_id, copies, file)
         except BaseException:
             path.unlink()
             raise
@@ -243,10 +244,10 @@ def forgotten(site: Site, request: Request, who: Identity, password: str | None)
     """
     proven(site, request, who, password)
     try:
-        personal.forget(site.database, who.account_id)
+        personal.forget(site.database, who.account_id, site.own)
     except LastAdmin as error:
         raise Problem(409, "last_admin", str(error)) from error
-    site.library.tidy()
+    site.tidy()
     request.state.identity = None  # nobody's deed: the log says that an account was deleted
     site.people.audit.record("", "delete_me", request_id=request.state.request_id)
 

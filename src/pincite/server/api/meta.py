@@ -14,7 +14,7 @@ from pincite.server.site import Stores
 
 NOT_READY = {  # for everybody: where they are is not
     "database": "The database does not answer, or is of another version.",
-    "folder": "The data folder cannot be written, or has no room.",
+    "folder": "The data folder cannot be written, or has no room: jobs and files are refused.",
     "worker": "No job can be run: a thread of the worker has ended.",
 }
 router = APIRouter(tags=["operation"])
@@ -56,7 +56,7 @@ def readyz(request: Request, site: Stores) -> Ready:
     worker: Worker | None = request.app.state.worker
     parts = {
         "database": condition.tables(site.database).well,
-        "folder": condition.folder(site.server.folder).well,
+        "folder": condition.folder(site.server).well,
         "worker": worker is None or worker.works,
     }
     if failing := [name for name, well in parts.items() if not well]:
@@ -85,6 +85,12 @@ def get_metrics(request: Request, site: Stores) -> Response:
     No claim, title or name stands in it.
     """
     metrics: Metrics = request.app.state.metrics
-    now = Now(site.jobs.counts(), site.jobs.oldest_seconds(), site.tallies.all())
+    now = Now(
+        jobs=site.jobs.counts(),
+        oldest_seconds=site.jobs.oldest_seconds(),
+        tallies=site.tallies.all(),
+        disk_free_bytes=site.room.free_bytes(),
+        corpora_bytes=site.room.corpora_bytes(),
+    )
     text, media_type = metrics.text(now)
     return Response(text, media_type=media_type)

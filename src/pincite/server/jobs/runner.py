@@ -27,6 +27,7 @@ from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.tallies import Key, Stopwatch, Tallies, of_result
 from pincite.server.library.library import removed
+from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusRegister
 from pincite.server.library.uploads import Uploads
 from pincite.server.operation import logs
@@ -87,6 +88,7 @@ class Runner:
         self._tallies = Tallies(database)
         self._corpora = CorpusRegister(database, server.folder / "corpora")
         self._uploads = Uploads(server.folder / "uploads")
+        self._own = OwnShelves(server, settings)
 
     def run(self, job_id: str) -> None:
         """Do a job and keep its result; what goes wrong is kept as its problem.
@@ -141,7 +143,10 @@ class Runner:
         folder = self._folder(job)
         if job.kind != "ingest":
             request = _patiently(lambda: self._store.whole_request(job))
-            return work.done(job.kind, request, folder, self._settings, tell)
+            # What whoever runs the server has attached is not for the jobs of others.
+            own = str(self._own.folder(job.owner))
+            settings = dataclasses.replace(self._settings, own_copies=own)
+            return work.done(job.kind, request, folder, settings, tell)
         if folder is None:
             raise InputError("The corpus is not there any more.")
         files = self._uploads.at(job.request["upload"])

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from pincite.errors import PinciteError
 from pincite.server.database import Database, Lock
-from pincite.server.tables import job_events, job_files, jobs, new_id, now
+from pincite.server.jobs.turns import AHEAD, following
+from pincite.server.tables import job_events, job_files, jobs, new_id, newest_first, now
 
 LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
 MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
@@ -46,6 +47,10 @@ class QueueFull(PinciteError):
     """As many jobs wait as may; later there is room again."""
 
 
+class TooManyOfYours(PinciteError):
+    """As many jobs of one account wait or run as may; when one has ended there is room again."""
+
+
 class KeyReused(PinciteError):
     """An idempotency key came again with another request."""
 
@@ -67,7 +72,7 @@ class Job:
     cancelled: bool  # somebody asked for it; it may not have stopped yet
     problem: Mapping[str, Any] | None
     n_events: int
-    ahead: int = 0  # queued jobs before it; 0 if it is not queued
+    ahead: int = 0  # queued jobs whose turn is before its; 0 if it is not queued
 
     @property
     def ended(self) -> bool:
@@ -85,29 +90,15 @@ class Event:
     at: float
 
 
-_earlier = jobs.alias("earlier")
-_AHEAD = sa.case(
-    (
-        jobs.c.status == Status.QUEUED,
-        sa.select(sa.func.count())
-        .where(
-            _earlier.c.status == Status.QUEUED,
-            sa.tuple_(_earlier.c.created, _earlier.c.job_id)
-            < sa.tuple_(jobs.c.created, jobs.c.job_id),
-        )
-        .scalar_subquery(),
-    ),
-    else_=0,
-)
-_SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), _AHEAD.label("ahead")]
+_SHOWN = [*(jobs.c[name] for name in Job.__slots__ if name != "ahead"), AHEAD.label("ahead")]
 
 
 class JobStore:
     """The queue and the results. Every method is one transaction."""
 
-    def __init__(self, database: Database, *, queue: int = 100) -> None:
-        """`queue`: how many jobs may wait."""
-        self._db, self._queue = database, queue
+    def __init__(self, database: Database, *, queue: int = 100, each: int = 0) -> None:
+        """`queue`: how many jobs may wait; `each`: how many of one owner wait or run; 0: any."""
+        self._db, self._queue, self._each = database, queue, each
 
     # ── For those who ask ────────────────────────────────────────────────────────────────────────
 
@@ -117,7 +108,7 @@ class JobStore:
         """The job, and whether it is new: the same key and request give the same job again.
 
         Raises:
-            QueueFull, KeyReused
+            QueueFull, TooManyOfYours, KeyReused
         """
         text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -130,9 +121,7 @@ class JobStore:
                         "This Idempotency-Key belongs to another request. Use a new one."
                     )
                 return self._found(db, job_id), False
-            waiting = _scalar(db, sa.select(sa.func.count()).where(jobs.c.status == Status.QUEUED))
-            if waiting >= self._queue:
-                raise QueueFull(f"{waiting} jobs are waiting, as many as may. Try again later.")
+            self._refuse_more(db, owner)
             job_id = new_id()
             short = dict(request)
             sent = short.pop(TEXT, None)
@@ -176,15 +165,11 @@ class JobStore:
             before: creation time and id of the last one that was seen.
             kinds: only these; empty: all.
         """
-        wanted = sa.select(*_SHOWN).order_by(jobs.c.created.desc(), jobs.c.job_id.desc())
+        wanted = newest_first(sa.select(*_SHOWN), jobs.c.created, jobs.c.job_id, before)
         if owner is not None:
             wanted = wanted.where(jobs.c.owner == owner)
         if kinds:
             wanted = wanted.where(jobs.c.kind.in_(kinds))
-        if before:
-            at, job_id = before
-            earlier = sa.and_(jobs.c.created == at, jobs.c.job_id < job_id)
-            wanted = wanted.where(sa.or_(jobs.c.created < at, earlier))
         with self._db.reading() as db:
             return [_job(row) for row in db.execute(wanted.limit(limit))]
 
@@ -277,16 +262,9 @@ class JobStore:
     # ── For those who work ───────────────────────────────────────────────────────────────────────
 
     def take(self, worker: str) -> Job | None:
-        """The oldest job that waits, now this worker's; None if there is none."""
-        oldest = (
-            sa.select(jobs.c.job_id)
-            .where(jobs.c.status == Status.QUEUED)
-            .order_by(jobs.c.created, jobs.c.job_id)
-            .limit(1)
-            .with_for_update(skip_locked=True)  # SQLite has one writer at a time anyway
-        )
+        """The job whose turn it is, now this worker's; None if none waits."""
         with self._db.writing() as db:
-            job_id = db.execute(oldest).scalar()
+            job_id = db.execute(following()).scalar()
             if job_id is None:
                 return None
             at = now()
@@ -377,6 +355,19 @@ class JobStore:
                 self._put_back(db, job_id, *row)
 
     # ── Inside a transaction ─────────────────────────────────────────────────────────────────────
+
+    def _refuse_more(self, db: sa.Connection, owner: str) -> None:
+        count = sa.select(sa.func.count())
+        unended = jobs.c.status.in_((Status.QUEUED, Status.RUNNING))
+        yours = _scalar(db, count.where(unended, jobs.c.owner == owner))
+        if self._each and yours >= self._each:
+            raise TooManyOfYours(
+                f"{yours} of your jobs wait or run, as many as one account may have. Try again "
+                "when one has ended, or cancel one."
+            )
+        waiting = _scalar(db, count.where(jobs.c.status == Status.QUEUED))
+        if waiting >= self._queue:
+            raise QueueFull(f"{waiting} jobs are waiting, as many as may. Try again later.")
 
     def _put_back(self, db: sa.Connection, job_id: str, attempts: int, cancelled: bool) -> None:
         if cancelled:

@@ -47,7 +47,8 @@ def done(
         kind: "verify", "check" or "ask".
         request: as it was accepted, see `server.requests`.
         corpus: folder of the corpus that it names.
-        settings: the server's; those that the request sets take their place.
+        settings: the server's, with the folder of own copies of whoever asked; those that the
+            request sets take their place.
         tell: hears of what happens.
 
     Raises:
@@ -75,7 +76,8 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
     settings = dataclasses.replace(settings, language=article.language)
     sources = EXAMPLES[body.example].sources if body.example else None
     seen: dict[str, Document] = {}
-    with build.verifying(settings, corpus, sources, fetching=_fetching(tell)) as run:
+    told = _fetching(tell)
+    with build.verifying(settings, corpus, sources, own_copies=True, fetching=told) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
         pipeline = noting(run.pipeline, seen)
         findings: list[Finding] = []

@@ -5,7 +5,7 @@ its name only the ending counts (a reader may look at it), and only letters and 
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -45,8 +45,19 @@ class Form:
     fields: dict[str, str] = field(default_factory=dict)
 
 
-async def received(content_type: str, body: AsyncIterator[bytes], folder: Path) -> Form:
+async def received(
+    content_type: str,
+    body: AsyncIterator[bytes],
+    folder: Path,
+    long: Mapping[str, int],
+) -> Form:
     """The form's fields, and its files in `folder`, which exists.
+
+    Args:
+        content_type: of the body, with its boundary.
+        body: as it comes.
+        folder: for the files.
+        long: fields that may have more bytes than `MAX_FIELD_BYTES`, and how many.
 
     Raises:
         BadForm: it is no multipart form, is cut short, or has too many parts.
@@ -56,7 +67,7 @@ async def received(content_type: str, body: AsyncIterator[bytes], folder: Path) 
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise BadForm("Expected files as multipart/form-data.")
-    reader = _Reader(folder)
+    reader = _Reader(folder, long)
     parser = MultipartParser(boundary, reader.callbacks())
     try:
         async for chunk in body:
@@ -74,13 +85,13 @@ async def received(content_type: str, body: AsyncIterator[bytes], folder: Path) 
 class _Reader:
     """The parser's callbacks: they come part by part, header by header, in pieces."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, long: Mapping[str, int]) -> None:
         self.form, self.ended = Form(), False
-        self._folder = folder
+        self._folder, self._long = folder, long
         self._file: IO[bytes] | None = None
         self._name, self._field, self._n_bytes = "", "", 0
         self._header, self._value, self._disposition = b"", b"", b""
-        self._data = b""
+        self._data = bytearray()
 
     def callbacks(self) -> "MultipartCallbacks":
         return {
@@ -99,7 +110,7 @@ class _Reader:
             self._file.close()
 
     def _begin(self) -> None:
-        self._disposition, self._data, self._n_bytes = b"", b"", 0
+        self._disposition, self._data, self._n_bytes = b"", bytearray(), 0
 
     def _header_field(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -129,10 +140,14 @@ class _Reader:
         if self._file:
             self._file.write(data[start:end])
             self._n_bytes += end - start
-        elif len(self._data) + end - start > MAX_FIELD_BYTES:
-            raise BadForm(f"A field of the form may have {MAX_FIELD_BYTES:,} bytes.")
+        elif len(self._data) + end - start > self._room:
+            raise BadForm(f"{self._field or 'A field'} may have {self._room:,} bytes.")
         else:
             self._data += data[start:end]
+
+    @property
+    def _room(self) -> int:
+        return self._long.get(self._field, MAX_FIELD_BYTES)
 
     def _part_end(self) -> None:
         if self._file is None:
@@ -150,7 +165,7 @@ class _Reader:
         self.ended = True
 
 
-def _text(data: bytes) -> str:
+def _text(data: bytes | bytearray) -> str:
     """Names come as UTF-8; what is none is shown as such. A NUL would be refused by a database."""
     return data.decode("utf-8", "replace").replace("\0", "\ufffd")
 

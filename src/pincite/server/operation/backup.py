@@ -1,8 +1,8 @@
 """Copies of a running server, and a server made from one.
 
 The database is copied as of one moment, by its own means: SQLite's online backup, PostgreSQL's
-`pg_dump`. The corpora follow, each while nobody writes it. A copy is restored into an empty place,
-or into one whose contents it may replace; never under a server that runs.
+`pg_dump`. The corpora and own copies follow, each while nobody writes it. A copy is restored into
+an empty place, or into one whose contents it may replace; never under a server that runs.
 """
 
 import fcntl
@@ -17,16 +17,19 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from pincite.documents.own_copies import INDEX, OwnCopies
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.index.lock import WriterLock
 from pincite.server.database import Database, DatabaseError
+from pincite.server.library.own import SHELVES
 from pincite.server.library.register import CorpusRegister
 from pincite.server.operation.archive import Contents, DamagedArchive, Writer, unpack
 from pincite.server.settings import ServerSettings
 from pincite.server.tables import now
 
 SQLITE, DUMP, FILES = "database.sqlite", "database.dump", "files"
-KEPT = ("corpora", "uploads")  # of the data folder
+LOCKED = ("corpora", "uploads")  # each folder in these has a writer's lock
+KEPT = (*LOCKED, SHELVES)  # of the data folder
 IN_USE = "in-use"
 
 
@@ -75,6 +78,7 @@ def backup(settings: ServerSettings, path: Path, *, replace: bool = False) -> Co
             name = SQLITE if database.is_sqlite else DUMP
             _copy(database, Path(temporary) / name)
             writer.add(Path(temporary) / name, name)
+            _add_copies(writer, settings.folder, Path(temporary))
         _add_files(writer, settings.folder)
         about = {"pincite": version("pincite"), "created": now(), "revision": revision}
         done = writer.close(about | {"database": name})
@@ -149,15 +153,30 @@ def _copy(database: Database, path: Path) -> None:
 
 
 def _add_files(writer: Writer, folder: Path) -> None:
-    for kept in KEPT:
-        for inside in sorted(p for p in (folder / kept).glob("*") if p.is_dir()):
+    for kept in LOCKED:
+        for inside in _folders(folder / kept):
             with WriterLock(inside):
-                _add_tree(writer, inside, folder)
+                _add_tree(writer, inside, folder, "lock")
 
 
-def _add_tree(writer: Writer, inside: Path, folder: Path) -> None:
+def _add_copies(writer: Writer, folder: Path, temporary: Path) -> None:
+    """Each shelf while nobody changes it: its index by SQLite's own means, then the files."""
+    for inside in _folders(folder / SHELVES):
+        with OwnCopies(inside).still() as index:
+            (temporary / INDEX).write_bytes(index)
+            name = f"{FILES}/{(inside / INDEX).relative_to(folder).as_posix()}"
+            writer.add(temporary / INDEX, name)
+            _add_tree(writer, inside, folder, INDEX, f"{INDEX}-journal")
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*") if path.is_dir())
+
+
+def _add_tree(writer: Writer, inside: Path, folder: Path, *without: str) -> None:
+    left_out = {inside / name for name in without}
     for path in sorted(inside.rglob("*")):
-        if path.is_file() and not path.is_symlink() and path != inside / "lock":
+        if path.is_file() and not path.is_symlink() and path not in left_out:
             writer.add(path, f"{FILES}/{path.relative_to(folder).as_posix()}")
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pincite.documents.own_copies import OwnCopies
 from pincite.errors import PinciteError
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
+from pincite.server.library.own import SHELVES
 from pincite.server.library.register import CorpusRegister
 from pincite.server.settings import ServerSettings
-
-ROOM_BYTES = 500_000_000  # less is too little for a database that is written all the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Part:
 
 def examined(settings: ServerSettings) -> Iterator[Part]:
     """Every part; those that depend on a faulty one are left out."""
-    yield folder(settings.folder)
+    yield folder(settings)
     database = Database(settings.database_url)
     try:
         found = tables(database)
@@ -37,12 +37,15 @@ def examined(settings: ServerSettings) -> Iterator[Part]:
         database.close()
 
 
-def folder(path: Path) -> Part:
-    """Whether the data folder can be written, and has room."""
+def folder(settings: ServerSettings) -> Part:
+    """Whether the data folder can be written, and has as much room as is to stay free."""
+    path = settings.folder
     if not (path.is_dir() and os.access(path, os.W_OK)):
         return Part("folder", False, f"{path} is not there, or cannot be written")
     free = shutil.disk_usage(path).free
-    return Part("folder", free >= ROOM_BYTES, f"{path}: {free / 1e9:,.1f} GB free")
+    return Part(
+        "folder", free >= settings.disk_free_megabytes * 1e6, f"{path}: {free / 1e9:,.1f} GB free"
+    )
 
 
 def tables(database: Database) -> Part:
@@ -70,6 +73,7 @@ def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
     waiting = counts[Status.QUEUED] < settings.queue
     yield Part("jobs", waiting and not lost, told if waiting else f"{told}; the queue is full")
     yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
+    yield _copies(settings.folder / SHELVES)
 
 
 def _corpora(register: CorpusRegister) -> Part:
@@ -81,3 +85,17 @@ def _corpora(register: CorpusRegister) -> Part:
     if gone:
         told += f"; nothing is in {', '.join(each.corpus_id for each in gone)}"
     return Part("corpora", True, told)
+
+
+def _copies(folder: Path) -> Part:
+    """Whether own copies are where their shelves say; those of whoever runs it locally are not."""
+    shelves = [path for path in sorted(folder.glob("*")) if path.is_dir()]
+    damaged = []
+    for shelf in shelves:
+        try:
+            if n_lost := OwnCopies(shelf).faults():
+                damaged.append(f"{shelf} ({n_lost} files)")
+        except PinciteError as error:
+            damaged.append(str(error))
+    told = f"damaged: {'; '.join(damaged)}" if damaged else f"{len(shelves)} shelves"
+    return Part("copies", not damaged, told)

@@ -30,6 +30,8 @@ class Now:
     jobs: Mapping[Status, int] = field(default_factory=dict)
     oldest_seconds: float = 0.0  # that the job at the queue's head has waited
     tallies: Mapping[Key, float] = field(default_factory=dict)
+    disk_free_bytes: int = 0
+    corpora_bytes: int = 0  # as of a minute ago at most
 
 
 class Metrics:
@@ -74,6 +76,10 @@ class _OfJobs(Collector):
         yield waiting
         what = "Seconds that the job at the queue's head has waited."
         yield GaugeMetricFamily("pincite_queue_oldest_seconds", what, now.oldest_seconds)
+        what = "Bytes that are free where the data folder is."
+        yield GaugeMetricFamily("pincite_disk_free_bytes", what, now.disk_free_bytes)
+        what = "Bytes of all corpora that were made here, counted once a minute at most."
+        yield GaugeMetricFamily("pincite_corpora_bytes", what, now.corpora_bytes)
         what = "Resident memory of the server's process; jobs run in others."
         yield GaugeMetricFamily("pincite_resident_bytes", what, _resident_bytes())
         yield _counter("pincite_verdicts", "Verdicts, by verb.", ["verb", "verdict"], now, VERDICTS)

@@ -46,7 +46,8 @@ FIELDS = ("fusion", "published_from", "published_to")
 @router.get("/ask")
 def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Question and corpus."""
-    shown: dict[str, Any] = {"corpora": filled(site, who), "examples": demo.questions(site)}
+    tried = demo.questions(site)
+    shown: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
     return page(request, "ask_form.html", who, modes=_modes(request), **shown)
 
 
@@ -182,8 +183,7 @@ def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> Non
     shown["label"] = words.standing(checked.standing)
     shown["standing"] = checked.standing.value
     for verdict, each in zip(shown["verdicts"], checked.verdicts, strict=True):
-        said = words.support(each.support)
-        verdict["words"] = f"{said}: {each.why}" if each.why else said
+        verdict |= {"words": words.support(each.support), "why": each.why}
         verdict["place"] = each.number
 
 

@@ -19,7 +19,8 @@ from pincite.pipeline.opinions import SIGNS
 from pincite.report import check_html, check_markdown, check_read, check_wording, claimreview
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
-from pincite.server.jobs.store import Job
+from pincite.server.jobs.store import Job, Kind
+from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import corpora, forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.look import Look
@@ -50,8 +51,9 @@ class Row:
 @router.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Statement and corpus."""
-    shown: dict[str, Any] = {"corpora": filled(site, who), "examples": demo.statements(site)}
-    return page(request, "check_form.html", who, **shown)
+    tried = demo.statements(site)
+    corpora = filled(site, who, "check", tried)
+    return page(request, "check_form.html", who, corpora=corpora, examples=tried)
 
 
 @router.post("/check")
@@ -138,10 +140,13 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     )
 
 
-def filled(site: Site, who: Identity) -> list[Any]:
-    """The corpora that one may read and that hold something."""
+def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
+    """The corpora that one may read and that hold something, first the one that one used last."""
     found = [entry for entry in site.corpora.listed() if may_read(entry, who)]
-    return [entry for entry in found if is_corpus(entry.folder)]
+    last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
+    usual = last.request.get("corpus") if last else tried and tried.corpus_id
+    found = [entry for entry in found if is_corpus(entry.folder)]
+    return sorted(found, key=lambda entry: entry.corpus_id != usual)
 
 
 def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectResponse:

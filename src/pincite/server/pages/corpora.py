@@ -52,7 +52,7 @@ def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """All that one may read, and a form for a new one."""
     found = [entry for entry in site.corpora.listed() if may_read(entry, who)]
     listed = [(entry, _size(site, entry)) for entry in found]
-    return page(request, "corpora.html", who, corpora=listed)
+    return page(request, "corpora.html", who, corpora=listed, groups=_groups(site, who))
 
 
 @router.post("/corpora")
@@ -79,6 +79,7 @@ def corpus(
         may_change=_may_change(site, entry, who),
         listed=api_documents.listed(site, entry, documents),
         asked=asked,
+        groups=_groups(site, who),
         **_found(site, entry, asked),
     )
 
@@ -152,6 +153,12 @@ def _shared(form: Form) -> dict[str, object]:
     if value in ("private", "everybody"):
         return {"shared": value}
     return {"shared": "group", "group_id": value}
+
+
+def _groups(site: Site, who: Identity) -> dict[str, str]:
+    """Name of each group that one is in, by its id."""
+    found = site.people.groups.listed(200, member=who.account_id)
+    return {each.group_id: each.name for each in found}
 
 
 def _may_change(site: Site, entry: CorpusEntry, who: Identity) -> bool:

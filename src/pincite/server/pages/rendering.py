@@ -1,10 +1,11 @@
 """From a template and values to a page. Everything is escaped; the border's policy does the rest.
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
-`sign(label)` and `word(label)` of a verdict; `link(url)`, the URL if a browser may open it, else
-none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`. `_`
-takes a template's own words or a constant of ours, never a text from outside: what it gives is
-taken for markup.
+`sign(label)` and `word(label)` of a verdict; `again(text)`, a report's sentence in the reader's
+language, empty if it is not known (`say` of parts.html does the rest); `link(url)`, the URL if a
+browser may open it, else none; `when(seconds)` and `moment(iso)`, a time. What each page is given
+besides is in `page`. `_` takes a template's own words or a constant of ours, never a text from
+outside: what it gives is taken for markup.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,8 @@ from fastapi.responses import HTMLResponse
 
 from pincite.report import html, templates, wording
 from pincite.server.jobs.ingesting import SCHEME
-from pincite.server.pages import languages, static
+from pincite.server.pages import again, languages, static
+from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
 from pincite.types import Label
@@ -87,7 +89,9 @@ def _environment(language: str) -> Any:
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
+        "STEPS": STEPS,
         "called": called,
+        "again": lambda text: again.said(text, texts.gettext),
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = wording.one_line

@@ -7,6 +7,7 @@ from pincite.server.pages import (
     admin,
     ask,
     check,
+    copies,
     corpora,
     feedback,
     home,
@@ -28,7 +29,7 @@ def install(app: FastAPI) -> None:
     """Serve the pages, and show errors as one."""
     app.state.problem_page = problem_page
     app.state.results = Results()
-    asked = (verify, verified, check, ask, corpora, feedback, jobs, shared)
+    asked = (verify, verified, copies, check, ask, corpora, feedback, jobs, shared)
     mine = (login, account, admin)
     for module in (static, home, welcome, *asked, studies, rating, *mine):
         app.include_router(module.router)

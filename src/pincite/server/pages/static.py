@@ -61,12 +61,13 @@ def _style() -> str:
         f":root[data-theme=light] {{{light}; color-scheme: light }}\n"
         f":root[data-theme=dark] {{{dark}; color-scheme: dark }}\n"
     )
-    pages = (FOLDER / "pages.css").read_text(encoding="utf-8")
+    sheets = ("pages.css", "corpora.css", "people.css")
+    pages = "".join((FOLDER / name).read_text(encoding="utf-8") for name in sheets)
     # What only the reports of `check` and `ask` have stays on their pages.
     theirs = "".join(
         f".view-{name} {{\n{templates.own_style(f'{name}.css')}}}\n" for name in ("check", "ask")
     )
-    return reports + chosen + theirs + pages + (FOLDER / "corpora.css").read_text(encoding="utf-8")
+    return reports + chosen + theirs + pages
 
 
 NAMES = frozenset({"pincite.css", "icon.svg", *SCRIPTS})

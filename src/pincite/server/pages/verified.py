@@ -6,11 +6,13 @@ shows somebody else the same. Where scripts run, only pieces of the page are fet
 
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from pincite.documents.own_copies import OwnCopy
 from pincite.report import html, wikitext
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.beside import THRESHOLDS
@@ -22,12 +24,21 @@ from pincite.server.pages.verify_view import Verified
 from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
-from pincite.types import Report
+from pincite.types import Report, Unchecked
 
 router = APIRouter(include_in_schema=False)
 Threshold = Annotated[
     float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
 ]
+
+
+class Handed(NamedTuple):
+    """What became of an own copy that was handed in: one of the three."""
+
+    citation_id: str = ""
+    copy: OwnCopy | None = None
+    unchecked: Unchecked | None = None
+    wrong: str = ""
 
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
@@ -55,7 +66,12 @@ def finding(
 
 
 def finding_page(
-    request: Request, look: Look, site: Site, claim_id: str, threshold: float | None
+    request: Request,
+    look: Look,
+    site: Site,
+    claim_id: str,
+    threshold: float | None,
+    handed: Handed | None = None,
 ) -> HTMLResponse:
     """The findings with this one open, or this one alone.
 
@@ -63,10 +79,11 @@ def finding_page(
         Problem: 404
     """
     verified = _of(request, site, look.job)
-    values = _values(site, look, verified, threshold, claim_id)
+    values = _values(site, look, verified, threshold, claim_id) | {"handed": handed}
     if request.headers.get("hx-target") == "finding":  # a script asks for this side alone
         return page(request, "finding.html", look.who, **values)
-    return page(request, "verified.html", look.who, **_board(verified, values))
+    status = 422 if handed and not handed.copy else 200
+    return page(request, "verified.html", look.who, status=status, **_board(verified, values))
 
 
 @router.get("/jobs/{job_id}/board")
@@ -162,7 +179,9 @@ def _values(
     """
     at = verified.threshold if threshold is None else round(threshold, 4)
     report = verify_view.at(verified, at)
-    stored = (lambda name: site.jobs.file(look.job.job_id, name)) if look.is_own else _nothing
+    stored: Callable[[str], Any] = _nothing
+    if look.is_own and look.who:
+        stored = partial(api_jobs.file_of, site, look.job, who=look.who)
     return {
         "look": look,
         "job": look.job,
@@ -174,6 +193,7 @@ def _values(
         "precision": report.flag_precision,
         "open": _open(stored, verified, report, claim_id),
         "may_judge": look.is_own,
+        "handed": None,
         "query": "" if at == verified.threshold else f"?threshold={at:g}",
     }
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pincite.core import aggregation
 from pincite.core.thresholds import relabelled
 from pincite.errors import InputError
+from pincite.pipeline.own_refs import keys_of
 from pincite.report import data, html, read, wikitext, wording
 from pincite.server.jobs.beside import atoms_of
 from pincite.server.jobs.store import JobStore
@@ -243,6 +244,7 @@ def _citation(
         "href": html.safe_link(citation.url),
         "listing": result.listing,
         "unchecked": outcome if isinstance(outcome, Unchecked) else None,
+        "may_hand_in": bool(keys_of(citation)),  # else it could not be known again
         "absent": [] if same else [part.span.of(text) for part in absent],
         "denied": [] if same else [part.span.of(text) for part in denied],
         "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,

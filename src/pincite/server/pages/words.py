@@ -12,11 +12,20 @@ from fastapi import Request
 
 from pincite.answers import Retraction, Standing, Support
 from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
-from pincite.report import ask_wording, bibliography, check_wording
+from pincite.report import ask_wording, bibliography, check_wording, wording
 from pincite.report.check_wording import signed
 from pincite.report.wording import one_line
-from pincite.server.pages import languages
+from pincite.server.pages import again, languages
+from pincite.server.study import wording as study_wording
+from pincite.types import Reason
 
+# What a person can do where a source could not be checked: a page has a form for what the reports
+# send to the command line for.
+STEPS: Mapping[Reason, str] = wording.STEPS | {
+    Reason.PAYWALL: "read it through a library, and hand in your copy",
+    Reason.OFFLINE: "hand in the pages if you have them",
+    Reason.NOT_SUPPLIED: "hand in a saved copy",
+}
 # Tables of the reports whose texts translators are given (`tools/make_locale.py`).
 SHARED: tuple[Mapping[Any, str], ...] = (
     check_wording.LABELS,
@@ -27,6 +36,8 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     {retraction: mark for retraction, mark in bibliography.RETRACTIONS.items() if mark},
     dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE))),
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
+    dict(enumerate(again.SENTENCES)),
+    *(study_wording.SIDES, study_wording.OTHERWISE, study_wording.EVIDENCE),
 )
 
 

@@ -3,15 +3,19 @@
 A test compares `KEPT` with the tables: one that says whose a row is must be dealt with here.
 """
 
+import dataclasses
 import gzip
 import json
 import zipfile
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import IO, Any
 
 import sqlalchemy as sa
 
+from pincite.documents.own_copies import OwnCopies
 from pincite.server.database import Database
+from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import Shared
 from pincite.server.people.accounts import spare_last_admin
 from pincite.server.people.tables import (
@@ -46,8 +50,8 @@ SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "v
 }
 
 
-def export(database: Database, account_id: str, into: IO[bytes]) -> None:
-    """Write a ZIP file: a file of JSON lines for each kind of thing, and each job's result.
+def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
+    """Write a ZIP file: JSON lines of each kind of thing, each job's result, own copies of sources.
 
     Documents of corpora are not in it: they are whole files of their owner's already, or others'.
     """
@@ -68,16 +72,17 @@ def export(database: Database, account_id: str, into: IO[bytes]) -> None:
                 result = db.execute(one).scalar()
             if result is not None:
                 packed.writestr(f"results/{job_id}.json", gzip.decompress(result))
+        _add_copies(packed, copies)
 
 
-def forget(database: Database, account_id: str) -> bool:
+def forget(database: Database, account_id: str, shelves: OwnShelves) -> bool:
     """Delete an account and what is its own; False if there is none.
 
-    Jobs with their results, feedback, studies and private corpora are deleted. Corpora that are
-    shared stay for those they are shared with, without an owner. The audit log keeps what was
-    done, not by whom.
+    Jobs with their results, feedback, studies, private corpora and own copies are deleted. Corpora
+    that are shared stay for those they are shared with, without an owner. The audit log keeps what
+    was done, not by whom.
 
-    The corpora are marked as deleted: their folders go when `Library.tidy` comes by.
+    Corpora and copies are marked as deleted: their folders go when `Site.tidy` comes by.
 
     Raises:
         LastAdmin
@@ -89,6 +94,7 @@ def forget(database: Database, account_id: str) -> bool:
         this = accounts.c.account_id == account_id
         if db.execute(accounts.delete().where(this)).rowcount != 1:
             return False
+        shelves.mark_deleted(account_id)
         gone = {"deleted": now(), "name": sa.literal("deleted ") + corpora.c.corpus_id}
         db.execute(corpora.update().where(private, corpora.c.deleted.is_(None)).values(gone))
         for corpus_id in db.execute(sa.select(corpora.c.corpus_id).where(mine)).scalars().all():
@@ -99,6 +105,18 @@ def forget(database: Database, account_id: str) -> bool:
         db.execute(audit.update().where(audit.c.account_id == account_id).values(account_id=""))
         db.execute(audit.update().where(audit.c.target == account_id).values(target=""))
     return True
+
+
+def _add_copies(packed: zipfile.ZipFile, copies: OwnCopies) -> None:
+    """The files under their hashes: no name that a stranger chose becomes a path."""
+    listed = copies.all()
+    rows = [dataclasses.asdict(copy) for copy in listed]
+    packed.writestr("copies.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    for sha256, copy in {copy.sha256: copy for copy in listed}.items():
+        if copies.path_of(copy).is_file():
+            ending = PurePosixPath(copy.name).suffix.lower()
+            ending = ending if ending[1:].isascii() and ending[1:].isalnum() else ""
+            packed.write(copies.path_of(copy), f"copies/{sha256}{ending}")
 
 
 def _rows(database: Database, owner: sa.Column[Any], account_id: str) -> Iterator[dict[str, Any]]:

@@ -67,12 +67,28 @@ function mark(claim) {
     list.scrollTop = top - list.clientHeight / 3;
 }
 
+const openClaim = () => document.querySelector(".threshold [name=claim]");
+
 function opened(finding) {
-  const claim = finding.dataset.claim;
+  const claim = finding.dataset.claim, field = openClaim();
   mark(claim);
-  const field = document.querySelector(".threshold [name=claim]");
   if (field) field.value = claim;
   atTheQuote(finding);
+}
+
+// Who opens a finding while the board is on its way at another threshold gets that finding all the
+// same: the board that comes shows the one that was open when it was asked for.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("#board a[data-claim]"), field = openClaim();
+  if (link && field) field.value = link.dataset.claim;
+});
+
+function overtaken(board) {
+  const wanted = openClaim()?.value, shown = board.querySelector("#finding")?.dataset.claim;
+  if (!wanted || wanted === shown) return false;
+  const link = board.querySelector(`.worst a[data-claim="${CSS.escape(wanted)}"]`);
+  if (link) link.click();
+  return link !== null;
 }
 
 function step(by) {
@@ -120,8 +136,9 @@ for (const kind of ["focusin", "pointerover"]) document.addEventListener(kind, (
 });
 document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.parentElement || event.detail.elt));
 document.addEventListener("htmx:afterSettle", (event) => {
-  const finding = document.getElementById("finding");
-  if (finding && event.detail.elt.matches("#finding, #board")) opened(finding);
+  const finding = document.getElementById("finding"), swapped = event.detail.elt;
+  if (!finding || !swapped.matches("#finding, #board")) return;
+  if (swapped.id !== "board" || !overtaken(swapped)) opened(finding);
 });
 enliven(document);
 const shown = document.getElementById("finding");
