@@ -65,7 +65,7 @@ layers: $(STAMP) ## who may import whom
 spelling: $(STAMP)
 	$(BIN)/codespell src docs tools README.md CONTRIBUTING.md CHANGELOG.md
 
-check: format lint types layers spelling test ## everything that CI checks
+check: format lint types layers spelling test test-web ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py

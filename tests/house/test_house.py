@@ -1,6 +1,7 @@
 """House rules that a reader would otherwise have to check by eye."""
 
 import ast
+import functools
 import json
 import subprocess
 import sys
@@ -63,7 +64,8 @@ HOMES = {
 }
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """First names of the modules that a file imports, anywhere in it."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -71,7 +73,7 @@ def imported(path: Path) -> set[str]:
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.split(".")[0])
-    return found
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("path", EVERYTHING, ids=lambda p: str(p.relative_to(ROOT)))

@@ -12,6 +12,7 @@ import pytest
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
+from server.own_copies import copy_of
 from server.people_of_tests import SERVER, browser, program
 from server.study_samples import study
 
@@ -32,7 +33,7 @@ NOT_OURS = {"/api/v1/openapi.json"}
 SHOW_OTHERS = {"/metrics", "/studies"}
 # What is no secret by itself: a part of what the rest of the address names, or of a public route.
 OPEN = {"provider", "token", "name", "digest", "doc_id", "passage_id", "claim_id"} | {
-    *("link", "position", "rater", "act"),
+    *("link", "position", "rater", "act", "citation_id"),
 }
 
 
@@ -117,6 +118,7 @@ def things(site: Site, owner: str) -> dict[str, str]:
         "corpus_id": corpus.corpus_id,
         "provider": "somewhere",
         "study_id": study(site.studies, owner=owner).study_id,
+        "sha256": site.own.of(owner).attach(copy_of(9), b"9").sha256,
     }
 
 
@@ -182,7 +184,9 @@ def test_what_is_somebody_elses_is_not_there(site: Site, ids: dict[str, str]) ->
             tried += 1
             there = entry.at(ids | dict.fromkeys(OPEN, "x"))
             reply = asked(client, entry, there)
-            never = entry.at(dict.fromkeys(OPEN, "x") | dict.fromkeys(mine, "A" * 22))
+            never = entry.at(
+                dict.fromkeys(OPEN, "x") | dict.fromkeys(mine, "A" * 22) | {"sha256": "a" * 64}
+            )
             nothing = asked(client, entry, never)
             if reply.status_code == 422 == nothing.status_code:
                 continue  # the body is looked at first, and says nothing of what is there

@@ -1,9 +1,10 @@
 """Verify in a browser: from the examples to what one takes along."""
 
+import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from server.browser.watched import Served, Watched
 
 Watch = Callable[..., Watched]
@@ -55,6 +56,30 @@ def test_another_threshold_needs_no_new_run(watch: Watch, demo: Served, article:
         page.reload()
         assert tiles(page) == after
         assert len(demo.api("/api/v1/jobs")["jobs"]) == jobs
+
+
+def test_a_finding_that_is_opened_while_the_threshold_moves_stays_open(
+    watch: Watch, article: str
+) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        boards: list[Route] = []
+        page.route(
+            "**/board?*", lambda route: boards.append(route)
+        )  # on their way for as long as the test likes
+        with page.expect_request("**/board?*"):
+            page.locator("#threshold").fill("0.9")
+        row = page.locator(".worst a").nth(3)
+        claim = row.get_attribute("data-claim")
+        row.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#finding")).to_have_attribute("data-claim", claim or "")
+        boards[0].continue_()
+        again = page.locator(f".worst a[data-claim='{claim}']")
+        expect(again).to_have_attribute("href", re.compile("threshold=0.9"))
+        expect(page.locator("#finding")).to_have_attribute("data-claim", claim or "")
+        expect(again).to_have_attribute("aria-current", "true")
+        expect(again).to_be_focused()
 
 
 def test_a_finding_has_a_link_and_a_way_back(watch: Watch, article: str) -> None:

@@ -22,6 +22,7 @@ FLAGS = [
 ]
 CASES = Path(__file__).parents[2] / "cases" / "hostile" / "payloads.txt"
 START_SECONDS = 90.0
+HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME")  # nothing of whoever runs the tests
 REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation",
   (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI), true)"""
 
@@ -40,7 +41,9 @@ def payloads() -> list[str]:
 class Served:
     """`pincite serve` in a process of its own, on a port that was free."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, **settings: object) -> None:
+        """`settings` are of `[server]`."""
+        given = {f"PINCITE_SERVER_{name.upper()}": str(value) for name, value in settings.items()}
         self._log = folder / "serve.log"
         command = [sys.executable, "-m", "pincite", "serve", "--port", "0"]
         with self._log.open("wb") as log:
@@ -48,7 +51,7 @@ class Served:
                 [*command, "--data", str(folder / "data"), *options],
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"XDG_CONFIG_HOME": str(folder)},
+                env=os.environ | given | dict.fromkeys(HOMES, str(folder)),
             )
         self.data = folder / "data"
         self.url = self._address()
@@ -88,7 +91,11 @@ class Served:
 
     def verified(self, **body: object) -> str:
         """The id of a job that has ended."""
-        job_id: str = self.api("/api/v1/verify", body)["job_id"]
+        return self.ran("verify", **body)
+
+    def ran(self, verb: str, **body: object) -> str:
+        """The id of a job that has ended."""
+        job_id: str = self.api(f"/api/v1/{verb}", body)["job_id"]
         end = time.monotonic() + START_SECONDS
         while (job := self.api(f"/api/v1/jobs/{job_id}"))["finished"] is None:
             assert time.monotonic() < end, self.log
@@ -109,6 +116,11 @@ class Watched:
     base: str
     options: dict[str, Any]
     wrong: list[str] = field(default_factory=list)
+    awaited: list[str] = field(default_factory=list)
+
+    def expected(self, text: str) -> None:
+        """The console may say this: a browser reports a page of an error as one."""
+        self.awaited.append(text)
 
     def __enter__(self) -> "Watched":
         self.context: BrowserContext = self.browser.new_context(base_url=self.base, **self.options)
@@ -151,5 +163,6 @@ class Watched:
     def _said(self, message: Any) -> None:
         # A newer request takes the place of one under way: htmx calls that an error.
         replaced = message.text.startswith(("htmx:sendAbort", "htmx:abort", "htmx:afterRequest"))
+        replaced |= any(text in message.text for text in self.awaited)
         if message.type in ("error", "warning") and not replaced:
             self.wrong.append(f"console {message.text}")

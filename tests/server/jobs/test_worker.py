@@ -23,7 +23,7 @@ from pincite.server.jobs.worker import Worker
 from pincite.server.site import Site
 
 SHORT = {"example": "article"}
-LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 40}  # some seconds
+LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 100}  # some seconds
 PATIENCE = 60.0
 
 

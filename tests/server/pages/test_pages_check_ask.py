@@ -14,8 +14,8 @@ import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
 from samples import HOSTILE
+from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
-from server.test_corpora_api import BRIDGE, C, run_next, send
 
 from pincite.answers import Standing, Support
 from pincite.checks import Outcome, StatementType
@@ -98,6 +98,18 @@ def request_of(site: Site, answer: Any) -> dict[str, Any]:
     job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
     assert job
     return dict(job.request)
+
+
+def test_the_corpus_that_one_used_last_comes_first(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    other = str(client.post(C, json={"name": "A second one"}).json()["corpus_id"])
+    send(client, other, ("bridge.txt", BRIDGE))
+    run_next(site)
+    for last in (corpus_id, other):
+        post(client, "/check", statement="It is old.", corpus=last)
+        first, _ = re.findall(r'<option value="([^"]+)">', client.get("/check").text)
+        assert first == last
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from server.test_corpora_api import as_somebody
+from server.corpora_of_tests import as_somebody
 
 from pincite.documents.labelled import read_labelled
 from pincite.server.jobs.store import Kind, Status

@@ -1,21 +1,26 @@
 """A server's state as one file and back, on both databases."""
 
 import fcntl
+import hashlib
 import io
 import json
 import shutil
 import tarfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
+from server.own_copies import copy_of
 from server.postgres import binaries
 from server.processes import Served
 
 from pincite.cli import cli
+from pincite.documents.own_copies import OwnCopies
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.index.lock import WriterLock
 from pincite.pipeline.settings import Settings
@@ -231,7 +236,7 @@ def test_corpora_that_lie_elsewhere_are_named(tmp_path: Path) -> None:
 
 def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
     _, corpus_id = fill(settings)
-    assert [part.well for part in examined(settings)] == [True] * 5
+    assert [part.well for part in examined(settings)] == [True] * 6
     with open_site(settings) as site:
         job, _ = site.jobs.submit("local", "verify", "t", {"text": "x"})
         site.jobs.take("w")
@@ -270,3 +275,62 @@ def test_the_commands(tmp_path: Path) -> None:
     )
     (tmp_path / "new" / "pincite.sqlite").unlink()
     assert "FAULT database" in run("check", "--data", new, code=1)
+
+
+def test_own_copies_come_back_whole(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"), mode="server")
+    fill(settings)
+    with open_site(settings) as site:
+        shelf = site.own.of("a" * 22)
+        data = [f"The bridge, part {n}.".encode() for n in range(3)]
+        for n, each in enumerate(data):
+            digest = hashlib.sha256(each).hexdigest()
+            shelf.attach(replace(copy_of(n), sha256=digest, n_bytes=len(each)), each)
+    file = tmp_path / "copy.pincite"
+    backup(settings, file)
+    shelf.remove(shelf.all())  # what happened after it is not in it
+    restore(settings, file, replace=True)
+    assert [shelf.read(copy) for copy in shelf.all()] == data
+    assert shelf.folder.stat().st_mode & 0o777 == 0o700
+    assert all(part.well for part in examined(settings)), list(examined(settings))
+    shelf.path_of(shelf.all()[1]).unlink()
+    (damaged,) = [part for part in examined(settings) if not part.well]
+    assert (damaged.name, damaged.what.count("(1 files)")) == ("copies", 1)
+
+
+def test_a_shelf_is_not_copied_half_changed(tmp_path: Path) -> None:
+    settings = ServerSettings(data=str(tmp_path / "data"), mode="server")
+    fill(settings)
+    with open_site(settings) as site:
+        shelf = site.own.of("a" * 22)
+    stop, failed = threading.Event(), []
+
+    def attach_and_remove() -> None:
+        n = 0
+        while not stop.is_set():
+            data = f"Number {n}.".encode()
+            digest = hashlib.sha256(data).hexdigest()
+            try:
+                shelf.attach(replace(copy_of(n), sha256=digest, n_bytes=len(data)), data)
+                shelf.remove(shelf.all()[:-3])
+            except ConfigError as error:
+                failed.append(error)
+            n += 1
+
+    writer = threading.Thread(target=attach_and_remove)
+    writer.start()
+    try:
+        for n in range(5):
+            backup(settings, tmp_path / f"{n}.pincite")
+    finally:
+        stop.set()
+        writer.join()
+    assert not failed
+    for n in range(5):
+        target = ServerSettings(data=str(tmp_path / f"new-{n}"), mode="server")
+        restore(target, tmp_path / f"{n}.pincite")
+        copied = OwnCopies(target.folder / "own" / ("a" * 22))
+        assert all(copied.read(copy) for copy in copied.all())
+        assert {p.name for p in (copied.folder / "files").glob("*")} == {
+            copy.sha256 for copy in copied.all()
+        }

@@ -9,7 +9,14 @@ import pytest
 
 from pincite.server.database import Database
 from pincite.server.jobs import store as module
-from pincite.server.jobs.store import MAX_ATTEMPTS, JobStore, KeyReused, QueueFull, Status
+from pincite.server.jobs.store import (
+    MAX_ATTEMPTS,
+    JobStore,
+    KeyReused,
+    QueueFull,
+    Status,
+    TooManyOfYours,
+)
 from pincite.server.tables import now
 
 REQUEST = {"example": "article"}
@@ -287,3 +294,57 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes."""
     at = now() + 3600
     monkeypatch.setattr(module, "now", lambda: at)
+
+
+def of(store: JobStore, owner: str) -> str:
+    job, _ = store.submit(owner, "verify", "t", REQUEST)
+    return job.job_id
+
+
+def taken(store: JobStore) -> str | None:
+    job = store.take("w")
+    return job.job_id if job else None
+
+
+def places(store: JobStore, *job_ids: str) -> list[int]:
+    return [job.ahead for each in job_ids if (job := store.get(each))]
+
+
+def test_accounts_take_turns_and_each_knows_its_place(store: JobStore) -> None:
+    """Who queues three jobs makes somebody who comes later wait for one of them."""
+    many = [of(store, "a") for _ in range(3)]
+    late = of(store, "b")
+    assert places(store, many[0], late, many[1], many[2]) == [0, 1, 2, 3]
+    for expected in (many[0], late):
+        assert taken(store) == expected
+        store.finish(expected, "w", Status.DONE, result="{}")
+    again = of(store, "b")  # whose last job was begun last
+    assert places(store, many[1], again, many[2]) == [0, 1, 2]
+    assert [taken(store) for _ in range(4)] == [many[1], again, many[2], None]
+
+
+def test_one_account_has_so_many_jobs_at_once_and_no_more(database: Database) -> None:
+    store = JobStore(database, queue=100, each=2)
+    keyed, _ = store.submit("a", "verify", "t", REQUEST, "k")
+    of(store, "a")
+    with pytest.raises(TooManyOfYours, match="2 of your jobs wait or run"):
+        of(store, "a")
+    assert store.submit("a", "verify", "t", REQUEST, "k") == (keyed, False)
+    of(store, "b")
+    assert store.take("w") == store.get(keyed.job_id)
+    with pytest.raises(TooManyOfYours):  # one that runs counts
+        of(store, "a")
+    store.finish(keyed.job_id, "w", Status.DONE, result="{}")
+    of(store, "a")
+
+
+def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> None:
+    store = JobStore(database, queue=100, each=3)
+
+    def one(_number: int) -> bool:
+        try:
+            return bool(of(store, "a"))
+        except TooManyOfYours:
+            return False
+
+    assert sum(at_once(one, 12)) == 3

@@ -1,7 +1,6 @@
 """Corpora over HTTP: made, filled, read, searched, shared and deleted."""
 
 import dataclasses
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,23 +8,16 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
 
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
 from pincite.pipeline.settings import Settings
 from pincite.server.jobs.runner import Runner
 from pincite.server.library.register import Shared
-from pincite.server.people.identity import ALLOWED, Identity, Role
+from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.types import Document
-
-C = "/api/v1/corpora"
-BRIDGE = b"The old bridge over the river was opened in 1911 by the mayor of the town.\n"
-TOWER = (
-    b'{"url": "https://e.example/tower", "title": "Tower", "date": "1913-05-01", "language": "en",'
-    b' "text": "The tower was built in 1913 of local stone, and it was old."}\n'
-)
-NOISE = b"\x89PNG\r\n\x1a\n" + bytes(200)
 
 
 @pytest.fixture
@@ -41,25 +33,6 @@ def site(make_site: Callable[..., Site], settings: Settings) -> Site:
 @pytest.fixture
 def corpus_id(client: TestClient) -> str:
     return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
-
-
-def send(client: TestClient, corpus_id: str, *files: tuple[str, bytes]) -> Any:
-    parts = [("files", (name, io.BytesIO(data))) for name, data in files]
-    return client.post(f"{C}/{corpus_id}/documents", files=parts)
-
-
-def run_next(site: Site) -> str:
-    """What a worker does; the id of the job that was done."""
-    job = site.jobs.take("test")
-    assert job
-    Runner("test", site.server, site.settings).run(job.job_id)
-    return job.job_id
-
-
-def as_somebody(client: TestClient, name: str, role: Role, groups: tuple[str, ...] = ()) -> None:
-    """Whoever asks from now on; accounts have tests of their own."""
-    identity = Identity(name, name, role, ALLOWED[role], frozenset(groups))
-    client.app.state.identify = lambda request: identity  # type: ignore[attr-defined]
 
 
 def test_a_corpus_from_its_first_file_to_its_end(

@@ -1,12 +1,16 @@
 """Starting a server: where it listens, and how."""
 
 import asyncio
+import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from server.processes import Served, Started
 
 from pincite.errors import ConfigError
+from pincite.server import demo
 from pincite.server.serving import _listening
 from pincite.server.settings import ServerSettings
 
@@ -50,3 +54,20 @@ def test_what_everybody_may_do_is_offered_to_this_machine_only() -> None:
         ServerSettings(host="0.0.0.0")
     with pytest.raises(ConfigError, match=r"server\.log is 'xml'"):
         ServerSettings(log="xml")  # type: ignore[arg-type]
+
+
+def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    killed = Started(tmp_path, "serve", "--port", "0", "--demo", "--data", str(data))
+    killed.wait_for("Indexing “Demo: a knowledge base”")
+    killed.end(signal.SIGKILL)
+    served = Served(tmp_path, "--demo", "--data", str(data))
+    corpora = served.client.get("/api/v1/corpora").json()["corpora"]
+    names = {each["corpus_id"]: each["name"] for each in corpora}
+    states = [served.client.get(f"/api/v1/corpora/{key}").json() for key in names]
+    sizes = {names[each["corpus_id"]]: each["n_documents"] for each in states}
+    served.end()
+    assert not list(data.glob(".demo-*"))
+    assert set(sizes) == {demo.WEB, demo.KNOWLEDGE, demo.ABSTRACTS}
+    assert sizes[demo.KNOWLEDGE] == 30
+    assert all(n > 20 for n in sizes.values())

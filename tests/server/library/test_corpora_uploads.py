@@ -16,7 +16,7 @@ import anyio
 import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
-from server.test_corpora_api import BRIDGE, NOISE, TOWER, C, run_next, send
+from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.index.lock import WriterLock
@@ -56,10 +56,6 @@ def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
 @pytest.fixture
 def corpus_id(client: TestClient) -> str:
     return str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
-
-
-def uploads(site: Site) -> list[Path]:
-    return [p for p in (site.server.folder / "uploads").rglob("*") if p.is_file()]
 
 
 def everything(folder: Path) -> set[Path]:
@@ -157,7 +153,7 @@ def test_too_many_files_and_fields(tmp_path: Path) -> None:
         folder.mkdir()
         kind = "multipart/form-data; boundary=x"
         with ThreadPoolExecutor(1) as other:  # this thread may have the browser's loop
-            return other.submit(anyio.run, received, kind, body(head, n), folder).result()
+            return other.submit(anyio.run, received, kind, body(head, n), folder, {}).result()
 
     assert read("name=f{}", 20).fields == {f"f{n}": "a" for n in range(20)}
     for head, n in (("name=f{}", 21), ('name="files"; filename="{}"', 1_001)):

@@ -388,10 +388,10 @@ def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) 
     ada = somebody(site, Role.EDITOR, "Ada")
     job, _ = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
     assert site.jobs.take("w")
-    assert personal.forget(site.database, ada.account.account_id)
+    assert personal.forget(site.database, ada.account.account_id, site.own)
     assert not site.jobs.renew(job.job_id, "w")
     assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
-    assert not personal.forget(site.database, ada.account.account_id)
+    assert not personal.forget(site.database, ada.account.account_id, site.own)
 
 
 def test_local_mode_exports_too(make_site: MakeSite) -> None:

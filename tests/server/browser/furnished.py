@@ -1,0 +1,90 @@
+"""A server with accounts, and what people leave on one: keys, groups, results, a study."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from playwright.sync_api import Page
+from samples import report
+from server.browser.watched import Served
+from server.people_of_tests import PASSWORD
+from server.study_samples import study
+
+from pincite.pipeline.settings import Settings
+from pincite.report import data
+from pincite.server.jobs.store import JobStore, Kind, Status
+from pincite.server.people.accounts import Account
+from pincite.server.people.identity import May, Role
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site, opened
+from pincite.server.study.rating import Answer, Answered
+from pincite.server.study.studies import Study
+
+# Over http, and as fast as a test asks; nobody runs jobs.
+OPEN = {"secure_cookies": False, "requests_a_minute": 0, "address_requests_a_minute": 0}
+ANSWERS: tuple[Answer, ...] = ("a", "b", "neither", "both", "unsure")
+
+
+@dataclass(frozen=True, slots=True)
+class Furnished:
+    """A server with accounts, and its stores, which tests may write themselves."""
+
+    served: Served
+    site: Site
+    ada: Account  # may everything
+    study: Study
+    link: str  # the path of a shared result
+
+    def end(self) -> None:
+        self.served.end()
+        self.site.database.close()
+
+
+def furnished(folder: Path) -> Furnished:
+    """Ada, who has a key, a group, a result that she shares, and a study that three rate."""
+    served = Served(folder, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
+    site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
+    people = site.people
+    ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)
+    people.accounts.add("Linus the rater", Role.RATER, PASSWORD)
+    people.keys.add(ada.account_id, "the nightly run", [May.READ, May.RUN], 30)
+    group = people.groups.add("Press")
+    people.groups.join(group.group_id, ada.account_id)
+    people.audit.record(ada.account_id, "create_key", "the key", {"scopes": "read run"})
+    made = study(site.studies, owner=ada.account_id, per_item=100)
+    for answer in ANSWERS[:3]:
+        rate(site, made, answer)
+    findings = tuple(
+        replace(each, claim=replace(each.claim, claim_id=f"{n:03}"))
+        for n, each in enumerate(report().findings)
+    )
+    found = replace(report(), findings=findings, settings={"threshold": 0.3})
+    job_id = result(site.jobs, ada.account_id, "An article", data.to_json(found))
+    _, token = people.links.add(job_id, 7)
+    return Furnished(served, site, ada, made, f"/s/{token}")
+
+
+def rate(site: Site, made: Study, answer: Answer) -> None:
+    """Somebody answers all statements alike and ends."""
+    rater, _ = site.ratings.join(made.study_id)
+    while task := site.ratings.next(rater):
+        said = Answered(answer, "enough", "partial")
+        site.ratings.answer(rater, task.position, said, 12.5)
+    site.ratings.finish(rater)
+
+
+def result(jobs: JobStore, owner: str, title: str, result: str, kind: Kind = "verify") -> str:
+    """The id of a job that came to this."""
+    job, _ = jobs.submit(owner, kind, title, {"text": title, "corpus": title})
+    while (taken := jobs.take("test")) and taken.job_id != job.job_id:
+        pass
+    jobs.finish(job.job_id, "test", Status.DONE, result=result)
+    return job.job_id
+
+
+def log_in(page: Page, name: str, then: str = "/account") -> None:
+    """As a person does."""
+    page.goto(then)
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    page.wait_for_url(f"**{then}")

@@ -1,0 +1,119 @@
+"""An own copy handed in by somebody: from the citation that could not be read to the verdict."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from server.browser.furnished import OPEN, log_in
+from server.browser.test_people_looks import looked_at, opened_details
+from server.browser.watched import Served, Watched
+from server.own_copies import ARTICLE, BOOK
+from server.people_of_tests import PASSWORD
+
+from pincite.pipeline.settings import Settings
+from pincite.server.people.identity import Role
+from pincite.server.settings import ServerSettings
+from pincite.server.site import opened
+
+RUN = 60_000  # milliseconds until a job has ended
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    served = Served(tmp_path_factory.mktemp("copies"), mode="server", login_tries=1000, **OPEN)
+    site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
+    site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
+    site.database.close()
+    yield served
+    served.end()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "harbour <b>.txt"
+    path.write_text(BOOK, encoding="utf-8")
+    return path
+
+
+def at_the_book(page: Page) -> None:
+    """An article is verified, and the claim of the book is open."""
+    log_in(page, "Ada", "/")
+    page.get_by_label("Wikitext of an article").fill(ARTICLE)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    expect(page.locator("#board")).to_be_visible(timeout=RUN)
+    open_book(page)
+
+
+def open_book(page: Page) -> None:
+    page.locator(".worst a", has_text="The bridge of Varde").click()
+    page.wait_for_url("**/findings/**")  # it may have been open before, and is put there anew
+    expect(page.locator("#finding .claim-text")).to_contain_text("The bridge of Varde")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_file_is_handed_in_and_read(
+    chromium: Browser, there: Served, book: Path, scripts: bool
+) -> None:
+    with Watched(chromium, there.url, {"java_script_enabled": scripts}) as seen:
+        page = seen.page()
+        at_the_book(page)
+        page.locator("summary", has_text="Hand in your own copy").click()
+        page.get_by_label("A file:").set_input_files(book)
+        page.get_by_role("button", name="Hand it in").click()
+        notice = page.locator("#finding .notice")
+        expect(notice).to_contain_text(f"{len(BOOK.split())} words")
+        old = page.url.partition("/findings/")[0]
+        page.get_by_role("button", name="with your copies").click()
+        expect(page.locator("#board")).to_be_visible(timeout=RUN)
+        assert not page.url.startswith(old)
+        open_book(page)
+        expect(page.locator("#finding mark")).to_have_text("The bridge of Varde opened in 1911.")
+        expect(page.locator("#finding")).to_contain_text("your own copy")
+        expect(page.locator("#finding summary", has_text="Hand in")).to_have_count(0)
+        page.goto("/copies")
+        expect(page.locator(".jobs li")).to_contain_text("harbour <b>.txt")
+        page.get_by_role("button", name="Remove harbour").click()
+        expect(page.locator(".empty")).to_be_visible()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1200)])
+def test_a_text_is_pasted_and_what_is_wrong_is_said(
+    chromium: Browser, there: Served, scheme: str, width: int
+) -> None:
+    size = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+    with Watched(chromium, there.url, size) as seen:
+        page = seen.page()
+        at_the_book(page)
+        opened_details(page)
+        looked_at(page)
+        seen.expected("the server responded with a status of 422")
+        page.get_by_label("Or paste its text").first.fill("The bridge of Varde opened in 1911.")
+        page.get_by_label("Numbers printed").first.fill("one")
+        page.get_by_role("button", name="Hand it in").first.click()
+        expect(page.get_by_role("alert")).to_contain_text("expected numbers as 120-135")
+        expect(page.get_by_role("alert")).to_be_visible()
+        opened_details(page)
+        looked_at(page)
+        page.get_by_label("Or paste its text").first.fill("The bridge of Varde opened in 1911.")
+        page.get_by_role("button", name="Hand it in").first.click()
+        expect(page.locator("#finding .notice")).to_contain_text("7 words")
+        looked_at(page)
+        page.goto("/copies")
+        looked_at(page)
+        page.get_by_role("button", name="Remove").first.click()
+        expect(page.locator(".empty")).to_be_visible()
+
+
+def test_a_copy_of_an_invented_book_stays_in_the_demo(
+    watch: Callable[..., Watched], demo: Served, article: str
+) -> None:
+    with watch() as seen:
+        page = seen.page(f"/jobs/{article}")
+        page.locator(".worst a", has_text="could not check").first.click()
+        page.locator("#finding summary", has_text="Hand in your own copy").click()
+        page.locator("#finding textarea[name=text]").fill("It was so in 1908. " * 20)
+        page.get_by_role("button", name="Hand it in").click()
+        expect(page.locator("#finding .notice")).to_contain_text("100 words")
+    homes = demo.data.parent  # the user's data folder would be here, see `Served`
+    assert [path.parent for path in homes.rglob("index.sqlite")] == [demo.data / "demo-copies"]

@@ -1,0 +1,230 @@
+"""Hostile texts as names of people, groups, keys, corpora, files and studies, and in them."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from server.browser.furnished import Furnished, furnished, log_in, rate, result
+from server.browser.test_hostile import hostile_report
+from server.browser.watched import Watched, payloads
+from server.study_samples import item
+
+from pincite.documents.own_copies import OwnCopy
+from pincite.errors import PinciteError
+from pincite.pipeline.opinions import Opinion
+from pincite.report import data
+from pincite.server.library.register import Shared
+from pincite.server.people.identity import May, Role
+from pincite.server.study.items import Item
+from pincite.server.study.studies import Plan
+
+TEXTS = list(dict.fromkeys(payloads()))
+Watch = Callable[..., Watched]
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Furnished]:
+    found = furnished(tmp_path_factory.mktemp("hostile-people"))
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def watch(chromium: Browser, there: Furnished) -> Watch:
+    return lambda **options: Watched(chromium, there.served.url, options)
+
+
+def named(add: Callable[[str], object]) -> list[str]:
+    """The texts that names may be, after adding something of each."""
+    taken = []
+    for text in TEXTS:
+        try:
+            add(text)
+        except PinciteError:  # too long, signs without a shape, or taken in other letters
+            continue
+        taken.append(text)
+    assert len(taken) > 40
+    return taken
+
+
+def all_shown(page: Page, texts: list[str], path: str) -> None:
+    """The texts stand on the page, or on those after it, as texts."""
+    page.goto(path)
+    said = ""
+    while True:
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        said += page.locator("main").text_content() or ""
+        more = page.locator("main a[rel=next]")
+        if not more.count():
+            break
+        more.click()
+        page.wait_for_load_state()
+    missing = [text for text in texts if text not in said]
+    assert not missing, (path, missing)
+
+
+def hostile_item(number: int, text: str) -> Item:
+    """Each text of it is this one."""
+    made = item(number)
+    side = replace(
+        made.baseline,
+        url=text,
+        title=text,
+        passage=f"{text} {text}",
+        quote=(0, len(text)),
+        text=f"{text} {text}",
+        start=0,
+    )
+    return replace(
+        made,
+        article=text,
+        article_url=text,
+        section=(text, text),
+        before=text,
+        claim=text,
+        baseline=side,
+        tested=side,
+    )
+
+
+def test_accounts_and_groups(watch: Watch, there: Furnished) -> None:
+    people = there.site.people
+    accounts = named(lambda text: people.accounts.add(text, Role.READER))
+    groups = named(people.groups.add)
+    for group in people.groups.listed(500):
+        people.groups.join(group.group_id, there.ada.account_id)
+    for name in accounts:
+        account = people.accounts.named(name)
+        assert account
+        people.groups.join(group.group_id, account.account_id)
+        people.audit.record(account.account_id, name, name, {name: name})
+    with watch() as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        all_shown(page, accounts, "/admin/accounts")
+        all_shown(page, groups, "/admin/groups")
+        all_shown(page, groups, "/account")
+        all_shown(page, accounts, "/admin/audit")
+        page.goto("/corpora")  # where one chooses a group
+
+
+def test_what_is_ones_own(watch: Watch, there: Furnished) -> None:
+    people = there.site.people
+    for text in TEXTS:
+        people.keys.add(there.ada.account_id, text, [May.READ], 1)
+        people.sessions.begin(there.ada.account_id, text)
+    with watch() as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        assert page.locator("table tbody tr").count() >= len(TEXTS)
+        assert page.get_by_role("button", name="Log out there").count() >= len(TEXTS)
+
+
+def test_own_copies(watch: Watch, there: Furnished) -> None:
+    shelf, owner = there.site.own, there.ada.account_id
+    for number, text in enumerate(TEXTS):
+        pages = OwnCopy(text, (f"isbn:{number}",), text, "", 4, None, 0, 1, text, text)
+        data = b"%d" % number
+        shelf.of(owner).attach(replace(pages, sha256=hashlib.sha256(data).hexdigest()), data)
+    with watch() as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        all_shown(page, [" ".join(text.split()) for text in TEXTS], "/copies")
+
+
+def test_an_account_that_is_called_so_logs_in(watch: Watch, there: Furnished) -> None:
+    name = '"><script>alert(2)</script>'
+    there.site.people.accounts.add(name, Role.ADMIN, "correct horse battery")
+    with watch() as seen:
+        page = seen.page("/login")
+        seen.expected("the server responded with a status of 401")
+        for text in TEXTS[::10]:  # typed, and shown again
+            page.get_by_label("Name").fill(text)
+            page.get_by_label("Password").fill(text or "x")
+            page.get_by_role("main").get_by_role("button", name="Log in").click()
+            page.wait_for_load_state()
+        log_in(page, name)
+        expect(page.get_by_role("heading", level=1)).to_have_text(name)
+        for path in ("/", "/history", "/corpora", "/studies", "/admin/audit"):
+            page.goto(path)
+            expect(page.locator("nav.who")).to_contain_text(name)
+
+
+def test_corpora_files_and_feedback(watch: Watch, there: Furnished) -> None:
+    site, ada = there.site, there.ada.account_id
+    corpora = [
+        site.corpora.add(ada, text, about=text, shared=Shared.EVERYBODY) for text in TEXTS if text
+    ]
+    problems = [{"file": t, "place": t, "reason": "undecodable", "detail": t} for t in TEXTS]
+    counts = {f"n_{each}": 1 for each in ("added", "changed", "unchanged", "removed")}
+    found = {**counts, "n_problems": len(TEXTS), "problems": problems, "complete": True}
+    job_id = result(site.jobs, ada, TEXTS[0], json.dumps(found), kind="ingest")
+    opinion = replace(Opinion(*TEXTS[: len(Opinion.__slots__)]), versions="{}")
+    said = site.feedback.add(ada, job_id, "wrong", None, opinion)
+    assert said.feedback_id
+    with watch() as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        all_shown(page, [" ".join(t.split()) for t in TEXTS if t.isprintable()], "/corpora")
+        for corpus in corpora[::12]:
+            page.goto(f"/corpora/{corpus.corpus_id}")
+        page.goto(f"/jobs/{job_id}")
+        with page.expect_download() as got:
+            page.goto("/account")
+            page.get_by_role("link", name="Download all").click()
+        assert got.value.suggested_filename.endswith(".zip")
+
+
+def test_a_shared_result(watch: Watch, there: Furnished) -> None:
+    texts = [text for text in TEXTS if text.strip()]
+    job_id = result(
+        there.site.jobs, there.ada.account_id, TEXTS[0], data.to_json(hostile_report(texts))
+    )
+    _, token = there.site.people.links.add(job_id, 1)
+    with watch() as seen:
+        page = seen.page(f"/s/{token}")
+        expect(page.locator(".worst li")).to_have_count(4 * len(texts))
+        links = page.locator("main a[href]").evaluate_all("all => all.map(a => a.protocol)")
+        assert set(links) <= {"http:", "https:"}
+        for number in range(0, len(texts), 8):
+            page.goto(f"/s/{token}/findings/{number:03}0")
+        seen.expected("the server responded with a status of 404")
+        for text in TEXTS[::10]:
+            page.evaluate("text => fetch('/s/' + encodeURIComponent(text))", text)
+        log_in(page, "Ada", f"/jobs/{job_id}/links")
+
+
+def test_a_study(watch: Watch, there: Furnished) -> None:
+    items = [hostile_item(n, text) for n, text in enumerate(TEXTS, 1) if text.strip()]
+    plan = Plan(TEXTS[0], consent="\n".join(TEXTS))
+    made = there.site.studies.create(there.ada.account_id, plan, items)
+    for text in TEXTS:
+        there.site.studies.create(there.ada.account_id, Plan(text, consent=text), [item(1)])
+    rate(there.site, made, "neither")
+    rate(there.site, made, "both")  # and the third "a": without a majority a report names them
+    with watch() as seen:
+        page = seen.page(f"/studies/{made.token}")
+        expect(page.locator(".consent")).to_contain_text(TEXTS[0])
+        page.get_by_label("I have read this").check()
+        page.get_by_role("button", name="Begin").click()
+        for number in range(1, len(items) + 1):
+            expect(page.get_by_role("heading", level=1)).to_have_text(f"Statement {number}")
+            if number % 8 == 0:
+                expect(page.locator("blockquote mark")).to_have_count(2)
+            page.evaluate(
+                "for (const n of ['answer', 'evidence_a', 'evidence_b'])"
+                " document.querySelector(`[name=${n}]`).checked = true"
+            )
+            page.get_by_role("button", name="Save and go on").click()
+        page.get_by_role("button", name="End here").click()
+        expect(page.locator("main ol li")).to_have_count(len(items))
+        links = page.locator("main a[href]").evaluate_all("all => all.map(a => a.protocol)")
+        assert set(links) <= {"http:", "https:"}
+        log_in(page, "Ada")
+        page.goto(f"/studies/{made.study_id}/report")
+        expect(page.locator("main details li")).to_have_count(len(items))
+        page.goto("/studies")
+        assert page.locator(".jobs li").count() >= 2 * len(TEXTS)

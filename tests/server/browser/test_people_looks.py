@@ -1,0 +1,230 @@
+"""Pages of accounts, of share links, of the gate and of studies: how they look, and the ways in."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from server.browser.furnished import Furnished, furnished, log_in
+from server.browser.test_looks import AXE, widest
+from server.browser.watched import Served, Watched
+from server.people_of_tests import PASSWORD
+
+from pincite.server.people.passwords import hashed
+
+Watch = Callable[..., Watched]
+LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1200)]
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Furnished]:
+    found = furnished(tmp_path_factory.mktemp("people"))
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def watch(chromium: Browser, there: Furnished) -> Watch:
+    return lambda **options: Watched(chromium, there.served.url, options)
+
+
+def looked_at(page: Page) -> None:
+    """Nothing beyond the edge, and nothing that axe-core calls serious."""
+    beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert beyond <= 0, (page.url, widest(page))
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa',"
+        " 'best-practice']}).then(r => r.violations.map(v => [v.impact, v.id,"
+        " v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)]))"
+    )
+    serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
+    assert not serious, (page.url, serious)
+
+
+def opened_details(page: Page) -> None:
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+
+
+def size_of(scheme: str, width: int) -> dict[str, Any]:
+    return {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_pages_of_who_is_not_logged_in(
+    watch: Watch, there: Furnished, scheme: str, width: int
+) -> None:
+    with watch(**size_of(scheme, width)) as seen:
+        page = seen.page("/login")
+        looked_at(page)
+        page.goto(there.link)
+        expect(page.locator("#finding")).to_be_visible()
+        looked_at(page)
+        page.goto(f"/studies/{there.study.token}")
+        looked_at(page)
+        page.get_by_label("I have read this").check()
+        page.get_by_role("button", name="Begin").click()
+        opened_details(page)
+        looked_at(page)
+        rated(page)
+        page.get_by_role("link", name="My answers").click()
+        opened_details(page)
+        looked_at(page)
+        page.get_by_role("button", name="End here").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Thank you")
+        looked_at(page)
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_pages_of_an_admin(watch: Watch, there: Furnished, scheme: str, width: int) -> None:
+    with watch(**size_of(scheme, width)) as seen:
+        page = seen.page()
+        log_in(page, "Ada")
+        job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
+        for path in (
+            "/account",
+            *("/admin/accounts", "/admin/groups", "/admin/audit"),
+            *("/studies", f"/studies/{there.study.study_id}/report"),
+            *(f"/jobs/{job}", f"/jobs/{job}/links"),
+        ):
+            page.goto(path)
+            opened_details(page)
+            looked_at(page)
+        page.goto("/account")
+        page.locator("summary", has_text="New key").click()
+        page.get_by_label("Name").fill("a key of the look")
+        page.get_by_role("button", name="Make a key").click()
+        expect(page.get_by_role("status").get_by_text("pincite_")).to_be_visible()
+        looked_at(page)
+
+
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_the_gate(chromium: Browser, gated: Served, scheme: str, width: int) -> None:
+    with Watched(chromium, gated.url, size_of(scheme, width)) as seen:
+        page = seen.page("/help")
+        looked_at(page)
+        page.get_by_label("I have read this and agree").check()
+        page.get_by_label("Password").fill("a wrong one")
+        seen.expected("the server responded with a status of 403")
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        looked_at(page)
+        page.get_by_label("I have read this and agree").check()
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Help")
+
+
+@pytest.fixture(scope="module")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("gated")
+    text = folder / "consent.txt"
+    text.write_text("This is a trial.\n\n<b>Nothing</b> here is advice.\n", encoding="utf-8")
+    found = Served(
+        folder, consent=text, gate_password=hashed(PASSWORD), jobs_at_once=0, login_tries=1000
+    )
+    yield found
+    found.end()
+
+
+def rated(page: Page) -> None:
+    """One statement, with the mouse."""
+    for side in page.locator("section.side").all():
+        side.get_by_label("A part of it").check()
+    page.locator("[name=answer][value=a]").check()
+    page.get_by_role("button", name="Save and go on").click()
+
+
+def test_a_statement_is_rated_by_keyboard(watch: Watch, there: Furnished) -> None:
+    with watch() as seen:
+        page = seen.page(f"/studies/{there.study.token}")
+        page.get_by_label("I have read this").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Statement 1")
+        for key, chosen in zip("12345", ("a", "b", "neither", "both", "unsure"), strict=True):
+            page.keyboard.press(key)
+            expect(page.locator(f"[name=answer][value={chosen}]")).to_be_checked()
+        for letter in "ab":
+            page.locator(f"[name=evidence_{letter}]").first.focus()
+            page.keyboard.press("Space")
+            page.keyboard.press("ArrowDown")
+            expect(page.locator(f"[name=evidence_{letter}][value=partial]")).to_be_checked()
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Statement 2")
+    given = there.site.studies.ratings(there.study.study_id)
+    assert any(each.answer == "b" and each.seconds and each.seconds > 0 for each in given)
+
+
+def test_somebody_takes_part_without_scripts(watch: Watch, there: Furnished) -> None:
+    with watch(java_script_enabled=False) as seen:
+        page = seen.page(f"/studies/{there.study.token}")
+        page.get_by_label("I have read this").check()
+        page.get_by_role("button", name="Begin").click()
+        expect(page.locator("kbd")).to_have_count(5)
+        expect(page.locator("kbd").first).to_be_hidden()
+        page.locator("summary", has_text="More of this source").first.click()
+        expect(page.locator(".whole").first).to_be_visible()
+        for number in range(1, 5):
+            expect(page.get_by_role("heading", level=1)).to_have_text(f"Statement {number}")
+            rated(page)
+        page.get_by_role("button", name="End here").click()
+        expect(page.locator("main")).to_contain_text("https://www.oldsite.example")
+        page.get_by_text("Delete my answers").click()
+        page.get_by_role("button", name="Delete everything").click()
+        expect(page.get_by_role("button", name="Begin")).to_be_visible()
+
+
+def test_logging_in_by_keyboard(watch: Watch) -> None:
+    with watch() as seen:
+        page = seen.page("/account")
+        expect(page.get_by_label("Name")).to_be_focused()
+        page.keyboard.type("Ada")
+        page.keyboard.press("Tab")
+        seen.expected("the server responded with a status of 401")
+        page.keyboard.type("wrong wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_be_visible()
+        expect(page.get_by_label("Name")).to_have_value("Ada")
+        expect(page.get_by_label("Password")).to_be_focused()
+        page.keyboard.type(PASSWORD)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Ada")
+
+
+def test_a_result_is_shared_without_scripts(watch: Watch, there: Furnished) -> None:
+    job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
+    with watch(java_script_enabled=False) as seen:
+        page = seen.page()
+        log_in(page, "Ada", f"/jobs/{job}")
+        page.get_by_role("link", name="Share this result").click()
+        page.get_by_label("Days until").fill("3")
+        page.get_by_role("button", name="Make a link").click()
+        address = page.locator("pre").inner_text()
+        assert address.startswith(f"{seen.base}/s/")
+        with watch(java_script_enabled=False) as stranger:
+            other = stranger.page(address)
+            expect(other.locator("#finding")).to_be_visible()
+            expect(other.get_by_role("link", name="Log in")).to_be_visible()
+            assert not other.locator(f"[href*='{job}'], [action*='{job}']").count()
+            other.locator(".worst a").last.click()
+            expect(other.locator("#finding .rank")).not_to_have_text("1")
+            assert other.url.startswith(f"{address}/findings/")
+            page.get_by_role("button", name="Revoke the link").first.click()
+            stranger.expected("the server responded with a status of 404")
+            other.goto(address)
+            expect(other.get_by_role("heading", level=1)).to_have_text("There is nothing here")
+
+
+def test_the_slider_of_a_shared_result(watch: Watch, there: Furnished) -> None:
+    with watch() as seen:
+        page = seen.page(there.link)
+        page.locator("#threshold").focus()
+        page.keyboard.press("End")
+        expect(page.locator(".tile.supported b")).to_have_text("0")
+        assert there.link in page.url
+        page.locator(".worst a").last.click()
+        expect(page.locator("#finding .rank")).not_to_have_text("1")
+        assert f"{there.link}/findings/" in page.url

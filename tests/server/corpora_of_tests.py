@@ -1,0 +1,42 @@
+"""What tests of corpora share: documents to send, and ways to send them and have them read."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from pincite.server.jobs.runner import Runner
+from pincite.server.people.identity import ALLOWED, Identity, Role
+from pincite.server.site import Site
+
+C = "/api/v1/corpora"
+BRIDGE = b"The old bridge over the river was opened in 1911 by the mayor of the town.\n"
+TOWER = (
+    b'{"url": "https://e.example/tower", "title": "Tower", "date": "1913-05-01", "language": "en",'
+    b' "text": "The tower was built in 1913 of local stone, and it was old."}\n'
+)
+NOISE = b"\x89PNG\r\n\x1a\n" + bytes(200)
+
+
+def send(client: TestClient, corpus_id: str, *files: tuple[str, bytes]) -> Any:
+    parts = [("files", (name, io.BytesIO(data))) for name, data in files]
+    return client.post(f"{C}/{corpus_id}/documents", files=parts)
+
+
+def run_next(site: Site) -> str:
+    """What a worker does; the id of the job that was done."""
+    job = site.jobs.take("test")
+    assert job
+    Runner("test", site.server, site.settings).run(job.job_id)
+    return job.job_id
+
+
+def as_somebody(client: TestClient, name: str, role: Role, groups: tuple[str, ...] = ()) -> None:
+    """Whoever asks from now on; accounts have tests of their own."""
+    identity = Identity(name, name, role, ALLOWED[role], frozenset(groups))
+    client.app.state.identify = lambda request: identity  # type: ignore[attr-defined]
+
+
+def uploads(site: Site) -> list[Path]:
+    return [p for p in (site.server.folder / "uploads").rglob("*") if p.is_file()]

@@ -1,0 +1,343 @@
+"""Own copies on the server: handed in at a finding, read by the next run, nobody else's."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents.conftest import paragraph_lines, pdf
+from samples import report
+from server.conftest import client_of
+from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, run_next
+from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
+
+from pincite.documents.own_copies import OwnCopies, OwnCopy
+from pincite.evaluation.preferences import COMPARISONS
+from pincite.pipeline.own_refs import named
+from pincite.pipeline.settings import Settings
+from pincite.server.library import own as own_module
+from pincite.server.library.attaching import Given, attached
+from pincite.server.people.identity import May, Role
+from pincite.server.people.tables import accounts
+from pincite.server.site import Site
+from pincite.server.study.items import Gathered, gathered
+from pincite.server.tables import feedback
+from pincite.types import Evidence
+
+MakeSite = Callable[..., Site]
+SECRET = "secret sentence"  # of the book
+
+
+@pytest.fixture
+def site(make_site: MakeSite) -> Site:
+    return make_site(**SERVER)
+
+
+@pytest.fixture
+def ada(site: Site) -> Somebody:
+    return somebody(site, Role.EDITOR, "Ada")
+
+
+# ── From handing in to the verdict ───────────────────────────────────────────────────────────────
+
+
+def test_a_copy_from_the_form_to_the_verdict(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, *_ = cited(ada.client, job_id)
+    before = ada.client.get(f"/api/v1/jobs/{job_id}/result").content
+    reply = hand_in(ada.client, job_id, book, ("harbour.txt", BOOK.encode()))
+    assert reply.status_code == 201, reply.text
+    said = reply.json()
+    assert said["ref"] == f"The Harbour of Varde ({book[1]} of Varde)"
+    assert (said["name"], said["n_words"]) == ("harbour.txt", len(BOOK.split()))
+    assert (said["language"], said["pages"], said["n_pages"]) == ("en", None, 0)
+
+    again = ada.client.post(f"/jobs/{job_id}/again", data={"csrf": token(ada)})
+    assert again.status_code == 303
+    run_next(site)
+    new = again.headers["location"].removeprefix("/jobs/")
+    assert new != job_id
+    assert ada.client.get(f"/api/v1/jobs/{job_id}/result").content == before
+    report = ada.client.get(f"/api/v1/jobs/{new}/result").json()
+    (result,) = [c for f in report["findings"] for c in f["citations"] if c["citation_id"] == "r1"]
+    assert result["label"] == "supported", result
+    assert f"own:{said['sha256']}" in json.dumps(result)
+    assert SECRET not in json.dumps(report)
+    assert str(site.server.folder) not in json.dumps(report)
+    shown = ada.client.get(f"/jobs/{new}/findings/{book[0]}").text
+    assert "<mark>The bridge of Varde opened in 1911.</mark>" in shown
+    assert SECRET in shown  # the text around the quote, for whose copy it is
+
+
+def test_a_text_is_pasted_with_pages(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, page, _ = cited(ada.client, job_id)
+    reply = hand_in(ada.client, job_id, book, text="The bridge\r\nopened. " * 9, pages="120-135")
+    assert reply.status_code == 201, reply.text
+    assert reply.json()["pages"] == [120, 135]
+    assert reply.json()["name"] == "pasted.txt"
+    long = "The tram reached the harbour in 1922. " * 50_000
+    reply = hand_in(ada.client, job_id, page, text=long)
+    assert reply.status_code == 201, reply.text
+    assert reply.json()["ref"].startswith("Tram (r2 of Varde)")
+    reply = hand_in(ada.client, job_id, page, text=long * 2)
+    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_form")
+    assert "2,000,000" in reply.json()["detail"]
+    assert not list((site.server.folder / "uploads").iterdir())
+
+
+def test_a_pdf_has_the_pages_that_are_said(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, *_ = cited(ada.client, job_id)
+    two = pdf([paragraph_lines([["The ferry was slow."]]), paragraph_lines([["It was 1911."]])])
+    wrong = hand_in(ada.client, job_id, book, ("b.pdf", two), pages="120-135")
+    assert (wrong.status_code, wrong.json()["code"]) == (422, "invalid_pages")
+    assert "16 pages, but b.pdf has 2" in wrong.json()["detail"]
+    right = hand_in(ada.client, job_id, book, ("b.pdf", two), pages="120-121")
+    assert right.status_code == 201, right.text
+    assert right.json()["n_pages"] == 2
+
+
+# ── Whose it is ──────────────────────────────────────────────────────────────────────────────────
+
+
+def token(who: Somebody) -> str:
+    return str(who.client.headers["X-CSRF-Token"])
+
+
+def with_copy(site: Site, who: Somebody) -> tuple[str, str]:
+    """Job and document id of an own copy that a finding quotes."""
+    first = checked(who.client, site)
+    book, *_ = cited(who.client, first)
+    sent = hand_in(who.client, first, book, ("harbour.txt", BOOK.encode()))
+    assert sent.status_code == 201, sent.text
+    job_id = checked(who.client, site)
+    report = who.client.get(f"/api/v1/jobs/{job_id}/result").json()
+    (quoted,) = [e for f in report["findings"] for c in f["citations"] if (e := c.get("evidence"))]
+    return job_id, quoted["doc_id"]
+
+
+def test_a_copy_is_its_owners_alone(site: Site, ada: Somebody) -> None:
+    admin, grace = somebody(site, Role.ADMIN), somebody(site, Role.EDITOR, "Grace")
+    job_id, doc_id = with_copy(site, ada)
+    (copy,) = ada.client.get("/api/v1/copies").json()["copies"]
+    text = f"/api/v1/jobs/{job_id}/files/{doc_id}"
+    assert SECRET in ada.client.get(text).text
+    assert SECRET in ada.client.get(f"/jobs/{job_id}/sources/{doc_id}").text
+    book = cited(ada.client, job_id)[0]
+    for other in (admin.client, grace.client):
+        assert other.get("/api/v1/copies").json()["copies"] == []
+        assert other.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 404
+        for path in (text, f"/jobs/{job_id}/sources/{doc_id}", f"/jobs/{job_id}/report.html"):
+            assert SECRET not in other.get(path).text, path
+        for path in (f"/jobs/{job_id}", f"/jobs/{job_id}/findings/{book[0]}"):
+            assert SECRET not in other.get(path).text, path
+    assert hand_in(grace.client, job_id, book, ("a.txt", b"x")).status_code == 404
+    # Grace's job on the same article reads nothing of Ada's.
+    hers = checked(grace.client, site)
+    assert "own:" not in grace.client.get(f"/api/v1/jobs/{hers}/result").text
+    assert ada.client.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 204
+    assert ada.client.get("/api/v1/copies").json()["copies"] == []
+    assert not list((site.own.folder(ada.account.account_id) / "files").iterdir())
+
+
+def test_a_share_link_and_files_to_take_along_hold_the_quote_only(
+    site: Site, ada: Somebody
+) -> None:
+    job_id, _ = with_copy(site, ada)
+    link = ada.client.post(f"/api/v1/jobs/{job_id}/links", json={"days": 1}).json()["url"]
+    link = "/s/" + link.rpartition("/s/")[2]
+    stranger = client_of(site)
+    stranger.headers["Host"] = "pincite.example.org"
+    book = cited(ada.client, job_id)[0]
+    for client, path in (
+        (stranger, f"{link}/findings/{book[0]}"),
+        (stranger, f"{link}/board?claim={book[0]}"),
+        (ada.client, f"/jobs/{job_id}/report.html"),
+        (ada.client, f"/jobs/{job_id}/report.wikitext"),
+        (ada.client, f"/api/v1/jobs/{job_id}/result"),
+        (ada.client, f"/api/v1/jobs/{job_id}/events"),
+    ):
+        reply = client.get(path)
+        assert reply.status_code == 200, (path, reply.text)
+        assert SECRET not in reply.text, path
+    shown = stranger.get(f"{link}/findings/{book[0]}").text
+    assert "The bridge of Varde opened in 1911." in shown
+    assert "Hand in your own copy" not in shown
+    assert "/again" not in shown
+    for item in ("", f"{book[0]}/{book[1]}"):
+        said = {"job_id": job_id, "item": item, "verdict": "right"}
+        reply = ada.client.post("/api/v1/feedback", json=said)
+        assert reply.status_code == 201, reply.text
+    for form in ("claims", "statements", "opinions"):
+        exported = ada.client.get(f"/api/v1/feedback/export?format={form}")
+        assert exported.status_code == 200
+        assert SECRET not in exported.text
+    with site.database.reading() as db:
+        rows = db.execute(feedback.select()).all()
+    assert len(rows) == 2
+    assert SECRET not in str(rows)
+
+
+def test_no_rater_is_shown_a_copy(site: Site, ada: Somebody) -> None:
+    assert len(gathered(report("plain"), lambda doc_id: None, "citations").items) == 1
+    finding = next(f for f in report("plain").findings if f.suggestions)
+    outcome = finding.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    passage = replace(outcome.passage, url="own:" + "a" * 64)
+    result = replace(finding.citations[0], outcome=replace(outcome, passage=passage))
+    own = replace(report("plain"), findings=(replace(finding, citations=(result,)),))
+    for compare in COMPARISONS:
+        assert gathered(own, lambda doc_id: None, compare) == Gathered()
+    job_id, _ = with_copy(site, ada)
+    made = {"name": "s", "job_ids": [job_id], "sample": "random"}
+    reply = ada.client.post("/api/v1/studies", json=made)
+    assert reply.status_code == 422  # nothing else in it can be rated
+
+
+def test_a_laptop_has_one_shelf(make_site: MakeSite, tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    site = make_site(Settings(own_copies=str(shelf)))
+    client = client_of(site)
+    job_id = checked(client, site)
+    sent = hand_in(client, job_id, cited(client, job_id)[0], ("a.txt", BOOK.encode()))
+    assert sent.status_code == 201
+    (copy,) = OwnCopies(shelf).all()
+    assert copy.sha256 == sent.json()["sha256"]
+    assert (shelf.stat().st_mode & 0o777) == 0o700
+    assert not (site.server.folder / "own").exists()
+    site.tidy()
+    assert "own:" in client.get(f"/api/v1/jobs/{checked(client, site)}/result").text
+
+
+def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
+    make_site: MakeSite, tmp_path: Path
+) -> None:
+    shelf = OwnCopies(tmp_path / "operators")
+    key = named("https://a.example/tram")
+    path = tmp_path / "tram.txt"
+    path.write_text("The tram reached the harbour in 1922. " * 5)
+    assert isinstance(attached(shelf, key, Given(path, "tram.txt", None)), OwnCopy)
+    site = make_site(Settings(own_copies=str(shelf.folder)), **SERVER)
+    ada = somebody(site, Role.EDITOR, "Ada")
+    job_id = checked(ada.client, site)
+    assert "own:" not in ada.client.get(f"/api/v1/jobs/{job_id}/result").text
+
+
+@pytest.mark.parametrize("owner", ["", "..", "../x", "a/b", "/etc", "a\0", "x" * 41, "a\n"])
+def test_an_id_that_is_none_becomes_no_path(site: Site, owner: str) -> None:
+    with pytest.raises(ValueError, match="no id"):
+        site.own.folder(owner)
+
+
+def test_who_may(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, *_ = cited(ada.client, job_id)
+    file = ("a.txt", BOOK.encode())
+    for may, wanted in (([May.READ], 403), ([May.READ, May.RUN], 201)):
+        key = program(site, ada.account, may)
+        reply = hand_in(key, job_id, book, file)
+        assert reply.status_code == wanted, reply.text
+    (copy,) = key.get("/api/v1/copies").json()["copies"]
+    reading = program(site, ada.account, [May.READ])
+    assert reading.delete(f"/api/v1/copies/{copy['sha256']}").status_code == 403
+    # A form of another session is refused, with a file in it or without.
+    del ada.client.headers["X-CSRF-Token"]
+    for fields in ({}, {"csrf": "x" * 43}):
+        parts = {"file": ("a.txt", b"The bridge opened.")}
+        reply = ada.client.post(page_of(job_id, book), data=fields, files=parts)
+        assert reply.status_code == 403
+        reply = ada.client.post(f"/copies/{copy['sha256']}/remove", data=fields)
+        assert reply.status_code == 403
+    assert not list((site.server.folder / "uploads").iterdir())
+
+
+def test_the_page_of_ones_copies(site: Site, ada: Somebody) -> None:
+    assert "None. Under a citation" in ada.client.get("/copies").text
+    _, _ = with_copy(site, ada)
+    shown = ada.client.get("/copies").text
+    assert "harbour.txt" in shown
+    assert 'href="/copies"' in ada.client.get("/account").text
+    (path,) = re.findall(r'action="(/copies/[0-9a-f]{64}/remove)"', shown)
+    assert ada.client.post(path, data={"csrf": token(ada)}).status_code == 303
+    assert "harbour.txt" not in ada.client.get("/copies").text
+    assert ada.client.post(path, data={"csrf": token(ada)}).status_code == 404
+
+
+def test_many_copies_come_page_by_page(site: Site, ada: Somebody) -> None:
+    shelf = site.own.of(ada.account.account_id)
+    for n in range(5):
+        shelf.attach(copy_of(n), str(n).encode())
+    first = ada.client.get("/api/v1/copies?limit=3").json()
+    assert [c["name"] for c in first["copies"]] == ["0.txt", "1.txt", "2.txt"]
+    rest = ada.client.get(f"/api/v1/copies?limit=3&cursor={first['next']}").json()
+    assert [c["name"] for c in rest["copies"]] == ["3.txt", "4.txt"]
+    assert rest["next"] is None
+    assert ada.client.get("/api/v1/copies?cursor=eA").status_code == 422
+
+
+def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, *_ = cited(ada.client, job_id)
+    shelves = site.server.folder / own_module.SHELVES
+    shelves.write_bytes(b"no folder")
+    reply = hand_in(ada.client, job_id, book, ("a.txt", b"The bridge opened."))
+    assert (reply.status_code, reply.json()["code"]) == (503, "not_kept")
+    assert str(site.server.folder) not in reply.text
+
+
+# ── One's data ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_copies_are_taken_along(site: Site, ada: Somebody) -> None:
+    _, _ = with_copy(site, ada)
+    packed = zipfile.ZipFile(io.BytesIO(ada.client.get("/api/v1/me/export").content))
+    (row,) = [json.loads(line) for line in packed.read("copies.jsonl").splitlines()]
+    assert row["name"] == "harbour.txt"
+    assert packed.read(f"copies/{row['sha256']}.txt") == BOOK.encode()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_who_leaves_leaves_no_copy(
+    site: Site, ada: Somebody, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    grace = somebody(site, Role.EDITOR, "Grace")
+    for who, n in ((ada, 1), (grace, 2)):
+        site.own.of(who.account.account_id).attach(copy_of(n), b"x")
+    shelf = site.own.folder(ada.account.account_id)
+    if killed:
+        monkeypatch.setattr(own_module.OwnShelves, "tidy", lambda *_: None)
+    assert ada.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD}).is_success
+    assert shelf.exists() == killed
+    monkeypatch.undo()
+    site.tidy()
+    assert not shelf.exists()
+    assert site.own.of(grace.account.account_id).all()
+
+
+def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) -> None:
+    job_id = checked(ada.client, site)
+    book, *_ = cited(ada.client, job_id)
+
+    def slowly(*given: Any) -> Any:
+        kept = attached(*given)
+        with site.database.writing() as db:
+            db.execute(accounts.delete().where(accounts.c.account_id == ada.account.account_id))
+        return kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pincite.server.api.copies.attached", slowly)
+        assert hand_in(ada.client, job_id, book, ("a.txt", b"The bridge.")).status_code == 404
+    assert not site.own.folder(ada.account.account_id).exists()
+
+
+def test_a_folder_without_a_mark_is_left_alone(site: Site) -> None:
+    unknown = site.own.of("A" * 22)
+    unknown.attach(copy_of(1), b"x")
+    site.tidy()
+    assert unknown.all()
