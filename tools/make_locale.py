@@ -24,7 +24,7 @@ SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Mapping[Any, str], ...] = (
-    *(wording.LABELS, wording.REASONS, wording.STEPS, wording.BARS, LISTED),
+    *(wording.LABELS, wording.REASONS, words.STEPS, wording.BARS, LISTED),
     *words.SHARED,
 )
 WIDTH = 100

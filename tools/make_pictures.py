@@ -1,52 +1,120 @@
 """Pictures of the pages for the documents: `make pictures`. Needs Debian's Chromium.
 
-Each is taken of `pincite serve --demo`, light beside dark, 1200 pixels wide and 320.
+Each is taken of `pincite serve --demo`, light beside dark, 1200 pixels wide and 320; those of
+people and of a study with `mode = "server"`, where a script answered for two raters, by chance.
 """
 
+import random
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, StorageState, sync_playwright
 
 TESTS = Path(__file__).parents[1] / "tests"
-sys.path.insert(0, str(TESTS))
+sys.path[:0] = [str(TESTS), str(TESTS / "report")]
+from server.browser.furnished import OPEN, log_in  # noqa: E402
 from server.browser.watched import CHROMIUM, FLAGS, Served  # noqa: E402
+from server.people_of_tests import PASSWORD  # noqa: E402
+
+from pincite.pipeline.settings import Settings  # noqa: E402
+from pincite.server import demo  # noqa: E402
+from pincite.server.people.identity import May, Role  # noqa: E402
+from pincite.server.settings import ServerSettings  # noqa: E402
+from pincite.server.site import Site, opened  # noqa: E402
+from pincite.server.study.rating import ANSWERS, Answered  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 WIDE, NARROW = (1200, 900), (320, 900)
 SHRUNK = 0.62  # of the wide ones, which stand two side by side
 COLOURS = 128
+STATEMENT = "The Orrest tram carried 2.14 million passengers in 2022."
+QUESTION = "Does velorin reduce the number of migraine days?"
 
 
 def places(served: Served) -> dict[str, str]:
     """Address of each page, by the name of its picture."""
     corpora = {c["name"]: c["corpus_id"] for c in served.api("/api/v1/corpora")["corpora"]}
-    web = next(key for name, key in corpora.items() if "Varrowmouth" in name)
+    web = corpora[demo.WEB]
     article = served.verified(example="article", corpus=web, settings={"depth": 25})
     report = served.api(f"/api/v1/jobs/{article}/result")
     better = next(f["claim_id"] for f in report["findings"] if f["suggestions"])
+    checked = served.ran("check", statement=STATEMENT, corpus=corpora[demo.KNOWLEDGE])
+    answered = served.ran("ask", question=QUESTION, corpus=corpora[demo.ABSTRACTS])
     return {
         "start": "/",
         "verify": f"/jobs/{article}",
         "finding": f"/jobs/{article}/findings/{better}#finding",
         "check": "/check",
+        "checked": f"/jobs/{checked}",
         "ask": "/ask",
+        "answered": f"/jobs/{answered}",
         "corpora": "/corpora",
         "history": "/history",
         "help": "/help",
     }
 
 
-def taken(browser: Browser, url: str, size: tuple[int, int]) -> Iterator[Path]:
+def people(served: Served, browser: Browser) -> tuple[dict[str, str], StorageState]:
+    """Pages of accounts and of a study, and the cookies of who may see them."""
+    site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
+    accounts = site.people.accounts
+    ada = accounts.add("Ada", Role.ADMIN, PASSWORD)
+    for name, role in (("Grace", Role.EDITOR), ("Linus", Role.RATER), ("Mary", Role.READER)):
+        accounts.add(name, role, PASSWORD)
+    group = site.people.groups.add("History project")
+    site.people.groups.join(group.group_id, ada.account_id)
+    site.people.keys.add(ada.account_id, "nightly run", [May.READ, May.RUN], 90)
+    page = browser.new_page(base_url=served.url)
+    log_in(page, "Ada", "/")
+    page.locator("button[value=article]").click()
+    page.locator("#board").wait_for(timeout=120_000)
+    page.goto("/studies")
+    page.get_by_role("textbox", name="Name", exact=True).fill("Better sources for Varrowmouth")
+    page.locator("[name=job]").first.check()
+    page.locator("[name=sample]").select_option("random")
+    page.get_by_role("button", name="Make the study").click()
+    [study] = site.studies.listed(None, 1)
+    by_chance(site, study.study_id)
+    page.goto(f"/studies/{study.token}")
+    page.get_by_label("I have read this").check()
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_url("**/tasks/1")
+    cookies = page.context.storage_state()
+    page.context.close()
+    site.database.close()
+    return {
+        "login": "/login",
+        "account": "/account",
+        "admin": "/admin/accounts",
+        "rating": f"/studies/{study.token}/tasks/1",
+        "study": f"/studies/{study.study_id}/report",
+    }, cookies
+
+
+def by_chance(site: Site, study_id: str) -> None:
+    """Two raters who read nothing; the third is to come."""
+    chance = random.Random(4)  # noqa: S311 - no secret
+    for _ in range(2):
+        rater, _key = site.ratings.join(study_id)
+        while task := site.ratings.next(rater):
+            said = Answered(chance.choice(ANSWERS), "enough", "partial")
+            site.ratings.answer(rater, task.position, said, chance.uniform(20, 60))
+        site.ratings.finish(rater)
+
+
+def taken(
+    browser: Browser, url: str, size: tuple[int, int], cookies: StorageState | None
+) -> Iterator[Path]:
     """The page in light and in dark, as files that the next one replaces."""
     width, height = size
     for scheme in ("light", "dark"):
-        page: Page = browser.new_page(
+        page = browser.new_page(
             viewport={"width": width, "height": height},
             color_scheme="dark" if scheme == "dark" else "light",
+            storage_state=cookies,
         )
         page.goto(url)
         page.wait_for_timeout(400)
@@ -73,20 +141,38 @@ def beside(paths: list[Path], out: Path, scale: float) -> None:
     palette.save(out, optimize=True)
 
 
+def picture(browser: Browser, name: str, url: str, cookies: StorageState | None = None) -> None:
+    """A page in both widths."""
+    for kind, size, scale in (("wide", WIDE, SHRUNK), ("narrow", NARROW, 1.0)):
+        shots = list(taken(browser, url, size, cookies))
+        beside(shots, OUT / f"{name}-{kind}.png", scale)
+
+
+def made(folder: str, name: str) -> Path:
+    path = Path(folder) / name
+    path.mkdir()
+    return path
+
+
 def main() -> None:
     OUT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        served = Served(Path(folder), "--demo")
+        served = Served(made(folder, "one"), "--demo")
         try:
             for name, path in places(served).items():
-                for kind, size, scale in (("wide", WIDE, SHRUNK), ("narrow", NARROW, 1.0)):
-                    shots = list(taken(browser, served.url + path, size))
-                    beside(shots, OUT / f"{name}-{kind}.png", scale)
+                picture(browser, name, served.url + path)
         finally:
             served.end()
-    for picture in sorted(OUT.iterdir()):
-        print(f"{picture.name:24} {picture.stat().st_size / 1000:6.0f} kB")
+        served = Served(made(folder, "many"), "--demo", mode="server", **OPEN)
+        try:
+            found, cookies = people(served, browser)
+            for name, path in found.items():
+                picture(browser, name, served.url + path, None if name == "login" else cookies)
+        finally:
+            served.end()
+    for each in sorted(OUT.iterdir()):
+        print(f"{each.name:24} {each.stat().st_size / 1000:6.0f} kB")
 
 
 if __name__ == "__main__":
