@@ -91,6 +91,14 @@ function overtaken(board) {
   return link !== null;
 }
 
+// Who goes on before a finding has settled has marked the next one already.
+function outrun(finding) {
+  const wanted = openClaim()?.value;
+  if (!wanted || wanted === finding.dataset.claim) return false;
+  atTheQuote(finding);
+  return true;
+}
+
 function step(by) {
   const links = [...document.querySelectorAll(".worst a")];
   const at = links.findIndex((link) => link.getAttribute("aria-current"));
@@ -138,7 +146,7 @@ document.addEventListener("htmx:load", (event) => enliven(event.detail.elt.paren
 document.addEventListener("htmx:afterSettle", (event) => {
   const finding = document.getElementById("finding"), swapped = event.detail.elt;
   if (!finding || !swapped.matches("#finding, #board")) return;
-  if (swapped.id !== "board" || !overtaken(swapped)) opened(finding);
+  if (swapped.id === "board" ? !overtaken(swapped) : !outrun(finding)) opened(finding);
 });
 enliven(document);
 const shown = document.getElementById("finding");
