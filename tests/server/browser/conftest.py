@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
+from server.browser.furnished import Furnished, furnished
 from server.browser.watched import CHROMIUM, Served, Watched
 
 
@@ -42,3 +43,17 @@ def watch(chromium: Browser, demo: Served) -> Callable[..., Watched]:
         return Watched(chromium, base, options)
 
     return made
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Furnished]:
+    """A server with accounts, for the tests of one file."""
+    found = furnished(tmp_path_factory.mktemp("furnished"))
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def visit(chromium: Browser, there: Furnished) -> Callable[..., Watched]:
+    """`watch` on that server."""
+    return lambda **options: Watched(chromium, there.served.url, options)

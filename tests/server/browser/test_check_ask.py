@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from server.browser.test_looks import AXE, widest
+from server.browser.looks import looked_at
 from server.browser.watched import Served, Watched
 
 Watch = Callable[..., Watched]
@@ -66,8 +66,8 @@ def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> Non
         page.locator(".hits a").click()
         expect(page.locator("mark#passage")).to_contain_text("opened in 1911")
         page.get_by_role("button", name="Delete this document").click()
-        expect(page.locator("main")).not_to_contain_text("onerror=alert(1)>.txt 1911")
         page.get_by_text("Delete the corpus").click()
+        expect(page.locator("main")).not_to_contain_text("onerror=alert(1)")
         page.get_by_label("There is no way back").fill("Bridges of Varde")
         page.get_by_role("button", name="Delete with all documents").click()
         expect(page).to_have_url(f"{seen.base}/corpora")
@@ -80,7 +80,9 @@ def test_readings_are_edited_before_the_evidence(watch: Watch, scripts: bool) ->
         page = seen.page("/check")
         ask_for(page, "/check", BALANCED, KNOWLEDGE, "Find readings")
         expect(page.get_by_role("button", name="Look for evidence")).to_be_visible(timeout=SLOW)
+        readings = page.locator("textarea").count()
         page.get_by_role("button", name="Add a reading").click()
+        expect(page.locator("textarea")).to_have_count(readings + 1)
         page.locator("textarea").last.fill("The Skeld dam was completed in 1971.")
         page.get_by_role("button", name="Look for evidence").click()
         expect(page.locator("article.finding")).to_have_count(2, timeout=SLOW)
@@ -101,6 +103,7 @@ def test_an_answer_grows_and_its_references_open_by_keyboard(watch: Watch) -> No
         ask_for(page, "/ask", QUESTION, ABSTRACTS, "Ask")
         sentence = page.locator("[data-standing]").first
         expect(sentence).to_be_visible(timeout=SLOW)
+        expect(page.get_by_role("link", name="BibTeX")).to_be_visible(timeout=SLOW)  # all of it
         expect(sentence.locator("> .chip")).to_contain_text("supported")
         tip = sentence.locator(".tip").first
         expect(tip).to_be_hidden()
@@ -128,13 +131,4 @@ def test_nothing_serious_and_nothing_beyond_the_edge(
         page = seen.page("/corpora")
         for path in paths:
             page.goto(path)
-            beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert beyond <= 0, (path, widest(page))
-            page.evaluate(AXE)
-            found = page.evaluate(
-                "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa',"
-                " 'best-practice']}).then(r => r.violations.map(v => [v.impact, v.id,"
-                " v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.failureSummary)]))"
-            )
-            serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
-            assert not serious, (path, serious)
+            looked_at(page)

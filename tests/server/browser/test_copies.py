@@ -1,12 +1,13 @@
 """An own copy handed in by somebody: from the citation that could not be read to the verdict."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from server.browser.furnished import OPEN, log_in
-from server.browser.test_people_looks import looked_at, opened_details
+from server.browser.looks import looked_at, opened_details
 from server.browser.watched import Served, Watched
 from server.own_copies import ARTICLE, BOOK
 from server.people_of_tests import PASSWORD
@@ -20,13 +21,13 @@ RUN = 60_000  # milliseconds until a job has ended
 
 
 @pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = Served(tmp_path_factory.mktemp("copies"), mode="server", login_tries=1000, **OPEN)
-    site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    found = Served(tmp_path_factory.mktemp("copies"), mode="server", login_tries=1000, **OPEN)
+    site = opened(ServerSettings(mode="server", data=str(found.data)), Settings())
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     site.database.close()
-    yield served
-    served.end()
+    yield found
+    found.end()
 
 
 @pytest.fixture
@@ -53,9 +54,9 @@ def open_book(page: Page) -> None:
 
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_file_is_handed_in_and_read(
-    chromium: Browser, there: Served, book: Path, scripts: bool
+    chromium: Browser, served: Served, book: Path, scripts: bool
 ) -> None:
-    with Watched(chromium, there.url, {"java_script_enabled": scripts}) as seen:
+    with Watched(chromium, served.url, {"java_script_enabled": scripts}) as seen:
         page = seen.page()
         at_the_book(page)
         page.locator("summary", has_text="Hand in your own copy").click()
@@ -65,8 +66,8 @@ def test_a_file_is_handed_in_and_read(
         expect(notice).to_contain_text(f"{len(BOOK.split())} words")
         old = page.url.partition("/findings/")[0]
         page.get_by_role("button", name="with your copies").click()
+        expect(page).not_to_have_url(re.compile(re.escape(old)))
         expect(page.locator("#board")).to_be_visible(timeout=RUN)
-        assert not page.url.startswith(old)
         open_book(page)
         expect(page.locator("#finding mark")).to_have_text("The bridge of Varde opened in 1911.")
         expect(page.locator("#finding")).to_contain_text("your own copy")
@@ -79,10 +80,10 @@ def test_a_file_is_handed_in_and_read(
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1200)])
 def test_a_text_is_pasted_and_what_is_wrong_is_said(
-    chromium: Browser, there: Served, scheme: str, width: int
+    chromium: Browser, served: Served, scheme: str, width: int
 ) -> None:
     size = {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
-    with Watched(chromium, there.url, size) as seen:
+    with Watched(chromium, served.url, size) as seen:
         page = seen.page()
         at_the_book(page)
         opened_details(page)

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-from server.browser.furnished import Furnished, furnished, log_in, rate, result
+from playwright.sync_api import Page, expect
+from server.browser.furnished import Furnished, log_in, rate, result
+from server.browser.looks import opened_details
 from server.browser.test_hostile import hostile_report
 from server.browser.watched import Watched, payloads
 from server.study_samples import item
@@ -23,18 +23,6 @@ from pincite.server.study.studies import Plan
 
 TEXTS = list(dict.fromkeys(payloads()))
 Watch = Callable[..., Watched]
-
-
-@pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Furnished]:
-    found = furnished(tmp_path_factory.mktemp("hostile-people"))
-    yield found
-    found.end()
-
-
-@pytest.fixture
-def watch(chromium: Browser, there: Furnished) -> Watch:
-    return lambda **options: Watched(chromium, there.served.url, options)
 
 
 def named(add: Callable[[str], object]) -> list[str]:
@@ -55,13 +43,12 @@ def all_shown(page: Page, texts: list[str], path: str) -> None:
     page.goto(path)
     said = ""
     while True:
-        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        opened_details(page)
         said += page.locator("main").text_content() or ""
         more = page.locator("main a[rel=next]")
         if not more.count():
             break
-        more.click()
-        page.wait_for_load_state()
+        page.goto(more.get_attribute("href") or "")
     missing = [text for text in texts if text not in said]
     assert not missing, (path, missing)
 
@@ -90,7 +77,7 @@ def hostile_item(number: int, text: str) -> Item:
     )
 
 
-def test_accounts_and_groups(watch: Watch, there: Furnished) -> None:
+def test_accounts_and_groups(visit: Watch, there: Furnished) -> None:
     people = there.site.people
     accounts = named(lambda text: people.accounts.add(text, Role.READER))
     groups = named(people.groups.add)
@@ -101,7 +88,7 @@ def test_accounts_and_groups(watch: Watch, there: Furnished) -> None:
         assert account
         people.groups.join(group.group_id, account.account_id)
         people.audit.record(account.account_id, name, name, {name: name})
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         all_shown(page, accounts, "/admin/accounts")
@@ -111,41 +98,41 @@ def test_accounts_and_groups(watch: Watch, there: Furnished) -> None:
         page.goto("/corpora")  # where one chooses a group
 
 
-def test_what_is_ones_own(watch: Watch, there: Furnished) -> None:
+def test_what_is_ones_own(visit: Watch, there: Furnished) -> None:
     people = there.site.people
     for text in TEXTS:
         people.keys.add(there.ada.account_id, text, [May.READ], 1)
         people.sessions.begin(there.ada.account_id, text)
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         assert page.locator("table tbody tr").count() >= len(TEXTS)
         assert page.get_by_role("button", name="Log out there").count() >= len(TEXTS)
 
 
-def test_own_copies(watch: Watch, there: Furnished) -> None:
+def test_own_copies(visit: Watch, there: Furnished) -> None:
     shelf, owner = there.site.own, there.ada.account_id
     for number, text in enumerate(TEXTS):
         pages = OwnCopy(text, (f"isbn:{number}",), text, "", 4, None, 0, 1, text, text)
         data = b"%d" % number
         shelf.of(owner).attach(replace(pages, sha256=hashlib.sha256(data).hexdigest()), data)
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         all_shown(page, [" ".join(text.split()) for text in TEXTS], "/copies")
 
 
-def test_an_account_that_is_called_so_logs_in(watch: Watch, there: Furnished) -> None:
+def test_an_account_that_is_called_so_logs_in(visit: Watch, there: Furnished) -> None:
     name = '"><script>alert(2)</script>'
     there.site.people.accounts.add(name, Role.ADMIN, "correct horse battery")
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page("/login")
         seen.expected("the server responded with a status of 401")
         for text in TEXTS[::10]:  # typed, and shown again
             page.get_by_label("Name").fill(text)
             page.get_by_label("Password").fill(text or "x")
             page.get_by_role("main").get_by_role("button", name="Log in").click()
-            page.wait_for_load_state()
+            expect(page.get_by_label("Password")).to_have_value("")  # never shown again
         log_in(page, name)
         expect(page.get_by_role("heading", level=1)).to_have_text(name)
         for path in ("/", "/history", "/corpora", "/studies", "/admin/audit"):
@@ -153,7 +140,7 @@ def test_an_account_that_is_called_so_logs_in(watch: Watch, there: Furnished) ->
             expect(page.locator("nav.who")).to_contain_text(name)
 
 
-def test_corpora_files_and_feedback(watch: Watch, there: Furnished) -> None:
+def test_corpora_files_and_feedback(visit: Watch, there: Furnished) -> None:
     site, ada = there.site, there.ada.account_id
     corpora = [
         site.corpora.add(ada, text, about=text, shared=Shared.EVERYBODY) for text in TEXTS if text
@@ -165,7 +152,7 @@ def test_corpora_files_and_feedback(watch: Watch, there: Furnished) -> None:
     opinion = replace(Opinion(*TEXTS[: len(Opinion.__slots__)]), versions="{}")
     said = site.feedback.add(ada, job_id, "wrong", None, opinion)
     assert said.feedback_id
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         all_shown(page, [" ".join(t.split()) for t in TEXTS if t.isprintable()], "/corpora")
@@ -178,13 +165,13 @@ def test_corpora_files_and_feedback(watch: Watch, there: Furnished) -> None:
         assert got.value.suggested_filename.endswith(".zip")
 
 
-def test_a_shared_result(watch: Watch, there: Furnished) -> None:
+def test_a_shared_result(visit: Watch, there: Furnished) -> None:
     texts = [text for text in TEXTS if text.strip()]
     job_id = result(
         there.site.jobs, there.ada.account_id, TEXTS[0], data.to_json(hostile_report(texts))
     )
     _, token = there.site.people.links.add(job_id, 1)
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page(f"/s/{token}")
         expect(page.locator(".worst li")).to_have_count(4 * len(texts))
         links = page.locator("main a[href]").evaluate_all("all => all.map(a => a.protocol)")
@@ -197,7 +184,7 @@ def test_a_shared_result(watch: Watch, there: Furnished) -> None:
         log_in(page, "Ada", f"/jobs/{job_id}/links")
 
 
-def test_a_study(watch: Watch, there: Furnished) -> None:
+def test_a_study(visit: Watch, there: Furnished) -> None:
     items = [hostile_item(n, text) for n, text in enumerate(TEXTS, 1) if text.strip()]
     plan = Plan(TEXTS[0], consent="\n".join(TEXTS))
     made = there.site.studies.create(there.ada.account_id, plan, items)
@@ -205,13 +192,14 @@ def test_a_study(watch: Watch, there: Furnished) -> None:
         there.site.studies.create(there.ada.account_id, Plan(text, consent=text), [item(1)])
     rate(there.site, made, "neither")
     rate(there.site, made, "both")  # and the third "a": without a majority a report names them
-    with watch() as seen:
+    with visit() as seen:
         page = seen.page(f"/studies/{made.token}")
         expect(page.locator(".consent")).to_contain_text(TEXTS[0])
         page.get_by_label("I have read this").check()
         page.get_by_role("button", name="Begin").click()
         for number in range(1, len(items) + 1):
             expect(page.get_by_role("heading", level=1)).to_have_text(f"Statement {number}")
+            page.wait_for_load_state()
             if number % 8 == 0:
                 expect(page.locator("blockquote mark")).to_have_count(2)
             page.evaluate(

@@ -21,7 +21,9 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 CASES = Path(__file__).parents[2] / "cases" / "hostile" / "payloads.txt"
-START_SECONDS = 90.0
+START_SECONDS = 300.0  # two cores that many tests share, and files that nobody has read yet
+# Milliseconds that each answer takes longer, to find what a test does not wait for.
+LATENCY = int(os.environ.get("TESTS_LATENCY", "0"))
 HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME")  # nothing of whoever runs the tests
 REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation",
   (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI), true)"""
@@ -108,6 +110,15 @@ class Served:
         self._process.wait(30)
 
 
+def slowed(context: BrowserContext, page: Page) -> None:
+    """A long line and a weak machine."""
+    session = context.new_cdp_session(page)
+    line = {"latency": LATENCY, "downloadThroughput": -1, "uploadThroughput": -1, "offline": False}
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", line)
+    session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+
+
 @dataclass
 class Watched:
     """A context whose pages are watched: nothing strange runs, and no other site is asked."""
@@ -141,6 +152,8 @@ class Watched:
 
     def page(self, path: str = "/") -> Page:
         page = self.context.new_page()
+        if LATENCY:
+            slowed(self.context, page)
         page.goto(path)
         return page
 

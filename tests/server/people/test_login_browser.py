@@ -9,7 +9,7 @@ from subprocess import run
 from sys import executable
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from server.browser.watched import CHROMIUM
 from server.people_of_tests import PASSWORD
 from server.processes import Served
@@ -130,7 +130,9 @@ def test_a_person_logs_in_makes_a_key_and_logs_out(
     bearer = {"Authorization": f"Bearer {key}"}
     answer = served.client.post("/api/v1/verify", json={"example": "article"}, headers=bearer)
     assert answer.status_code == 202
-    page.get_by_role("button", name="Revoke <b>script</b>").click()
+    revoke = page.get_by_role("button", name="Revoke <b>script</b>")
+    revoke.click()
+    expect(revoke).to_have_count(0)
     assert served.client.get("/api/v1/me", headers=bearer).status_code == 401
     for place in ("accounts", "groups", "audit"):
         page.goto(f"{served.url}/admin/{place}")
@@ -150,7 +152,7 @@ def test_another_sites_page_starts_nothing_with_a_persons_cookie(
     log_in(page, served.url, "Ada")
     assert "Ada" not in attacked(page, served.url)
     page.goto(f"{served.url}/history")
-    assert page.get_by_text("Nothing yet").is_visible()
+    expect(page.get_by_text("Nothing yet")).to_be_visible()
 
 
 def test_another_sites_page_starts_nothing_in_local_mode(

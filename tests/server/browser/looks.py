@@ -1,0 +1,41 @@
+"""How a page looks: its edge, and what axe-core says of it."""
+
+from importlib.resources import files
+
+from playwright.sync_api import Page, expect
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+RUN = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+  "best-practice"]}).then(found => found.violations.map(each => [each.impact, each.id,
+  each.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.failureSummary)]))"""
+BEYOND = """[...document.querySelectorAll("*")]
+  .filter(each => each.getBoundingClientRect().right > innerWidth)
+  .map(each => each.outerHTML.slice(0, 80))"""
+
+
+def within_the_edge(page: Page) -> None:
+    beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert beyond <= 0, (page.url, page.evaluate(BEYOND))
+
+
+def accessible(page: Page) -> None:
+    """Nothing that axe-core calls more than minor."""
+    page.evaluate(AXE)
+    found = page.evaluate(RUN)
+    serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
+    assert not serious, (page.url, serious)
+
+
+def looked_at(page: Page) -> None:
+    within_the_edge(page)
+    accessible(page)
+
+
+def opened_details(page: Page) -> None:
+    page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+
+
+def arrived(page: Page, heading: str) -> None:
+    """The page that follows a click is there as a whole, with its scripts."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    page.wait_for_load_state()
