@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 USER = "postgres"
 
 

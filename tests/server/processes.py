@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import httpx2
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 
 
 class Started:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from server.browser.furnished import Furnished, log_in
 from server.browser.watched import Served, Watched
 
 Watch = Callable[..., Watched]
@@ -164,14 +165,18 @@ def test_what_somebody_thinks_is_kept(watch: Watch, demo: Served, article: str) 
         assert (kept[0]["verdict"], kept[0]["label"]) == ("right", "nei")
 
 
-def test_a_job_can_be_stopped_and_stands_in_the_history(watch: Watch) -> None:
-    with watch() as seen:
+def test_a_job_that_waits_is_stopped_and_stands_in_the_history(
+    visit: Watch, there: Furnished
+) -> None:
+    with visit() as seen:
         page = seen.page()
-        cited = "Built in {year}.<ref>{{{{cite web|url=https://a.example/{year}}}}}</ref> "
-        page.get_by_label("Wikitext of an article").fill(
-            "== Tower ==\n" + "".join(cited.format(year=year) for year in range(1000, 1900))
-        )
+        log_in(page, "Ada", "/")
+        page.get_by_label("Wikitext of an article").fill("Built in 1911.<ref>A book.</ref>")
         page.get_by_role("button", name="Verify", exact=True).click()
-        page.wait_for_url("**/jobs/*")
+        expect(page.locator("#progress")).to_contain_text("Waiting to begin")
+        page.get_by_role("button", name="Stop").click()
+        expect(page.locator("#progress")).to_contain_text("Stopped before there was a result.")
         page.goto("/history")
         expect(page.locator(".jobs li").first).to_contain_text("Untitled")
+    job = there.site.jobs.listed(there.ada.account_id, 1)[0]
+    assert job.status == "cancelled"

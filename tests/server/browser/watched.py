@@ -135,7 +135,7 @@ class Watched:
 
     def __enter__(self) -> "Watched":
         self.context: BrowserContext = self.browser.new_context(base_url=self.base, **self.options)
-        self.context.set_default_timeout(20_000)
+        self.context.set_default_timeout(30_000)
         self.context.add_init_script(REPORT_VIOLATIONS)
         self.context.on("page", self._watch)
         return self

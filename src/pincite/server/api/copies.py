@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 from anyio.to_thread import run_sync
@@ -18,7 +18,7 @@ from pincite.pipeline.own_refs import Named
 from pincite.report import read
 from pincite.report.wording import REASONS, STEPS, one_line
 from pincite.server.api.jobs import readable
-from pincite.server.api.receiving import form_of
+from pincite.server.api.receiving import FILE, form_of, form_schema
 from pincite.server.jobs.store import Job
 from pincite.server.library.attaching import Given, attached
 from pincite.server.library.multipart import Form
@@ -38,30 +38,17 @@ TEXT_BYTES = 2_000_000  # of a text that is pasted: some 300,000 words, a long b
 PASTED = "pasted.txt"
 READERS = anyio.CapacityLimiter(2)  # files that are read at once; the others wait for these
 Sha256 = Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
-FORM: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["claim_id", "citation_id"],
-                    "description": "Either `file` or `text`.",
-                    "properties": {
-                        "claim_id": {"type": "string", "description": "Of the report."},
-                        "citation_id": {"type": "string", "description": "Of that claim."},
-                        "file": {"type": "string", "format": "binary"},
-                        "text": {"type": "string", "description": "Up to 2 MB."},
-                        "pages": {
-                            "type": "string",
-                            "description": "Printed on its first and last page: 120-135.",
-                        },
-                    },
-                }
-            }
-        },
-    }
-}
+FORM = form_schema(
+    {
+        "claim_id": {"type": "string", "description": "Of the report."},
+        "citation_id": {"type": "string", "description": "Of that claim."},
+        "file": FILE,
+        "text": {"type": "string", "description": "Up to 2 MB."},
+        "pages": {"type": "string", "description": "Printed on its first and last page: 120-135."},
+    },
+    ["claim_id", "citation_id"],
+    "Either `file` or `text`.",
+)
 
 
 class CopyBody(BaseModel):

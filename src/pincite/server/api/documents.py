@@ -12,7 +12,7 @@ from pincite.index.catalogue import Listed, Order, Which
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.server.api.corpora import changeable, opened, readable
 from pincite.server.api.jobs import OF_STARTING, JobBody, job_body
-from pincite.server.api.receiving import form_of
+from pincite.server.api.receiving import FILE, form_of, form_schema
 from pincite.server.library.register import CorpusEntry
 from pincite.server.paging import cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader
@@ -29,26 +29,7 @@ router = APIRouter(
 )
 AROUND = 1_000  # characters before and after a passage
 Word = Annotated[str, StringConstraints(max_length=300)]
-FORM: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["files"],
-                    "properties": {
-                        "files": {
-                            "type": "array",
-                            "minItems": 1,
-                            "items": {"type": "string", "format": "binary"},
-                        }
-                    },
-                }
-            }
-        },
-    }
-}
+FORM = form_schema({"files": {"type": "array", "minItems": 1, "items": FILE}}, ["files"])
 
 
 class DocumentQuery(Body):

@@ -1,8 +1,9 @@
 """Forms with files, which go to the disk as they come; their token is looked at here."""
 
 import errno
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from anyio.to_thread import run_sync
 from fastapi import Request
@@ -14,6 +15,19 @@ from pincite.server.people.identity import Identity
 from pincite.server.people.login import CSRF_FIELD, CSRF_HEADER, check_token
 from pincite.server.problems import Problem
 from pincite.server.site import Site
+
+FILE = {"type": "string", "format": "binary"}
+
+
+def form_schema(
+    fields: Mapping[str, object], required: Sequence[str], description: str = ""
+) -> dict[str, Any]:
+    """What OpenAPI says of a route that reads its form by itself, for its `openapi_extra`."""
+    schema = {"type": "object", "required": [*required], "properties": {**fields}}
+    if description:
+        schema["description"] = description
+    content = {"multipart/form-data": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 @asynccontextmanager
