@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from models import llamacpp_server
 from models.llamacpp_server import RealServer
 
@@ -14,6 +15,10 @@ WIDTH, LAYERS, HEADS, POSITIONS = 32, 2, 4, 128
 WORDS = (
     "[PAD] [UNK] [CLS] [SEP] the bridge opened in 1911 1913 river town old a was it . , by".split()
 )
+
+# A property is a matter of what holds, never of how fast: the machine may be busy.
+settings.register_profile("pincite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pincite")
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

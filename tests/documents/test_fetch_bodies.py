@@ -26,7 +26,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.sampled_from(sorted(PACKERS)),
     st.binary(max_size=400).map(lambda data: data * 100),
@@ -40,7 +40,7 @@ def test_round_trip(encoding: str, data: bytes, size: int) -> None:
     assert unpacker.complete
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.sampled_from(["gzip", "deflate"]), st.binary(min_size=1, max_size=200))
 def test_any_bytes(encoding: str, data: bytes) -> None:
     unpacker = Unpacker(encoding, "u", RULES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pincite.documents.read import Limits, read_bytes, read_path
@@ -103,7 +103,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(
     st.one_of(st.binary(max_size=400), st.lists(PIECES, max_size=40).map(b"".join)),
     TYPES,

@@ -18,7 +18,7 @@ ANY = st.lists(st.lists(st.sampled_from(AMOUNTS), max_size=6), max_size=12)
 
 
 @given(EQUAL)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_kappa_is_that_of_the_paper(votes: list[list[str]]) -> None:
     ours, theirs = agreement.fleiss_kappa(votes, CHOICES), own.fleiss_kappa(votes)
     assert ours == (None if theirs is None else pytest.approx(float(theirs), abs=6e-5))
@@ -26,7 +26,7 @@ def test_kappa_is_that_of_the_paper(votes: list[list[str]]) -> None:
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal"])
 @given(votes=ANY)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_alpha_is_that_of_the_book(level: agreement.Level, votes: list[list[str]]) -> None:
     ours = agreement.krippendorff_alpha(votes, AMOUNTS, level)
     paired = [each for each in votes if len(each) > 1]
@@ -35,7 +35,7 @@ def test_alpha_is_that_of_the_book(level: agreement.Level, votes: list[list[str]
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_the_sign_test_is_exact(n_for: int, n_against: int) -> None:
     p = agreement.sign_test(n_for, n_against)
     if not n_for + n_against:

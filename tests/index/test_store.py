@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Store:
 _any_text = st.text(st.characters(), max_size=40)  # half surrogate pairs included
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     url=_any_text,
     title=_any_text,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from models.chat_server import Answer, Server, good, refusal, serving
 
@@ -187,7 +187,6 @@ def test_closing_it_ends_the_request(server: Server) -> None:
     assert got(server)[0] == ["B"]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["", "<think>Hm </think", "<think>a < b</think>\n\n", "\n<think>no end"]),
     st.text(st.sampled_from(f"{KEY[:6]} <>th\n") | st.just("x"), max_size=30),

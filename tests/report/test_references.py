@@ -150,7 +150,7 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 
 
 @given(st.lists(sources(), max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_references(given: list[Reference]) -> None:
     titles = [bibliography.line(r.document.title) or bibliography.line(r.ref_id) for r in given]
     csl = csl_read(references.to_csl(given))

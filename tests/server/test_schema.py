@@ -20,9 +20,7 @@ URL = "/api/v1/openapi.json"
 # a number that comes as text is understood.
 LEFT_OUT = [positive_data_acceptance, negative_data_rejection]
 ROOMY: dict[str, Any] = {"queue": 1_000_000, "hosts": ("testserver",)}
-QUIET = settings(
-    deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
-)
+QUIET = settings(suppress_health_check=list(HealthCheck), derandomize=True, database=None)
 
 
 def finished(site: Site) -> str:
