@@ -5,7 +5,7 @@ Sign and word always go together: nobody should have to tell verdicts by their c
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pincite.core.aggregation import REFUTED_FROM
 from pincite.core.own import digest_of
@@ -103,6 +103,20 @@ COPIES = {
     CopyKind.OWN: "your own copy",
     CopyKind.CORPUS: "copy in the corpus",
 }
+_ARCHIVED = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+
+
+def _read(kind: CopyKind, dated: bool) -> str:
+    """Of an own copy the beginning of its SHA-256: it stands in place of a link."""
+    words = COPIES[kind] + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
+    when = " of %(date)s" if kind in _ARCHIVED else ", fetched %(date)s"
+    return words + (when if dated else "")
+
+
+# Which copy was read, by its kind and if its date is known, and why not the page itself.
+READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (True, False)}
+NOT_LIVE = "%(read)s; the page itself: %(why)s"
+NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
 # What an archived copy bears out, the whole or a part, and today's page less of it.
 _THEN = {
     True: "the archived copy of %(date)s bears the claim out",
@@ -160,9 +174,9 @@ def verdict(label: Label) -> str:
     return f"{SIGNS[label]} {LABELS[label]}"
 
 
-def why_unchecked(outcome: Unchecked) -> str:
-    """The reason in words, with the detail where there is one."""
-    words = REASONS[outcome.reason]
+def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
+    """The reason in words, which `say` may translate, with the detail where there is one."""
+    words = say(REASONS[outcome.reason])
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
@@ -182,27 +196,28 @@ def where(place: Place | None, label: Label) -> str:
     return said % {"cited": one_line(place.cited or ""), "page": page}
 
 
-def copy_read(result: CitationResult) -> str:
-    """Which copy was read, and why it was not the page itself; empty if nothing was read."""
+def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
+    """Which copy was read, and why it was not the page itself; empty if nothing was read.
+
+    Args:
+        result: of the citation.
+        say: may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `REASONS`.
+    """
     copy, instead = result.copy, result.not_live
     if copy is None:
         return ""
-    of_archive = copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK)
-    when = (" of " if of_archive else ", fetched ") + copy.date[:10] if copy.date else ""
-    read = f"{COPIES[copy.kind]}{_hash(copy)}{when}"
+    known = {"date": (copy.date or "")[:10], "digest": _digest(copy)}
+    read = say(READ[copy.kind, bool(copy.date)]) % known
     if instead:
-        return one_line(f"{read}; the page itself: {why_unchecked(instead)}")
+        return one_line(say(NOT_LIVE) % {"read": read, "why": why_unchecked(instead, say)})
     status = result.citation.url_status
     if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
-        return one_line(f"{read}; the citation says url-status={status}")
+        return one_line(say(NOT_LIVE_STATUS) % {"read": read, "status": status})
     return one_line(read)
 
 
-def _hash(copy: Copy) -> str:
-    """Of an own copy the beginning of its SHA-256: it stands in place of a link."""
-    if copy.kind is not CopyKind.OWN:
-        return ""
-    return f" (SHA-256 {' + '.join(one[:12] for one in (digest_of(copy.url) or '').split('+'))}…)"
+def _digest(copy: Copy) -> str:
+    return " + ".join(one[:12] for one in (digest_of(copy.url) or "").split("+"))
 
 
 def what_changed(result: CitationResult) -> str:

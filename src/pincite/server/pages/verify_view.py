@@ -248,7 +248,7 @@ def _citation(
         "absent": [] if same else [part.span.of(text) for part in absent],
         "denied": [] if same else [part.span.of(text) for part in denied],
         "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,
-        "read": wording.copy_read(result),
+        "result": result,
         "read_href": html.safe_link(result.copy.url) if result.copy else None,
         "where": wording.where(result.place, result.label),
         "changed": wording.what_changed(result),

@@ -33,6 +33,8 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     ask_wording.LABELS,
     ask_wording.SHORT,
     ask_wording.VERDICTS,
+    wording.READ,
+    dict(enumerate((wording.NOT_LIVE, wording.NOT_LIVE_STATUS))),
     {retraction: mark for retraction, mark in bibliography.RETRACTIONS.items() if mark},
     dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE))),
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
