@@ -60,6 +60,8 @@ class Session:
         self._threads = threads or _cores()
         # The arena keeps the largest batch for ever: a third of the demo's memory for nothing.
         options.enable_cpu_mem_arena = False
+        # Without VNNI the fast int8 kernels saturate, and a score would depend on the machine.
+        options.add_session_config_entry("session.x64quantprecision", "1")
         options.log_severity_level = 3  # warnings about graph details help no user
         try:
             self._network = InferenceSession(
