@@ -223,7 +223,7 @@ def test_ctrl_c_keeps_what_was_done(
         if len(server.asked) == 13:  # of 16
             threading.Timer(0.1, _thread.interrupt_main).start()
         answer = model(request)
-        answer.pause = 0.3 if len(server.asked) >= 13 else 0.0
+        answer.pause = 3.0 if len(server.asked) >= 13 else 0.0
         return answer
 
     server.by_request = reply

@@ -49,6 +49,16 @@ class Server:
     most_busy: int = 0
     end: Callable[[], None] = lambda: None  # nobody listens from then on
 
+    def when_asked(self, n: int, act: Callable[[], None]) -> None:
+        """Do something in another thread once `n` requests are there."""
+
+        def wait() -> None:
+            while len(self.asked) < n:
+                time.sleep(0.01)
+            act()
+
+        threading.Thread(target=wait, daemon=True).start()
+
     def answer(self, handler: BaseHTTPRequestHandler) -> Answer:
         size = int(handler.headers.get("content-length", 0))
         request = json.loads(handler.rfile.read(size))

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -272,9 +271,8 @@ def test_a_key_or_model_that_cannot_be_one() -> None:
 def test_ctrl_c_ends_all_waiting_at_once(server: Server) -> None:
     server.answers = [Answer(body=b"{}", pause=20)]
     client = ChatClient(server.url, "tiny", "", Limits(seconds=30))
-    timer = threading.Timer(0.4, lambda: os.kill(os.getpid(), signal.SIGINT))
     began = time.monotonic()
-    timer.start()
+    server.when_asked(1, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         client.generate([ASKED] * 6)
     assert time.monotonic() - began < 5

@@ -1,7 +1,6 @@
 """Log probabilities and guided replies, over the wire of a server on this machine."""
 
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,9 +116,9 @@ def test_a_reply_that_repeats_the_key(server: Server) -> None:
 
 
 def test_a_client_is_stopped_from_another_thread(server: Server) -> None:
-    server.answers = [Answer(body=b"x" * 50, pieces=50, pause=0.1)]
-    client = ChatClient(server.url, "tiny", KEY, FAST)
-    threading.Timer(0.2, client.stop).start()
+    server.answers = [Answer(body=b"x" * 300, pieces=300, pause=0.1)]
+    client = ChatClient(server.url, "tiny", KEY, Limits(seconds=60))
+    server.when_asked(2, client.stop)
     replies = client.generate([Prompt("one"), Prompt("two")])
     assert all(isinstance(reply, ServerUnreachable) for reply in replies)
     (later,) = client.generate([Prompt("three")])
