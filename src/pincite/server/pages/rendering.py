@@ -4,8 +4,8 @@ A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, th
 `sign(label)` and `word(label)` of a verdict; `again(text)`, a report's sentence in the reader's
 language, empty if it is not known (`say` of parts.html does the rest); `copy_read(result)`, which
 copy of a source was read; `link(url)`, the URL if a browser may open it, else none; `when(seconds)`
-and `moment(iso)`, a time. What each page is given besides is in `page`. `_` takes a template's own words or a constant of ours, never a text from
-outside: what it gives is taken for markup.
+and `moment(iso)`, a time. What each page is given besides is in `page`. `_` takes a template's own
+words or a constant of ours, never a text from outside: what it gives is taken for markup.
 """
 
 from collections.abc import Mapping
