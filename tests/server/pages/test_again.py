@@ -15,7 +15,18 @@ from pincite.report import ask_data, ask_wording, data, wording
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import again, languages
 from pincite.server.site import Site
-from pincite.types import Label, Passage, Place, Span
+from pincite.types import (
+    Citation,
+    CitationResult,
+    Copy,
+    CopyKind,
+    Label,
+    Passage,
+    Place,
+    Reason,
+    Span,
+    Unchecked,
+)
 
 GERMAN = languages.translations("de").gettext
 ENGLISH = languages.translations("en").gettext
@@ -142,3 +153,30 @@ def test_a_german_finding_says_its_reasons_in_german(client: TestClient, site: S
     assert "<li>diese Zahlen stehen nicht in der Stelle: “1913”</li>" in whole
     assert "die archivierte Kopie vom 2014-03-02 belegt die Aussage, die Seite von heute" in whole
     assert "does not state" not in whole
+
+
+@pytest.mark.parametrize(
+    ("copy", "not_live", "said"),
+    [
+        (
+            Copy(CopyKind.STORED, "https://a.example/", "2026-05-14T10:00:00Z"),
+            None,
+            "gespeicherte Kopie, abgerufen am 2026-05-14",
+        ),
+        (
+            Copy(CopyKind.WAYBACK, "https://a.example/", "2014-03-02"),
+            Unchecked("https://a.example/", Reason.DEAD, "HTTP 404"),
+            "Kopie in der Wayback Machine vom 2014-03-02; die Seite selbst: toter Link (HTTP 404)",
+        ),
+        (
+            Copy(CopyKind.OWN, f"own:{'0123456789abcdef' * 4}"),
+            None,
+            "Ihre eigene Kopie (SHA-256 0123456789ab…)",
+        ),
+    ],
+)
+def test_which_copy_was_read(copy: Copy, not_live: Unchecked | None, said: str) -> None:
+    citation = Citation("r1", Span(0, 6), Span(0, 6), url="https://a.example/")
+    unread = Unchecked("https://a.example/", Reason.EMPTY)
+    result = CitationResult(citation, unread, Label.UNCHECKED, copy=copy, not_live=not_live)
+    assert wording.copy_read(result, GERMAN) == said
