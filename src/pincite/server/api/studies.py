@@ -18,15 +18,8 @@ from pincite.server.site import Site, Stores
 from pincite.server.study import exports as study_exports
 from pincite.server.study import report as study_report
 from pincite.server.study.exports import MEDIA_TYPES, Format
-from pincite.server.study.items import (
-    DocumentOf,
-    Gathered,
-    Sample,
-    documents_beside,
-    gathered,
-    sampled,
-)
-from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study
+from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
 from pincite.types import Report
 
 router = APIRouter(
@@ -186,23 +179,12 @@ def export_study(
 
 def created(site: Site, who: Identity, body: NewStudy) -> Study:
     """A new study from jobs; also for the pages."""
-    found = Gathered()
-    for job_id in body.job_ids:
-        report, document_of = report_of_job(site, job_id, who)
-        found += gathered(report, document_of, body.compare, body.seed)
-    plan = Plan(
-        body.name,
-        body.consent,
-        body.sample,
-        body.per_item,
-        body.seed,
-        body.compare,
-        found.n_without_text,
-        found.n_one_passage,
-    )
+    plan = Plan(body.name, body.consent, body.sample, body.per_item, body.seed, body.compare)
+    reports = (report_of_job(site, job_id, who) for job_id in body.job_ids)
+    plan, items = planned(plan, reports)
     n = body.n or MAX_ITEMS
     try:
-        chosen = sampled(found.items, body.sample, n, body.seed, body.compare)
+        chosen = sampled(items, plan.sample, n, plan.seed, plan.compare)
     except InputError as error:
         raise Problem(422, "nothing_to_rate", str(error)) from error
     return site.studies.create(who.account_id, plan, chosen)

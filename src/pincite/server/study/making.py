@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pincite.documents.sources import open_sources
@@ -15,15 +15,8 @@ from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people.identity import LOCAL
 from pincite.server.settings import load
-from pincite.server.study.items import (
-    DocumentOf,
-    Gathered,
-    Sample,
-    documents_beside,
-    gathered,
-    sampled,
-)
-from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, study_of
+from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
+from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
 from pincite.types import CitationResult, Document, Evidence, Report
 
 
@@ -80,25 +73,20 @@ def created(stores: Stores, results: Sequence[str], how: Making) -> Study:
         InputError: one cannot be read, is no report of `verify`, or nothing in them can be rated.
     """
     consent = _text(how.consent) if how.consent else CONSENT
-    found = Gathered()
-    titles = []
-    with ExitStack() as stack:
-        places = _Places(how, stack)
+    plan = Plan(how.name or "", consent, how.sample, how.per_item, how.seed, how.compare)
+    titles: list[str] = []
+
+    def reports() -> Iterator[tuple[Report, DocumentOf]]:
         for result in results:
             report, document_of = _report(stores, result, places)
             titles.append(report.title)
-            found += gathered(report, document_of, how.compare, how.seed)
-    chosen = sampled(found.items, how.sample, how.n, how.seed, how.compare)
-    plan = Plan(
-        how.name or titles[0] or "Untitled",
-        consent,
-        how.sample,
-        how.per_item,
-        how.seed,
-        how.compare,
-        found.n_without_text,
-        found.n_one_passage,
-    )
+            yield report, document_of
+
+    with ExitStack() as stack:
+        places = _Places(how, stack)
+        plan, items = planned(plan, reports())
+    chosen = sampled(items, plan.sample, how.n, plan.seed, plan.compare)
+    plan = replace(plan, name=how.name or titles[0] or "Untitled")
     return stores.studies.create(LOCAL, plan, chosen)
 
 

@@ -6,7 +6,7 @@ What a rater does is in `rating`. Nothing here or there tells a name.
 import json
 import math
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,11 +24,20 @@ from pincite.evaluation.preferences import (
 )
 from pincite.report.json_values import Values
 from pincite.server.database import Database
-from pincite.server.study.items import SAMPLES, Item, Sample, item_of
+from pincite.server.study.items import (
+    SAMPLES,
+    DocumentOf,
+    Gathered,
+    Item,
+    Sample,
+    gathered,
+    item_of,
+)
 from pincite.server.study.rating import ANSWERS, MAX_SECONDS, Answer, choice_of, shown_as
 from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
 from pincite.server.tables import new_id, newest_first, now
 from pincite.server.texts import whole
+from pincite.types import Report
 
 EXPORT_VERSION = "2"
 _FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" knew citations only
@@ -58,6 +67,17 @@ class Plan:
     compare: Comparison = "citations"
     n_without_text: int = 0  # see `items.Gathered`
     n_one_passage: int = 0
+
+
+def planned(
+    plan: Plan, reports: Iterable[tuple[Report, DocumentOf]]
+) -> tuple[Plan, tuple[Item, ...]]:
+    """What of reports such a study may ask, and the plan with how much of them it cannot."""
+    found = Gathered()
+    for report, document_of in reports:
+        found += gathered(report, document_of, plan.compare, plan.seed)
+    plan = replace(plan, n_without_text=found.n_without_text, n_one_passage=found.n_one_passage)
+    return plan, found.items
 
 
 @dataclass(frozen=True, slots=True)
