@@ -105,11 +105,7 @@ def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = N
 @router.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
 def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
     """Remove a file from all sources that it stands for; results keep what they have quoted."""
-    copies = site.own.of(who.account_id)
-    chosen = [copy for copy in copies.all() if copy.sha256 == sha256]
-    if not chosen:
-        raise not_found()
-    copies.remove(chosen)
+    site.own.of(who.account_id).remove(of_file(site, who, sha256))
 
 
 # ── Also for the pages ───────────────────────────────────────────────────────────────────────────
@@ -149,6 +145,18 @@ async def handed_in(
     finally:
         if upload_id:
             await run_sync(site.library.uploads.remove, upload_id)
+
+
+def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
+    """What a file stands for on somebody's shelf, the newest last.
+
+    Raises:
+        Problem: 404, it is not there.
+    """
+    found = [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]
+    if not found:
+        raise not_found()
+    return found
 
 
 def refused(unchecked: Unchecked) -> Problem:
