@@ -359,8 +359,8 @@ class JobStore:
     def _refuse_more(self, db: sa.Connection, owner: str) -> None:
         count = sa.select(sa.func.count())
         unended = jobs.c.status.in_((Status.QUEUED, Status.RUNNING))
-        yours = _scalar(db, count.where(unended, jobs.c.owner == owner))
-        if self._each and yours >= self._each:
+        mine = count.where(unended, jobs.c.owner == owner)
+        if self._each and (yours := _scalar(db, mine)) >= self._each:
             raise TooManyOfYours(
                 f"{yours} of your jobs wait or run, as many as one account may have. Try again "
                 "when one has ended, or cancel one."
