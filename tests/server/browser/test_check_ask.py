@@ -1,6 +1,5 @@
 """Corpora, checks and answers in a browser: the main ways, by keyboard too, and how they look."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,27 +25,17 @@ def ask_for(page: Page, path: str, text: str, corpus: str, button: str) -> None:
 @pytest.fixture(scope="session")
 def checked(demo: Served) -> str:
     """The job of a check, done."""
-    return done(demo, "check", {"statement": BALANCED, "corpus": corpus_of(demo, KNOWLEDGE)})
+    return demo.ran("check", statement=BALANCED, corpus=corpus_of(demo, KNOWLEDGE))
 
 
 @pytest.fixture(scope="session")
 def answered(demo: Served) -> str:
-    return done(demo, "ask", {"question": QUESTION, "corpus": corpus_of(demo, ABSTRACTS)})
+    return demo.ran("ask", question=QUESTION, corpus=corpus_of(demo, ABSTRACTS))
 
 
 def corpus_of(demo: Served, name: str) -> str:
     listed = demo.api("/api/v1/corpora")["corpora"]
     return str(next(c["corpus_id"] for c in listed if c["name"] == name))
-
-
-def done(demo: Served, kind: str, body: dict[str, str]) -> str:
-    job_id = str(demo.api(f"/api/v1/{kind}", body)["job_id"])
-    end = time.monotonic() + SLOW / 1000
-    while (job := demo.api(f"/api/v1/jobs/{job_id}"))["finished"] is None:
-        assert time.monotonic() < end, demo.log
-        time.sleep(0.2)
-    assert job["status"] == "done", job
-    return job_id
 
 
 def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> None:

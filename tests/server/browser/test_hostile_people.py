@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from playwright.sync_api import Page, expect
 from server.browser.furnished import Furnished, log_in, rate, result
-from server.browser.looks import opened_details
+from server.browser.looks import arrived, opened_details
 from server.browser.test_hostile import hostile_report
 from server.browser.watched import Watched, payloads
 from server.study_samples import item
@@ -198,8 +198,7 @@ def test_a_study(visit: Watch, there: Furnished) -> None:
         page.get_by_label("I have read this").check()
         page.get_by_role("button", name="Begin").click()
         for number in range(1, len(items) + 1):
-            expect(page.get_by_role("heading", level=1)).to_have_text(f"Statement {number}")
-            page.wait_for_load_state()
+            arrived(page, f"Statement {number}")
             if number % 8 == 0:
                 expect(page.locator("blockquote mark")).to_have_count(2)
             page.evaluate(
