@@ -45,7 +45,7 @@ class Server:
     lock: threading.Lock = field(default_factory=threading.Lock)
     by_prompt: Callable[[str], Answer] | None = None
     by_request: Callable[[dict[str, Any]], Answer] | None = None
-    busy: int = 0
+    under_way: set[BaseHTTPRequestHandler] = field(default_factory=set)
     most_busy: int = 0
     end: Callable[[], None] = lambda: None  # nobody listens from then on
 
@@ -81,15 +81,18 @@ class Handler(BaseHTTPRequestHandler):
         state = self.state
         answer = state.answer(self)
         with state.lock:
-            state.busy += 1
-            state.most_busy = max(state.most_busy, state.busy)
+            state.under_way.add(self)
+            state.most_busy = max(state.most_busy, len(state.under_way))
         try:
             self.send(answer)
         except OSError:
             self.close_connection = True  # the client went away, as it should
         finally:
-            with state.lock:
-                state.busy -= 1
+            self.over()
+
+    def over(self) -> None:
+        with self.state.lock:
+            self.state.under_way.discard(self)
 
     def send(self, answer: Answer) -> None:
         if answer.before_headers:
@@ -102,9 +105,12 @@ class Handler(BaseHTTPRequestHandler):
             if value:
                 self.send_header(name, value)
         self.end_headers()
-        step = -(-len(answer.body) // answer.pieces) or 1
-        for start in range(0, len(answer.body), step):
+        size = len(answer.body)
+        step = -(-size // answer.pieces) or 1
+        for start in range(0, size, step):
             time.sleep(answer.pause)
+            if start + step >= size:
+                self.over()  # before the client hears the end, which may ask again at once
             self.wfile.write(answer.body[start : start + step])
             self.wfile.flush()
 
