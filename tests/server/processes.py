@@ -55,7 +55,7 @@ class Started:
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
-    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 120.0) -> int:
         """Its exit code once the signal has ended it."""
         if self._process.poll() is None:
             self.send(number)
@@ -69,9 +69,9 @@ class Served(Started):
         super().__init__(folder, "serve", "--port", "0", *options, **settings)
         line = self.wait_for("Pincite is at ")
         self.url = line.partition("Pincite is at ")[2].split("/   ")[0]
-        self.client = httpx2.Client(base_url=self.url, timeout=30.0)
+        self.client = httpx2.Client(base_url=self.url, timeout=120.0)
 
-    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 30.0) -> int:
+    def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 120.0) -> int:
         self.client.close()
         return super().end(number, seconds)
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from server.browser.furnished import Furnished, furnished
 from server.browser.watched import CHROMIUM, Served, Watched
 
-expect.set_options(timeout=30_000)  # as long as two cores may need that many tests share
+expect.set_options(timeout=120_000)  # as long as two cores may need that many tests share
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,6 @@ Watch = Callable[..., Watched]
 KNOWLEDGE, ABSTRACTS = "Demo: a knowledge base", "Demo: sixty abstracts"
 BALANCED = "Cycling accidents in Hallin fell after the speed limit of 2021."
 QUESTION = "Does velorin reduce the number of migraine days?"
-SLOW = 60_000  # a model reads meanwhile
 
 
 def ask_for(page: Page, path: str, text: str, corpus: str, button: str) -> None:
@@ -48,7 +47,7 @@ def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> Non
         page.get_by_role("button", name="Make it").click()
         page.locator("input[type=file]").set_input_files([tmp_path / name, tmp_path / "noise.png"])
         page.get_by_role("button", name="Add", exact=True).click()
-        expect(page.get_by_text("Could not be read")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_text("Could not be read")).to_be_visible()
         page.get_by_role("link", name="To the corpus").click()
         page.get_by_role("searchbox").fill("when was the bridge opened")
         page.keyboard.press("Enter")
@@ -68,13 +67,13 @@ def test_readings_are_edited_before_the_evidence(watch: Watch, scripts: bool) ->
     with watch(java_script_enabled=scripts) as seen:
         page = seen.page("/check")
         ask_for(page, "/check", BALANCED, KNOWLEDGE, "Find readings")
-        expect(page.get_by_role("button", name="Look for evidence")).to_be_visible(timeout=SLOW)
+        expect(page.get_by_role("button", name="Look for evidence")).to_be_visible()
         readings = page.locator("textarea").count()
         page.get_by_role("button", name="Add a reading").click()
         expect(page.locator("textarea")).to_have_count(readings + 1)
         page.locator("textarea").last.fill("The Skeld dam was completed in 1971.")
         page.get_by_role("button", name="Look for evidence").click()
-        expect(page.locator("article.finding")).to_have_count(2, timeout=SLOW)
+        expect(page.locator("article.finding")).to_have_count(2)
         first, second = page.locator("article.finding").all()
         expect(first.locator(".chip").first).to_contain_text("balanced")
         expect(first.locator(".side")).to_have_count(2)
@@ -91,8 +90,8 @@ def test_an_answer_grows_and_its_references_open_by_keyboard(watch: Watch) -> No
         page = seen.page("/ask")
         ask_for(page, "/ask", QUESTION, ABSTRACTS, "Ask")
         sentence = page.locator("[data-standing]").first
-        expect(sentence).to_be_visible(timeout=SLOW)
-        expect(page.get_by_role("link", name="BibTeX")).to_be_visible(timeout=SLOW)  # all of it
+        expect(sentence).to_be_visible()
+        expect(page.get_by_role("link", name="BibTeX")).to_be_visible()  # all of it
         expect(sentence.locator("> .chip")).to_contain_text("supported")
         tip = sentence.locator(".tip").first
         expect(tip).to_be_hidden()

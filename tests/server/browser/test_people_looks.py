@@ -69,6 +69,7 @@ def test_pages_of_an_admin(visit: Watch, there: Furnished, scheme: str, width: i
         page.get_by_label("Name").fill("a key of the look")
         page.get_by_role("button", name="Make a key").click()
         expect(page.get_by_role("status").get_by_text("pincite_")).to_be_visible()
+        page.wait_for_load_state()
         looked_at(page)
 
 

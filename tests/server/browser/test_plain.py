@@ -18,7 +18,7 @@ def test_an_article_goes_in_and_its_findings_come_out_without_scripts(watch: Wat
         page.get_by_label("Title, where").fill("Bridge")
         page.get_by_role("button", name="Verify", exact=True).click()
         # The page loads itself anew until the result is there.
-        expect(page.locator("#board")).to_be_visible(timeout=60_000)
+        expect(page.locator("#board")).to_be_visible()
         expect(page.locator(".tile.unchecked b")).to_have_text("2")
         expect(page.get_by_role("heading", name="What could not be checked")).to_be_in_viewport()
 

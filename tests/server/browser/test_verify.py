@@ -20,7 +20,7 @@ def test_examples_work_offline(watch: Watch, title: str) -> None:
     with watch() as seen:
         page = seen.page()
         page.get_by_role("button", name=title).click()
-        expect(page.locator("#board")).to_be_visible(timeout=60_000)
+        expect(page.locator("#board")).to_be_visible()
         expect(page.get_by_role("heading", level=1)).to_have_text(title)
         expect(page.locator(".worst li").nth(5)).to_be_attached()
         expect(page.locator(".article a.claim").nth(5)).to_be_attached()

@@ -88,7 +88,7 @@ class Served:
         data = json.dumps(body).encode() if body is not None else None
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=30) as reply:
+        with urllib.request.urlopen(request, timeout=120) as reply:
             return json.loads(reply.read())
 
     def verified(self, **body: object) -> str:
@@ -107,7 +107,7 @@ class Served:
 
     def end(self) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(120)
 
 
 def slowed(context: BrowserContext, page: Page) -> None:
@@ -135,7 +135,7 @@ class Watched:
 
     def __enter__(self) -> "Watched":
         self.context: BrowserContext = self.browser.new_context(base_url=self.base, **self.options)
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(120_000)
         self.context.add_init_script(REPORT_VIOLATIONS)
         self.context.on("page", self._watch)
         return self

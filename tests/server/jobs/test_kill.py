@@ -6,6 +6,7 @@ import random
 import signal
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,13 @@ def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()
 
 
-def wait_until(what: str, true: object, seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
+def wait_until(what: str, true: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if true():  # type: ignore[operator]
+        if true():
             return
         time.sleep(0.1)
-    raise AssertionError(f"not in {seconds:g} s: {what}")
+    raise AssertionError(f"not in {PATIENCE:g} s: {what}")
 
 
 def all_done(server: Served, accepted: list[str]) -> None:
@@ -46,8 +47,8 @@ def all_done(server: Served, accepted: list[str]) -> None:
 def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None:
     server = Served(tmp_path, data=tmp_path / "data")
     job_id = server.verify({"text": TEXT * 100})
-    wait_until("started", lambda: server.job(job_id)["status"] == "running", 30)
-    wait_until("its process", lambda: children(server.pid), 30)
+    wait_until("started", lambda: server.job(job_id)["status"] == "running")
+    wait_until("its process", lambda: children(server.pid))
     runners = children(server.pid)
     assert server.end() == 0, server.log
     assert all(gone(pid) for pid in runners)
@@ -69,7 +70,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
         time.sleep(chance.uniform(0.0, 6.0))
         runners = children(server.pid)
         server.end(signal.SIGKILL)
-        wait_until("no process is left", lambda runners=runners: all(map(gone, runners)), 10)
+        wait_until("no process is left", lambda runners=runners: all(map(gone, runners)))
     server = Served(tmp_path, **given)
     all_done(server, accepted)
     listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]
@@ -87,7 +88,7 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     accepted = [server.verify(EXAMPLE) for _ in range(8)]
     worker = Started(tmp_path, "worker", **given)
     for number in range(3):
-        wait_until("its process", lambda worker=worker: children(worker.pid), 60)
+        wait_until("its process", lambda worker=worker: children(worker.pid))
         time.sleep(chance.uniform(0.0, 3.0))
         if number == 1:  # its process only: the worker goes on
             for pid in children(worker.pid):
@@ -108,7 +109,7 @@ def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
     server = Served(tmp_path, "--jobs", "0", **given)
     stopped = Started(tmp_path, "worker", **given)
     job_id = server.verify({"text": TEXT * 100, "title": "Long"})
-    wait_until("its process", lambda: children(stopped.pid), 60)
+    wait_until("its process", lambda: children(stopped.pid))
     pids = [stopped.pid, *children(stopped.pid)]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)

@@ -195,7 +195,7 @@ def test_a_corpus_that_is_being_written_waits_or_is_refused(
     waiting = threading.Thread(target=let_go)
     waiting.start()
     run_next(site)
-    waiting.join(20)
+    waiting.join()
     assert client.get(f"/api/v1/jobs/{job_id}").json()["status"] == "done"
     assert client.get(here).json()["n_documents"] == 2
 
@@ -205,7 +205,7 @@ def kinds(client: TestClient, job_id: str) -> list[str]:
     return [event["kind"] for event in events]
 
 
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
+def wait_for(is_so: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "it did not come"
