@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text().split()
 
 
+def all_gone(pids: list[int]) -> bool:
+    return all(map(gone, pids))
+
+
+def finished(server: Served, job_id: str) -> bool:
+    return server.job(job_id).get("finished") is not None
+
+
 def wait_until(what: str, true: Callable[[], object]) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -36,7 +45,7 @@ def wait_until(what: str, true: Callable[[], object]) -> None:
 def all_done(server: Served, accepted: list[str]) -> None:
     """Every job that was answered as accepted is there and ends; results are whole."""
     for job_id in accepted:
-        wait_until(job_id, lambda job_id=job_id: server.job(job_id).get("finished"))
+        wait_until(job_id, partial(finished, server, job_id))
         job = server.job(job_id)
         assert job["status"] == "done", job
         result = json.loads(server.client.get(job["links"]["result"]).content)
@@ -48,10 +57,10 @@ def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None
     server = Served(tmp_path, data=tmp_path / "data")
     job_id = server.verify({"text": TEXT * 100})
     wait_until("started", lambda: server.job(job_id)["status"] == "running")
-    wait_until("its process", lambda: children(server.pid))
+    wait_until("its process", partial(children, server.pid))
     runners = children(server.pid)
     assert server.end() == 0, server.log
-    assert all(gone(pid) for pid in runners)
+    assert all_gone(runners)
     with sqlite3.connect(tmp_path / "data" / "pincite.sqlite") as plain:
         row = plain.execute("SELECT status, attempts, lease FROM jobs").fetchone()
     assert row == ("queued", 0, None)
@@ -70,7 +79,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
         time.sleep(chance.uniform(0.0, 6.0))
         runners = children(server.pid)
         server.end(signal.SIGKILL)
-        wait_until("no process is left", lambda runners=runners: all(map(gone, runners)))
+        wait_until("no process is left", partial(all_gone, runners))
     server = Served(tmp_path, **given)
     all_done(server, accepted)
     listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]
@@ -88,7 +97,7 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     accepted = [server.verify(EXAMPLE) for _ in range(8)]
     worker = Started(tmp_path, "worker", **given)
     for number in range(3):
-        wait_until("its process", lambda worker=worker: children(worker.pid))
+        wait_until("its process", partial(children, worker.pid))
         time.sleep(chance.uniform(0.0, 3.0))
         if number == 1:  # its process only: the worker goes on
             for pid in children(worker.pid):
@@ -109,7 +118,7 @@ def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
     server = Served(tmp_path, "--jobs", "0", **given)
     stopped = Started(tmp_path, "worker", **given)
     job_id = server.verify({"text": TEXT * 100, "title": "Long"})
-    wait_until("its process", lambda: children(stopped.pid))
+    wait_until("its process", partial(children, stopped.pid))
     pids = [stopped.pid, *children(stopped.pid)]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
