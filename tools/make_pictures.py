@@ -16,8 +16,9 @@ from playwright.sync_api import Browser, StorageState, sync_playwright
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "report")]
 from server.browser.furnished import OPEN, log_in  # noqa: E402
-from server.browser.watched import CHROMIUM, FLAGS, Served  # noqa: E402
+from server.browser.watched import CHROMIUM, FLAGS  # noqa: E402
 from server.people_of_tests import PASSWORD  # noqa: E402
+from server.processes import Served  # noqa: E402
 
 from pincite.pipeline.settings import Settings  # noqa: E402
 from pincite.server import demo  # noqa: E402
@@ -36,10 +37,10 @@ QUESTION = "Does velorin reduce the number of migraine days?"
 
 def places(served: Served) -> dict[str, str]:
     """Address of each page, by the name of its picture."""
-    corpora = {c["name"]: c["corpus_id"] for c in served.api("/api/v1/corpora")["corpora"]}
+    corpora = {c["name"]: c["corpus_id"] for c in served.get("/api/v1/corpora")["corpora"]}
     web = corpora[demo.WEB]
-    article = served.verified(example="article", corpus=web, settings={"depth": 25})
-    report = served.api(f"/api/v1/jobs/{article}/result")
+    article = served.ran("verify", example="article", corpus=web, settings={"depth": 25})
+    report = served.get(f"/api/v1/jobs/{article}/result")
     better = next(f["claim_id"] for f in report["findings"] if f["suggestions"])
     checked = served.ran("check", statement=STATEMENT, corpus=corpora[demo.KNOWLEDGE])
     answered = served.ran("ask", question=QUESTION, corpus=corpora[demo.ABSTRACTS])

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import httpx2
 
-START_SECONDS = 300.0
+START_SECONDS = 300.0  # two cores that many tests share, and files that nobody has read yet
+HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME")  # nothing of whoever runs the tests
 
 
 class Started:
@@ -18,20 +19,25 @@ class Started:
 
     running: ClassVar[list["Started"]] = []  # for the fixture that ends what a test left behind
 
-    def __init__(self, folder: Path, *command: str, **settings: object) -> None:
-        """`settings` of the server, by environment; `folder` takes what it writes to stderr."""
+    def __init__(
+        self, folder: Path, *command: str, lasting: bool = False, **settings: object
+    ) -> None:
+        """`settings` are of `[server]`.
+
+        `folder` is its home, and takes what it says; one that is `lasting` outlives the test.
+        """
         given = {f"PINCITE_SERVER_{name.upper()}": str(value) for name, value in settings.items()}
         self._log = folder / f"{command[0]}-{time.monotonic_ns()}.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "pincite", *command],
-                env=os.environ | given,
+                env=os.environ | given | dict.fromkeys(HOMES, str(folder)),
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-
-        self.running.append(self)
+        if not lasting:
+            self.running.append(self)
 
     @property
     def pid(self) -> int:
@@ -63,13 +69,24 @@ class Started:
 
 
 class Served(Started):
-    """`pincite serve` on a free port."""
+    """`pincite serve` on a port that was free."""
 
-    def __init__(self, folder: Path, *options: str, **settings: object) -> None:
-        super().__init__(folder, "serve", "--port", "0", *options, **settings)
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        data: Path | None = None,
+        lasting: bool = False,
+        **settings: object,
+    ) -> None:
+        self.data = data or folder / "data"
+        command = ("serve", "--port", "0", "--data", str(self.data), *options)
+        super().__init__(folder, *command, lasting=lasting, **settings)
         line = self.wait_for("Pincite is at ")
         self.url = line.partition("Pincite is at ")[2].split("/   ")[0]
-        self.client = httpx2.Client(base_url=self.url, timeout=120.0)
+        # The server ends a connection that is quiet for some seconds, maybe just as it is used.
+        alone = httpx2.Limits(max_keepalive_connections=0)
+        self.client = httpx2.Client(base_url=self.url, timeout=120.0, limits=alone)
 
     def end(self, number: signal.Signals = signal.SIGTERM, seconds: float = 120.0) -> int:
         self.client.close()
@@ -85,14 +102,30 @@ class Served(Started):
                 return found
             found += [event["number"] for event in events]
 
-    def verify(self, body: dict[str, Any]) -> str:
+    def get(self, path: str) -> Any:
+        """What the API answers."""
+        answer = self.client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def submit(self, verb: str, **body: object) -> str:
         """The id of a new job."""
-        answer = self.client.post("/api/v1/verify", json=body)
+        answer = self.client.post(f"/api/v1/{verb}", json=body)
         assert answer.status_code == 202, answer.text
         return str(answer.json()["job_id"])
 
+    def ran(self, verb: str, **body: object) -> str:
+        """The id of a job that has ended."""
+        job_id = self.submit(verb, **body)
+        end = time.monotonic() + START_SECONDS
+        while (job := self.job(job_id))["finished"] is None:
+            assert time.monotonic() < end, self.log
+            time.sleep(0.2)
+        assert job["status"] == "done", job
+        return job_id
+
     def job(self, job_id: str) -> dict[str, Any]:
-        return dict(self.client.get(f"/api/v1/jobs/{job_id}").json())
+        return dict(self.get(f"/api/v1/jobs/{job_id}"))
 
 
 def children(pid: int) -> list[int]:

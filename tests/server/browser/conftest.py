@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 from server.browser.furnished import Furnished, furnished
-from server.browser.watched import CHROMIUM, Served, Watched
+from server.browser.watched import CHROMIUM, Watched
+from server.processes import Served
 
 expect.set_options(timeout=120_000)  # as long as two cores may need that many tests share
 
@@ -24,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """`pincite serve --demo`."""
-    served = Served(tmp_path_factory.mktemp("demo"), "--demo")
+    served = Served(tmp_path_factory.mktemp("demo"), "--demo", lasting=True)
     yield served
     served.end()
 
@@ -32,9 +33,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(scope="session")
 def article(demo: Served) -> str:
     """The job of the first example, done, with its corpus."""
-    corpora = demo.api("/api/v1/corpora")["corpora"]
+    corpora = demo.get("/api/v1/corpora")["corpora"]
     web = next(c["corpus_id"] for c in corpora if "Varrowmouth" in c["name"])
-    return demo.verified(example="article", corpus=web, settings={"depth": 25})
+    return demo.ran("verify", example="article", corpus=web, settings={"depth": 25})
 
 
 @pytest.fixture

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Page
 from samples import report
-from server.browser.watched import Served
 from server.people_of_tests import PASSWORD
+from server.processes import Served
 from server.study_samples import study
 
 from pincite.pipeline.settings import Settings
@@ -20,7 +21,11 @@ from pincite.server.study.rating import Answer, Answered
 from pincite.server.study.studies import Study
 
 # Over http, and as fast as a test asks; nobody runs jobs.
-OPEN = {"secure_cookies": False, "requests_a_minute": 0, "address_requests_a_minute": 0}
+OPEN: dict[str, Any] = {
+    "secure_cookies": False,
+    "requests_a_minute": 0,
+    "address_requests_a_minute": 0,
+}
 ANSWERS: tuple[Answer, ...] = ("a", "b", "neither", "both", "unsure")
 
 
@@ -41,7 +46,7 @@ class Furnished:
 
 def furnished(folder: Path) -> Furnished:
     """Ada, who has a key, a group, a result that she shares, and a study that three rate."""
-    served = Served(folder, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
+    served = Served(folder, lasting=True, mode="server", jobs_at_once=0, login_tries=1000, **OPEN)
     site = opened(ServerSettings(mode="server", data=str(served.data)), Settings())
     people = site.people
     ada = people.accounts.add("Ada", Role.ADMIN, PASSWORD)

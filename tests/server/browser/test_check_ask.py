@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from server.browser.looks import looked_at
-from server.browser.watched import Served, Watched
+from server.browser.watched import Watched
+from server.processes import Served
 
 Watch = Callable[..., Watched]
 KNOWLEDGE, ABSTRACTS = "Demo: a knowledge base", "Demo: sixty abstracts"
@@ -33,7 +34,7 @@ def answered(demo: Served) -> str:
 
 
 def corpus_of(demo: Served, name: str) -> str:
-    listed = demo.api("/api/v1/corpora")["corpora"]
+    listed = demo.get("/api/v1/corpora")["corpora"]
     return str(next(c["corpus_id"] for c in listed if c["name"] == name))
 
 

@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from server.browser.furnished import OPEN, log_in
 from server.browser.looks import looked_at, opened_details
-from server.browser.watched import Served, Watched
+from server.browser.watched import Watched
 from server.own_copies import ARTICLE, BOOK
 from server.people_of_tests import PASSWORD
+from server.processes import Served
 
 from pincite.pipeline.settings import Settings
 from pincite.server.people.identity import Role
@@ -20,7 +21,9 @@ from pincite.server.site import opened
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    found = Served(tmp_path_factory.mktemp("copies"), mode="server", login_tries=1000, **OPEN)
+    found = Served(
+        tmp_path_factory.mktemp("copies"), lasting=True, mode="server", login_tries=1000, **OPEN
+    )
     site = opened(ServerSettings(mode="server", data=str(found.data)), Settings())
     site.people.accounts.add("Ada", Role.EDITOR, PASSWORD)
     site.database.close()
@@ -114,5 +117,5 @@ def test_a_copy_of_an_invented_book_stays_in_the_demo(
         page.locator("#finding textarea[name=text]").fill("It was so in 1908. " * 20)
         page.get_by_role("button", name="Hand it in").click()
         expect(page.locator("#finding .notice")).to_contain_text("100 words")
-    homes = demo.data.parent  # the user's data folder would be here, see `Served`
+    homes = demo.data.parent  # the user's data folder would be here, see `Started`
     assert [path.parent for path in homes.rglob("index.sqlite")] == [demo.data / "demo-copies"]

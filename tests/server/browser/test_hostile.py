@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 from samples import report
-from server.browser.watched import Served, Watched, payloads
+from server.browser.watched import Watched, payloads
+from server.processes import Served
 
 from pincite.report import data
 from pincite.server.database import Database
@@ -52,7 +53,7 @@ def source(text: str) -> dict[str, object]:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose jobs nobody runs, so that the tests may write what came of them."""
-    found = Served(tmp_path_factory.mktemp("hostile"), "--jobs", "0")
+    found = Served(tmp_path_factory.mktemp("hostile"), "--jobs", "0", lasting=True)
     yield found
     found.end()
 
@@ -182,7 +183,7 @@ def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str
                 "note": text,
                 "quote": text,
             }
-            served.api("/api/v1/feedback", body)
+            served.client.post("/api/v1/feedback", json=body).raise_for_status()
         said = page.request.get("/api/v1/feedback/export?format=opinions")
         assert said.headers["x-content-type-options"] == "nosniff"
         assert "html" not in said.headers["content-type"]

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from server.browser.furnished import Furnished, log_in
 from server.browser.looks import arrived, looked_at, opened_details
-from server.browser.watched import Served, Watched
+from server.browser.watched import Watched
 from server.people_of_tests import PASSWORD
+from server.processes import Served
 
 from pincite.server.people.passwords import hashed
 
@@ -97,7 +98,12 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     text = folder / "consent.txt"
     text.write_text("This is a trial.\n\n<b>Nothing</b> here is advice.\n", encoding="utf-8")
     found = Served(
-        folder, consent=text, gate_password=hashed(PASSWORD), jobs_at_once=0, login_tries=1000
+        folder,
+        lasting=True,
+        consent=text,
+        gate_password=hashed(PASSWORD),
+        jobs_at_once=0,
+        login_tries=1000,
     )
     yield found
     found.end()

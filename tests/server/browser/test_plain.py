@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
-from server.browser.watched import Served, Watched
+from server.browser.watched import Watched
+from server.processes import Served
 
 Watch = Callable[..., Watched]
 WIKITEXT = """The bridge opened in 1911.<ref>{{cite book |title=Bridges of the coast}}</ref>
@@ -33,10 +34,10 @@ def test_findings_threshold_and_feedback_without_scripts(
         page.locator("#threshold").fill("0.9")
         page.get_by_role("button", name="Apply").click()
         expect(page.locator(".tile.supported b")).to_have_text("0")
-        said = len(demo.api(f"/api/v1/feedback?job_id={article}")["feedback"])
+        said = len(demo.get(f"/api/v1/feedback?job_id={article}")["feedback"])
         page.locator("#finding .feedback button[value=wrong]").first.click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-        assert len(demo.api(f"/api/v1/feedback?job_id={article}")["feedback"]) == said + 1
+        assert len(demo.get(f"/api/v1/feedback?job_id={article}")["feedback"]) == said + 1
         page.get_by_role("link", name="Back").click()
         expect(page.locator("#board")).to_be_visible()
 

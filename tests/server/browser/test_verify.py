@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 from server.browser.furnished import Furnished, log_in
-from server.browser.watched import Served, Watched
+from server.browser.watched import Watched
+from server.processes import Served
 
 Watch = Callable[..., Watched]
 
@@ -58,7 +59,7 @@ def test_the_source_stands_at_the_marked_quote(watch: Watch, article: str) -> No
 def test_another_threshold_needs_no_new_run(watch: Watch, demo: Served, article: str) -> None:
     with watch() as seen:
         page = seen.page(f"/jobs/{article}")
-        before, jobs = tiles(page), len(demo.api("/api/v1/jobs")["jobs"])
+        before, jobs = tiles(page), len(demo.get("/api/v1/jobs")["jobs"])
         page.locator("#threshold").fill("0.9")
         expect(page.locator(".threshold output")).to_have_text("90 %")
         expect(page.locator(".tile.supported b")).to_have_text("0")
@@ -67,7 +68,7 @@ def test_another_threshold_needs_no_new_run(watch: Watch, demo: Served, article:
         assert after != before
         page.reload()
         assert tiles(page) == after
-        assert len(demo.api("/api/v1/jobs")["jobs"]) == jobs
+        assert len(demo.get("/api/v1/jobs")["jobs"]) == jobs
 
 
 def test_a_finding_that_is_opened_while_the_threshold_moves_stays_open(
@@ -160,7 +161,7 @@ def test_what_somebody_thinks_is_kept(watch: Watch, demo: Served, article: str) 
         form.get_by_label("Note").fill("It says <b>nothing</b> of this.")
         form.get_by_role("button", name="Right, with this").click()
         expect(page.locator("#finding .thanks").first).to_contain_text("right")
-        kept = demo.api(f"/api/v1/feedback?job_id={article}")["feedback"]
+        kept = demo.get(f"/api/v1/feedback?job_id={article}")["feedback"]
         assert kept[0]["note"] == "It says <b>nothing</b> of this."
         assert (kept[0]["verdict"], kept[0]["label"]) == ("right", "nei")
 

@@ -1,12 +1,7 @@
-"""A browser that notices what a page must never do, and the programs that the tests look at."""
+"""A browser that notices what a page must never do."""
 
-import json
 import os
 import re
-import subprocess
-import sys
-import time
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +16,8 @@ FLAGS = [
     *("--disable-background-networking", "--disable-component-update"),
 ]
 CASES = Path(__file__).parents[2] / "cases" / "hostile" / "payloads.txt"
-START_SECONDS = 300.0  # two cores that many tests share, and files that nobody has read yet
 # Milliseconds that each answer takes longer, to find what a test does not wait for.
 LATENCY = int(os.environ.get("TESTS_LATENCY", "0"))
-HOMES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME")  # nothing of whoever runs the tests
 REPORT_VIOLATIONS = """addEventListener("securitypolicyviolation",
   (event) => console.error("policy: " + event.violatedDirective + " " + event.blockedURI), true)"""
 
@@ -38,76 +31,6 @@ def payloads() -> list[str]:
         return chr(int(found[1] or found[2], 16)) if found[1] or found[2] else "\t"
 
     return [code.sub(char, line) for line in lines]
-
-
-class Served:
-    """`pincite serve` in a process of its own, on a port that was free."""
-
-    def __init__(self, folder: Path, *options: str, **settings: object) -> None:
-        """`settings` are of `[server]`."""
-        given = {f"PINCITE_SERVER_{name.upper()}": str(value) for name, value in settings.items()}
-        self._log = folder / "serve.log"
-        command = [sys.executable, "-m", "pincite", "serve", "--port", "0"]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [*command, "--data", str(folder / "data"), *options],
-                stdout=log,
-                stderr=log,
-                env=os.environ | given | dict.fromkeys(HOMES, str(folder)),
-            )
-        self.data = folder / "data"
-        self.url = self._address()
-        self._wait()
-
-    def _wait(self) -> None:
-        """It says its address before it listens."""
-        end = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                self.api("/healthz")
-                return
-            except OSError:
-                assert time.monotonic() < end, self.log
-                time.sleep(0.1)
-
-    def _address(self) -> str:
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end:
-            if found := re.search(r"Pincite is at (http://\S+)/ ", self.log):
-                return found[1]
-            assert self._process.poll() is None, self.log
-            time.sleep(0.1)
-        raise AssertionError(self.log)
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")
-
-    def api(self, path: str, body: object = None, method: str | None = None) -> Any:
-        """What the API answers."""
-        data = json.dumps(body).encode() if body is not None else None
-        headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=120) as reply:
-            return json.loads(reply.read())
-
-    def verified(self, **body: object) -> str:
-        """The id of a job that has ended."""
-        return self.ran("verify", **body)
-
-    def ran(self, verb: str, **body: object) -> str:
-        """The id of a job that has ended."""
-        job_id: str = self.api(f"/api/v1/{verb}", body)["job_id"]
-        end = time.monotonic() + START_SECONDS
-        while (job := self.api(f"/api/v1/jobs/{job_id}"))["finished"] is None:
-            assert time.monotonic() < end, self.log
-            time.sleep(0.2)
-        assert job["status"] == "done", job
-        return job_id
-
-    def end(self) -> None:
-        self._process.terminate()
-        self._process.wait(120)
 
 
 def slowed(context: BrowserContext, page: Page) -> None:

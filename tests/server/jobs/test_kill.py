@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from server.postgres import running
@@ -16,7 +17,6 @@ from server.processes import Served, Started, children
 
 from pincite.server.examples import EXAMPLES
 
-EXAMPLE = {"example": "article"}
 TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
 PATIENCE = 180.0
 
@@ -55,7 +55,7 @@ def all_done(server: Served, accepted: list[str]) -> None:
 
 def test_sigterm_puts_the_job_back_and_leaves_no_process(tmp_path: Path) -> None:
     server = Served(tmp_path, data=tmp_path / "data")
-    job_id = server.verify({"text": TEXT * 100})
+    job_id = server.submit("verify", text=TEXT * 100)
     wait_until("started", lambda: server.job(job_id)["status"] == "running")
     wait_until("its process", partial(children, server.pid))
     runners = children(server.pid)
@@ -72,10 +72,10 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
 ) -> None:
     chance = random.Random(8)
     accepted: list[str] = []
-    given = {"data": tmp_path / "data", "database": database_url, "jobs_at_once": 2}
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url, "jobs_at_once": 2}
     for _ in range(4):
         server = Served(tmp_path, **given)
-        accepted += [server.verify(EXAMPLE) for _ in range(3)]
+        accepted += [server.submit("verify", example="article") for _ in range(3)]
         time.sleep(chance.uniform(0.0, 6.0))
         runners = children(server.pid)
         server.end(signal.SIGKILL)
@@ -92,9 +92,9 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
     tmp_path: Path, database_url: str
 ) -> None:
     chance = random.Random(9)
-    given = {"data": tmp_path / "data", "database": database_url}
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url}
     server = Served(tmp_path, "--jobs", "0", **given)
-    accepted = [server.verify(EXAMPLE) for _ in range(8)]
+    accepted = [server.submit("verify", example="article") for _ in range(8)]
     worker = Started(tmp_path, "worker", **given)
     for number in range(3):
         wait_until("its process", partial(children, worker.pid))
@@ -114,10 +114,10 @@ def test_workers_and_their_processes_are_killed_and_others_go_on(
 def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
     tmp_path: Path, database_url: str
 ) -> None:
-    given = {"data": tmp_path / "data", "database": database_url}
+    given: dict[str, Any] = {"data": tmp_path / "data", "database": database_url}
     server = Served(tmp_path, "--jobs", "0", **given)
     stopped = Started(tmp_path, "worker", **given)
-    job_id = server.verify({"text": TEXT * 100, "title": "Long"})
+    job_id = server.submit("verify", text=TEXT * 100, title="Long")
     wait_until("its process", partial(children, stopped.pid))
     pids = [stopped.pid, *children(stopped.pid)]
     for pid in pids:
@@ -134,12 +134,12 @@ def test_a_worker_that_was_stopped_for_long_and_goes_on_spoils_nothing(
 @pytest.mark.xdist_group("postgresql")
 def test_a_database_server_that_is_away_for_a_while_costs_no_job(tmp_path: Path) -> None:
     with running() as postgres:  # one of its own: it is stopped here
-        given = {"data": tmp_path / "data", "database": postgres.create()}
+        given: dict[str, Any] = {"data": tmp_path / "data", "database": postgres.create()}
         server = Served(tmp_path, **given)
         accepted = [
-            server.verify(EXAMPLE),
-            server.verify({"text": TEXT * 60}),
-            server.verify(EXAMPLE),
+            server.submit("verify", example="article"),
+            server.submit("verify", text=TEXT * 60),
+            server.submit("verify", example="article"),
         ]
         wait_until("running", lambda: server.job(accepted[1])["status"] == "running")
         postgres.stop()

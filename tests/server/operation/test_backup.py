@@ -123,7 +123,7 @@ def test_nothing_is_restored_under_a_running_server(tmp_path: Path) -> None:
     settings = ServerSettings(data=str(tmp_path / "data"))
     file = tmp_path / "copy.pincite"
     server = Served(tmp_path, "--jobs", "0", data=settings.folder)
-    job_id = server.verify({"example": "article"})
+    job_id = server.submit("verify", example="article")
     backup(settings, file)  # while it runs
     with pytest.raises(InUse, match="Stop it first"):
         restore(settings, file, replace=True)

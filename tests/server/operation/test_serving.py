@@ -61,10 +61,10 @@ def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_p
     killed = Started(tmp_path, "serve", "--port", "0", "--demo", "--data", str(data))
     killed.wait_for("Indexing “Demo: a knowledge base”")
     killed.end(signal.SIGKILL)
-    served = Served(tmp_path, "--demo", "--data", str(data))
-    corpora = served.client.get("/api/v1/corpora").json()["corpora"]
+    served = Served(tmp_path, "--demo", data=data)
+    corpora = served.get("/api/v1/corpora")["corpora"]
     names = {each["corpus_id"]: each["name"] for each in corpora}
-    states = [served.client.get(f"/api/v1/corpora/{key}").json() for key in names]
+    states = [served.get(f"/api/v1/corpora/{key}") for key in names]
     sizes = {names[each["corpus_id"]]: each["n_documents"] for each in states}
     served.end()
     assert not list(data.glob(".demo-*"))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import run
 from sys import executable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -53,7 +54,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     started: list[Served] = []
 
     def made(**settings: object) -> Served:
-        given = {"data": tmp_path / "data", "jobs_at_once": 0, "secure_cookies": False}
+        given: dict[str, Any] = {"jobs_at_once": 0, "secure_cookies": False}
         started.append(Served(tmp_path, **given | settings))
         return started[-1]
 
