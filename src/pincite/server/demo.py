@@ -35,15 +35,16 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
     for left in site.server.folder.glob(f"{_ASIDE}*"):  # by a start that was killed
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
-    for name, (documents, about) in _CORPORA.items():
+    lacking = [name for name in _CORPORA if name not in known or not is_corpus(known[name].folder)]
+    encoder = build.encoder(site.settings) if lacking else None
+    for name in lacking:
         if name in known:
-            if is_corpus(known[name].folder):
-                continue
             site.corpora.remove(known[name].corpus_id)
         say(f"Indexing “{name}” …")
+        documents, about = _CORPORA[name]
         with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=site.server.folder) as aside:
             folder = Path(aside) / "corpus"
-            with EmbeddedCorpus.create(folder, build.encoder(site.settings)) as corpus:
+            with EmbeddedCorpus.create(folder, encoder) as corpus:
                 ingest(corpus, [documents], lambda _: None)
             entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
             entry.folder.parent.mkdir(parents=True, exist_ok=True)
