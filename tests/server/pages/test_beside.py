@@ -3,7 +3,7 @@
 import pytest
 
 from pincite.server.examples import EXAMPLES, Example
-from pincite.server.jobs.beside import THRESHOLDS, beside
+from pincite.server.jobs.beside import THRESHOLDS, beside, blocks_of
 from pincite.wiki.article import parse_article, read_articles
 
 
@@ -11,7 +11,7 @@ from pincite.wiki.article import parse_article, read_articles
 def test_every_claim_stands_in_the_article(name: Example) -> None:
     example = EXAMPLES[name]
     article = next(iter(read_articles(example.article, title=example.title)))
-    blocks = beside(article, "wikitext", [], {}, None)["blocks"]
+    blocks = blocks_of(article, "wikitext")
     marked = {
         claim_id: block["text"][start:stop]
         for block in blocks
@@ -26,7 +26,7 @@ def test_every_claim_stands_in_the_article(name: Example) -> None:
 def test_claims_do_not_overlap_and_html_is_read_too() -> None:
     source = '<p>One thing<sup class="reference"><a href="#n">[1]</a></sup> and another.</p>'
     article = parse_article(source, "T", markup="html")
-    found = beside(article, "html", [], {}, None)
+    found = beside(article, blocks_of(article, "html"), [], {}, None)
     for block in found["blocks"]:
         ends = [end for start, stop, _ in block["claims"] for end in (start, stop)]
         assert ends == sorted(ends)

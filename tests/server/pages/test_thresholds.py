@@ -30,7 +30,7 @@ def test_as_a_run_at_that_threshold(name: Example, threshold: float) -> None:
         first = list(pipeline.findings(article))
         other = dataclasses.replace(run.pipeline, threshold=threshold)
         wanted = list(other.findings(article))
-    atoms = beside(article, "wikitext", first, seen, None)["atoms"]
+    atoms = beside(article, [], first, seen, None)["atoms"]
     found = [
         relabelled(f, threshold, atoms_of(atoms[f.claim.claim_id], f.claim.text)) for f in first
     ]

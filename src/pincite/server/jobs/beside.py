@@ -4,7 +4,9 @@ The article as a reader sees it, with its claims' places; what no source states 
 that another threshold needs no new judgement; how often flags are right at each threshold.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 from pincite.core import parts
@@ -23,7 +25,7 @@ _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)
 
 def beside(
     article: Article,
-    markup: Literal["wikitext", "html"],
+    blocks: Sequence[Mapping[str, Any]],
     findings: Sequence[Finding],
     seen: Mapping[str, Document],
     calibration: Calibration | None,
@@ -32,13 +34,13 @@ def beside(
 
     Args:
         article: with its claims.
-        markup: of its source.
+        blocks: of its text, see `blocks_of`.
         findings: on its claims.
         seen: the documents that were read, by id.
         calibration: of the verifier; None: nobody measured it.
     """
     return {
-        "blocks": list(_blocks(article, markup)),
+        "blocks": blocks,
         "atoms": {f.claim.claim_id: _atoms(f, seen) for f in findings},
         "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
         "precision": {
@@ -56,13 +58,23 @@ def atoms_of(stored: Mapping[str, Any], claim: str) -> Atoms:
     }
 
 
+def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dict[str, Any]]:
+    """The article's text as a reader sees it, with the claims' places, as JSON values.
+
+    Args:
+        article: with its claims.
+        markup: of its source.
+    """
+    return list(_blocks(article, markup))
+
+
 def _blocks(article: Article, markup: str) -> Iterator[dict[str, Any]]:
     read = read_html if markup == "html" else read_wikitext
-    placed = [claim for claim in article.claims if claim.span]
+    placed = _Placed(article.claims)
     for block in read(article.source).blocks:
         if not block.text:
             continue
-        claims = _claims_in(block, placed)
+        claims = _claims_in(block, placed.between(min(block.starts), max(block.ends)))
         if claims or block.kind in _SHOWN_ALWAYS:
             yield {
                 "kind": str(block.kind),
@@ -72,20 +84,31 @@ def _blocks(article: Article, markup: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def _claims_in(block: Block, claims: Sequence[Claim]) -> list[tuple[int, int, str]]:
+class _Placed:
+    """Claims by their places in the source: thousands are asked for by thousands of blocks."""
+
+    def __init__(self, claims: Sequence[Claim]) -> None:
+        self._all = sorted((claim.span, claim.claim_id) for claim in claims if claim.span)
+        self._starts = [span.start for span, _ in self._all]
+        self._reach = list(accumulate((span.end for span, _ in self._all), max))
+
+    def between(self, start: int, end: int) -> list[tuple[Span, str]]:
+        """Those of which some part lies there, by their starts."""
+        near = self._all[bisect_right(self._reach, start) : bisect_left(self._starts, end)]
+        return [placed for placed in near if start < placed[0].end]
+
+
+def _claims_in(block: Block, claims: Sequence[tuple[Span, str]]) -> list[tuple[int, int, str]]:
     """Where claims stand in the block's text, in order; of two that overlap the first stands."""
-    first, last = min(block.starts), max(block.ends)
     found = []
-    for claim in claims:
-        assert claim.span
-        if claim.span.start < last and first < claim.span.end:
-            inside = [
-                i
-                for i, (start, end) in enumerate(zip(block.starts, block.ends, strict=True))
-                if claim.span.start <= start and end <= claim.span.end
-            ]
-            if inside:
-                found.append((inside[0], inside[-1] + 1, claim.claim_id))
+    for span, claim_id in claims:
+        inside = [
+            i
+            for i, (start, end) in enumerate(zip(block.starts, block.ends, strict=True))
+            if span.start <= start and end <= span.end
+        ]
+        if inside:
+            found.append((inside[0], inside[-1] + 1, claim_id))
     placed: list[tuple[int, int, str]] = []
     for start, stop, claim_id in sorted(found):
         start = max(start, placed[-1][1] if placed else 0)

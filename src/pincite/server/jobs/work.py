@@ -19,7 +19,7 @@ from pincite.pipeline.cited_copies import CitedCopies, CitedSource
 from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.server.examples import EXAMPLES
-from pincite.server.jobs.beside import beside
+from pincite.server.jobs.beside import beside, blocks_of
 from pincite.server.jobs.store import Kind
 from pincite.server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
 from pincite.types import Article, Citation, Document, Evidence, Finding, Report
@@ -79,6 +79,7 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
     told = _fetching(tell)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=told) as run:
         tell("article", {"title": article.title, "claims": len(article.claims)})
+        blocks = blocks_of(article, body.markup)  # now: who stops it need not wait for this
         pipeline = noting(run.pipeline, seen)
         findings: list[Finding] = []
         complete = True
@@ -94,7 +95,7 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
         calibration = getattr(run.pipeline.verifier, "calibration", None)
         quoted = _quoted(report, pipeline, seen)
         documents = {document.doc_id: document for document in quoted}
-        view = beside(article, body.markup, report.findings, documents, calibration)
+        view = beside(article, blocks, report.findings, documents, calibration)
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
 

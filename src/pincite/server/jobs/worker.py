@@ -27,7 +27,7 @@ from pincite.server.tables import new_id, now
 
 IDLE_SECONDS = 0.5  # between looks into an empty queue
 WATCH_SECONDS = 1.0
-GRACE_SECONDS = 10.0  # from the request to end to the end by force
+GRACE_SECONDS = 30.0  # from the request to end to the end by force: results are written first
 TIDY_SECONDS = 10.0
 DAY = 86_400.0
 LOG = logging.getLogger("pincite.server.jobs.worker")
