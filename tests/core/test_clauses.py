@@ -218,4 +218,4 @@ def test_hostile_texts_take_no_time(unit: str) -> None:
         claim = (unit * length)[:length]
         started = time.perf_counter()
         clauses(claim)
-        assert time.perf_counter() - started < 30  # milliseconds; were it quadratic, minutes
+        assert time.perf_counter() - started < 2  # milliseconds, on a busy machine too

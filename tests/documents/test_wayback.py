@@ -115,7 +115,7 @@ def test_after_a_refusal_nothing_more_is_asked(
     begin = time.monotonic()
     assert asked.nearest(PAGE, "20140302") is None
     assert asked.nearest("http://other.test/", "20140302") is None
-    assert time.monotonic() - begin < 30  # of the 60 that the slow ones would take
+    assert time.monotonic() - begin < 3
     assert n_asked(zoo) == n_tries
     (warning,) = asked.warnings
     assert "archive.test was not asked for archived copies any more" in warning

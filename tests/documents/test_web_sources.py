@@ -345,18 +345,17 @@ def test_a_resolver_that_hangs(zoo: Zoo) -> None:
     released = threading.Event()
 
     def resolve(_host: str, _port: int) -> list[str]:
-        released.wait(60)
+        released.wait(5)
         return ["127.0.0.1"]
 
     web = WebClient(rules(zoo, connect_seconds=0.1), resolve=resolve, allow={"127.0.0.1"})
     begin = time.monotonic()
     with FetchCache(Path(":memory:")) as memory:
         (found,) = WebSources(web, memory).fetch([zoo.url("slow.test")])
-    took = time.monotonic() - begin
     released.set()
     assert isinstance(found, Unchecked)
     assert found.reason is Reason.NO_HOST
-    assert took < 30  # of the 60 that the resolver would take
+    assert time.monotonic() - begin < 2
 
 
 def test_a_page_behind_robots_can_be_had_on_hosts_of_ones_own(zoo: Zoo, cache: FetchCache) -> None:

@@ -50,7 +50,7 @@ def test_files_that_may_not_grow(tmp_path: Path, job: str, limit: int) -> None:
         "except CorpusError as error: print('refused:', error)\n"
     )
     command = [sys.executable, "-c", code, str(folder), str(limit)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert result.stdout.startswith(("refused:", "done")), result.stderr
     assert result.stdout == "done\n" or "disk" in result.stdout
     with EmbeddedCorpus.open(folder, None, write=True) as corpus:

@@ -165,7 +165,7 @@ def test_full_disk(folder: Path, limit: int) -> None:
         "except CorpusError as error: print('refused:', error)\n"
     )
     command = [sys.executable, "-c", code, str(folder), str(limit)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert "refused:" in result.stdout
     assert "disk" in result.stdout
     assert [path.name for path in generation.generations(folder)] == ["g1"]

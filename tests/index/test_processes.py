@@ -49,7 +49,7 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         "folder = Path(sys.argv[1])\n"
     )
     command = [sys.executable, "-c", head + code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def files_of(folder: Path, part: str) -> list[Path]:

@@ -14,7 +14,7 @@ from pincite.models.chat_fields import Dialect, guided
 from pincite.models.chat_wire import Limits
 
 KEY = "sk-very-secret"
-FAST = Limits(seconds=60, first_wait=0.01)
+FAST = Limits(seconds=5, first_wait=0.01)
 SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["A", "B"]}}}
 RULES = {
     "json": Guidance("json", json.dumps(SCHEMA)),

@@ -16,7 +16,7 @@ from pincite.models.chat_stream import Streamed
 from pincite.models.chat_wire import Limits
 
 KEY = "sk-very-secret"
-FAST = Limits(seconds=60, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)
+FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)
 EVENTS = {"Content-Type": "text/event-stream"}
 
 

@@ -146,7 +146,7 @@ def test_time(readings: list[Reading]) -> None:
     sys.stdout.write(
         f"\nslowest {slowest.article.title}: {slowest.seconds:.2f} s; all: {total:.1f} s"
     )
-    assert slowest.seconds < 20
+    assert slowest.seconds < 2
 
 
 def test_no_debris_of_markup(readings: list[Reading]) -> None:
@@ -162,7 +162,7 @@ def test_a_title_from_the_dump() -> None:
     (article,) = read_articles(DUMP, title="abacus")
     assert article.title == "Abacus"
     assert article.n_references > 40
-    assert time.perf_counter() - started < 60
+    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.skipif(not WAFER.exists(), reason=f"no records at {WAFER}")

@@ -27,8 +27,7 @@ from pincite.server.tables import new_id, now
 
 IDLE_SECONDS = 0.5  # between looks into an empty queue
 WATCH_SECONDS = 1.0
-GRACE_SECONDS = 30.0  # from the request to end to the end by force: results are written first
-STOP_SECONDS = 10.0  # for a slot to end when the worker is stopped
+GRACE_SECONDS = 10.0  # from the request to end to the end by force
 TIDY_SECONDS = 10.0
 DAY = 86_400.0
 LOG = logging.getLogger("pincite.server.jobs.worker")
@@ -67,7 +66,7 @@ class Worker:
         self._stop.set()
         for thread in (*self._threads, self._tidy):
             if thread.is_alive():
-                thread.join(STOP_SECONDS)
+                thread.join(GRACE_SECONDS)
 
     @property
     def works(self) -> bool:
