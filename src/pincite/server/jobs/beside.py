@@ -5,7 +5,7 @@ that another threshold needs no new judgement; how often flags are right at each
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -65,23 +65,23 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
         article: with its claims.
         markup: of its source.
     """
-    return list(_blocks(article, markup))
-
-
-def _blocks(article: Article, markup: str) -> Iterator[dict[str, Any]]:
     read = read_html if markup == "html" else read_wikitext
     placed = _Placed(article.claims)
+    shown = []
     for block in read(article.source).blocks:
         if not block.text:
             continue
         claims = _claims_in(block, placed.between(min(block.starts), max(block.ends)))
         if claims or block.kind in _SHOWN_ALWAYS:
-            yield {
-                "kind": str(block.kind),
-                "text": block.text,
-                "label": block.label,
-                "claims": claims,
-            }
+            shown.append(
+                {
+                    "kind": str(block.kind),
+                    "text": block.text,
+                    "label": block.label,
+                    "claims": claims,
+                }
+            )
+    return shown
 
 
 class _Placed:
