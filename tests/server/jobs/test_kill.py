@@ -33,13 +33,13 @@ def finished(server: Served, job_id: str) -> bool:
     return server.job(job_id).get("finished") is not None
 
 
-def wait_until(what: str, true: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
+def wait_until(what: str, true: Callable[[], object], seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if true():
             return
         time.sleep(0.1)
-    raise AssertionError(f"not in {PATIENCE:g} s: {what}")
+    raise AssertionError(f"not in {seconds:g} s: {what}")
 
 
 def all_done(server: Served, accepted: list[str]) -> None:
@@ -79,7 +79,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
         time.sleep(chance.uniform(0.0, 6.0))
         runners = children(server.pid)
         server.end(signal.SIGKILL)
-        wait_until("no process is left", partial(all_gone, runners))
+        wait_until("no process is left", partial(all_gone, runners), 10)
     server = Served(tmp_path, **given)
     all_done(server, accepted)
     listed = server.client.get("/api/v1/jobs?limit=200").json()["jobs"]

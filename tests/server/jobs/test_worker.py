@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from server.processes import children
 
 from pincite.pipeline.settings import Settings
 from pincite.server import database as database_module
@@ -66,16 +67,14 @@ def begun(site: Site) -> Callable[[Job], bool]:
 
 def runners() -> list[int]:
     """Processes in which this one's jobs run."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            status = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if int(status[1]) == os.getpid() and b"pincite.server.jobs.runner" in command:
-            found.append(int(folder.name))
-    return found
+    return [pid for pid in children(os.getpid()) if b"pincite.server.jobs.runner" in command(pid)]
+
+
+def command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""
 
 
 def the_runner() -> int:
