@@ -2,9 +2,9 @@
 
 import csv
 import json
+import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -59,11 +59,12 @@ def test_it_can_be_filtered() -> None:
 @pytest.mark.models
 @pytest.mark.xdist_group("demo")
 def test_the_five_statements(tmp_path: Path) -> None:
-    started = time.monotonic()
+    before = os.times()
     command = [sys.executable, "-m", "pincite.cli", "demo", "--check", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert time.monotonic() - started < 30
+    # Work, not time, which others take too.
+    assert os.times().children_user - before.children_user < 30
     checks = json.loads((tmp_path / "check.json").read_text(encoding="utf-8"))["checks"]
     support = [e for e in checks[0]["readings"][0]["evidence"] if e["side"] == "for"]
     assert len(support) >= 3

@@ -216,6 +216,6 @@ def test_spans_are_ordered_and_apart_in_any_text(claim: str) -> None:
 def test_hostile_texts_take_no_time(unit: str) -> None:
     for length in (1_400, 100_000):
         claim = (unit * length)[:length]
-        started = time.perf_counter()
+        started = time.process_time()
         clauses(claim)
-        assert time.perf_counter() - started < 2  # milliseconds, on a busy machine too
+        assert time.process_time() - started < 2  # milliseconds, on a busy machine too

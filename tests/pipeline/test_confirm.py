@@ -27,7 +27,7 @@ from pincite.testing import check_interpreter, check_judge
 from pincite.types import Passage, Span
 
 KEY = "sk-very-secret"
-FAST = Limits(seconds=60, first_wait=0.01, longest_wait=0.05, attempts=2)
+FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
 NO_MODELS: Mapping[str, str] = {}
 READING = Reading("r1", "The bridge is of stone.", StatementType.DESCRIPTIVE, "It is not of stone.")
 

@@ -177,16 +177,16 @@ HOSTILE_HTML = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_wikitext_takes_linear_time(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     check_article(parse_article(HOSTILE[name], "T"))
-    assert time.perf_counter() - started < 15  # each takes under 3 s where it was written
+    assert time.process_time() - started < 15  # each takes under 3 s where it was written
 
 
 @pytest.mark.parametrize("name", HOSTILE_HTML)
 def test_hostile_html_takes_linear_time(name: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     check_article(parse_article(HOSTILE_HTML[name], "T", markup="html"))
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
 
 
 def test_warnings_are_few() -> None:

@@ -102,9 +102,9 @@ def readings() -> list[Reading]:
     with gzip.open(ARTICLES, "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            started = time.perf_counter()
+            started = time.process_time()
             article = parse_article(row["wikitext"], row["title"])
-            seconds = time.perf_counter() - started
+            seconds = time.process_time() - started
             reading = Reading(seconds, article, *counted(row["wikitext"]))
             for claim in article.claims:
                 uses = {c.citation_id.split(".")[0] for c in claim.citations}
@@ -158,11 +158,11 @@ def test_no_debris_of_markup(readings: list[Reading]) -> None:
 
 @pytest.mark.skipif(not DUMP.exists(), reason=f"no dump at {DUMP}")
 def test_a_title_from_the_dump() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     (article,) = read_articles(DUMP, title="abacus")
     assert article.title == "Abacus"
     assert article.n_references > 40
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.skipif(not WAFER.exists(), reason=f"no records at {WAFER}")
