@@ -39,15 +39,15 @@ _MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
 
-def content_words(text: str) -> list[str]:
-    """Truncated content words in order, function words left out.
+def content_words(text: str, *, whole: bool = False) -> list[str]:
+    """Truncated content words in order, function words left out; `whole`: not truncated.
 
     >>> content_words("The bridges were opening again.")
     ['bridge', 'openin']
     """
     words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
     return [
-        word.removesuffix("'s")[:_STEM]
+        word.removesuffix("'s")[: None if whole else _STEM]
         for word in words
         if word not in _FUNCTION_WORDS and len(word) > 1
     ]
@@ -71,13 +71,22 @@ def _names(text: str) -> tuple[str, ...]:
         if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
     )
     left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
-    return tuple(name for name in dict.fromkeys(found) if name.lower() not in left_out)
+    shouted = text.isupper()  # a heading: its capitals say nothing
+    return tuple(
+        name
+        for name in dict.fromkeys(found)
+        if name.lower() not in left_out or (name.isupper() and len(name) > 2 and not shouted)
+    )
 
 
 def missing_names(claim: str, source: str) -> list[str]:
     """Names of `claim` that no word of `source` begins like."""
-    stems = _stems(source)
-    return [name for name in names(claim) if name.lower()[:_STEM] not in stems]
+    return [name for name in names(claim) if not is_named(name, source)]
+
+
+def is_named(name: str, source: str) -> bool:
+    """Whether a word of `source` begins like `name`."""
+    return name.lower()[:_STEM] in _stems(source)
 
 
 def missing_words(claim: str, source: str) -> float:
@@ -132,7 +141,7 @@ def best_quote(claim: str, passage: str) -> Span | None:
         Span(spans[i].start, spans[i + 1].end)
         for i in (at - 1, at)
         if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
-        if not _is_heading(passage, spans[i]) and not _is_heading(passage, spans[i + 1])
+        if not is_heading(passage, spans[i]) and not is_heading(passage, spans[i + 1])
     ]
     alone = shared(claim, best.of(passage))
     widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
@@ -170,12 +179,12 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
         )
         return common + _DATE_WEIGHT * told
 
-    told = [span for span in _sentences(passage) if not _is_heading(passage, span)]
+    told = [span for span in _sentences(passage) if not is_heading(passage, span)]
     best = max(told, key=worth, default=None)
     return best if best and worth(best) > 0 else best_sentence(claim, passage)
 
 
-def _is_heading(passage: str, span: Span) -> bool:
+def is_heading(passage: str, span: Span) -> bool:
     """Whether a sentence is a title or a headline: a short line alone that no stop closes.
 
     Rows of tables and items of lists have neighbours on the lines beside them.
