@@ -33,7 +33,9 @@ class Reading:
     origin: ReadingOrigin = "statement"  # who worded it: the statement itself, a rule, …
 
 
-FailedStep = Literal["reply", "server", "budget", "stopped", "source", "negation", "statement"]
+FailedStep = Literal[
+    "reply", "server", "budget", "stopped", "source", "language", "negation", "statement"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ and a supported one partly so only where the verifier is unsure of it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from pincite.core import figures, parts, wording
+from pincite.core import names, parts, values
 from pincite.core.fusion import with_prior
+from pincite.core.witness import witness
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -31,9 +33,10 @@ THRESHOLD = 0.30
 # Probability of support from which a figure or name that the source nowhere states no longer makes
 # a claim partly supported, but is only named: it may stand there in other words.
 SURE = 0.50
-# Probability of refutation from which a source is said to say otherwise. At 0.5 one claim in three
-# of WiCE dev, where none is refuted, would be called so.
-REFUTED_FROM = 0.60
+# Probability of refutation from which a source is said to say otherwise. The verifier gives a
+# passage without a witness none at all, and one with a witness at least 0.6 of what is not
+# supported: the bound lies below 0.6 times what an unsupported claim leaves.
+REFUTED_FROM = 0.40
 
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
 # the clause that is borne out least count as much.
@@ -43,6 +46,36 @@ Readout = Literal["max", "parts"]
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
     """The evidence with the highest score; the first of equals; None of nothing."""
     return max(evidence, key=lambda e: e.score, default=None)
+
+
+def refutes(evidence: Evidence, threshold: float = THRESHOLD) -> bool:
+    """Whether a passage contradicts its claim: it has a witness, and does not support it.
+
+    >>> from pincite.types import Passage, Span
+    >>> passage = Passage("d", "", "", "It closed.", Span(0, 10))
+    >>> refutes(Evidence(passage, 0.1, 0.6, 0.3, -2.0)), refutes(Evidence(passage, 0.1, 0, 0.9, -2))
+    (True, False)
+    """
+    return evidence.prob_refuted >= REFUTED_FROM and evidence.prob_supported < threshold
+
+
+def settled(claim: str, evidence: Evidence, page: str) -> Evidence:
+    """The evidence as it stands beside the rest of its page.
+
+    A value or a name that another passage of the page has is not denied by this one: it speaks of
+    something else. So what was refuted by a rule is neutral where the page as a whole says it.
+    """
+    passage = evidence.passage
+    if not evidence.prob_refuted or witness(claim, passage.text, passage.about) is None:
+        return evidence
+    if witness(claim, passage.text, passage.about, page):
+        return evidence
+    return replace(
+        evidence,
+        prob_refuted=0.0,
+        prob_neutral=1.0 - evidence.prob_supported,
+        reasons=evidence.reasons[1:],
+    )
 
 
 def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evidence | None:
@@ -56,7 +89,7 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
     if found is None or found.prob_supported >= threshold:
         return found
     against = max(evidence, key=lambda e: e.prob_refuted)
-    return against if against.prob_refuted >= REFUTED_FROM else found
+    return against if refutes(against, threshold) else found
 
 
 def label_of(
@@ -78,7 +111,7 @@ def label_of(
         return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
     if {clause.supported for clause in clauses} == {True, False}:
         return Label.PARTLY_SUPPORTED
-    return Label.REFUTED if outcome.prob_refuted >= REFUTED_FROM else Label.NOT_SUPPORTED
+    return Label.REFUTED if refutes(outcome, threshold) else Label.NOT_SUPPORTED
 
 
 def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:
@@ -134,7 +167,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
 
 def _n_missing(claim: str, so_far: str, passage: Passage) -> int:
     source = f"{so_far}\n{passage.about}\n{passage.text}"
-    return len(figures.missing(claim, source)) + len(wording.missing_names(claim, source))
+    return len(values.unstated(claim, source)) + len(names.missing(claim, source))
 
 
 def group_label(

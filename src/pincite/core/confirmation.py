@@ -76,7 +76,7 @@ def weighed_together(
     known = [(text_id, doc) for text_id, doc in of_texts if doc is not None]
     texts = [doc for _, doc in known] if each else _one_a_text(known)
     speaking = [doc for doc in texts if abs(doc) > threshold]
-    n_failed = degrees.count(None)
+    n_failed = sum(_failed(item) for item in items)
     n_silent = len(texts) - len(speaking)
     if not speaking:
         # What could not be judged may have spoken: "no evidence" would be a guess.
@@ -95,12 +95,24 @@ def weighed_together(
     )
 
 
+def _failed(item: Weighed) -> bool:
+    """Whether a passage could have been judged and was not; one in another language could not."""
+    return isinstance(item.outcome, Failed) and item.outcome.step != "language"
+
+
 def _one_a_text(known: Sequence[tuple[int, float]]) -> list[float]:
-    """The degree of each text: that of its passage that says most, one way or the other."""
-    texts: dict[int, float] = {}
+    """The degree of each document: its best passage for and its strongest against, together.
+
+    >>> _one_a_text([(0, 0.9), (0, 0.7), (1, -0.6), (1, 0.5)])
+    [0.9, -0.1]
+    """
+    texts: dict[int, list[float]] = {}
     for text_id, doc in known:
-        texts[text_id] = max(texts.get(text_id, 0.0), doc, key=abs)
-    return list(texts.values())
+        texts.setdefault(text_id, []).append(doc)
+    return [
+        round(max(0.0, *docs) + min(0.0, *docs), _DECIMALS) if len(docs) > 1 else docs[0]
+        for docs in texts.values()
+    ]
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:
@@ -129,24 +141,15 @@ def interval(degrees: Sequence[float]) -> tuple[float, float] | None:
 
 
 def text_ids(passages: Sequence[Passage]) -> list[int]:
-    """A number for each passage, equal for those of one page that overlap, also by way of others.
+    """A number for each passage, equal for those of one document: it has one vote.
 
     >>> from pincite.types import Span
-    >>> page = [Passage("d", "u", "", "", Span(a, b)) for a, b in ((0, 9), (20, 30), (5, 21))]
-    >>> text_ids(page)
-    [0, 0, 0]
+    >>> [page, other] = [Passage(d, "u", "", "", Span(0, 9)) for d in ("a", "b")]
+    >>> text_ids([page, other, page])
+    [0, 1, 0]
     """
-    ids = list(range(len(passages)))
-    for n, passage in enumerate(passages):
-        for m in range(n):
-            if ids[m] != ids[n] and _overlap(passages[m], passage):
-                old, new = max(ids[m], ids[n]), min(ids[m], ids[n])
-                ids = [new if number == old else number for number in ids]
-    return ids
-
-
-def _overlap(a: Passage, b: Passage) -> bool:
-    return a.doc_id == b.doc_id and a.span.start < b.span.end and b.span.start < a.span.end
+    first: dict[str, int] = {}
+    return [first.setdefault(passage.doc_id, n) for n, passage in enumerate(passages)]
 
 
 def as_of(items: Sequence[Weighed], date: str) -> list[Weighed]:

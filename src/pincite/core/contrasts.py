@@ -88,6 +88,21 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
     return found
 
 
+# Axes whose words turn a sentence around wherever they stand. "Later" and "first" may belong to
+# another part of it, "born" and "died" are two facts of one person.
+_TURNING = frozenset(
+    "increase largest won accepted opened northern eastern majority success".split()
+)
+
+
+def turns_all(word: str) -> bool:
+    """Whether the contrary of `word` is the contrary of the sentence."""
+    axis, _ = _SIDE_OF[word.lower()]
+    if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
+        return False  # of what, only the rest of the sentence says
+    return any(_SIDE_OF[each][0] == axis for each in _TURNING)
+
+
 def other_units(claim: str, quote: str) -> list[tuple[Figure, Figure]]:
     """Figures of the claim that the quote states in another unit of the same measure.
 

@@ -1,8 +1,8 @@
 """Names as people read them: in other spellings, with initials, as acronyms, as nationalities.
 
-"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French" and
-"France" are not missing from a source that has the one where the claim has the other. "J. R. Carver"
-is missing where the source speaks of Peter Carver only.
+"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French"
+and "France" are not missing from a source that has the one where the claim has the other. "J. R.
+Carver" is missing where the source speaks of Peter Carver only.
 """
 
 import re
@@ -12,13 +12,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 from pincite.core import wording
-from pincite.core.values import values
+from pincite.core.quantities import values
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
 _CAPITALS = re.compile(r"[A-Z]{2,6}s?")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _ROMAN = re.compile(r"[IVX]+")
-_LITTLE = frozenset("of the and for de la le del di da von van der den und on in & to".split())
+_LITTLE = frozenset("of the for de la le del di da von van der den und on in & to".split())
 _TITLES = frozenset(
     "mr mrs ms miss dr sir lady lord dame prof professor captain general colonel president king "
     "queen prince princess bishop saint st mayor senator judge minister pope the and of by for to "
@@ -26,10 +26,10 @@ _TITLES = frozenset(
 )
 _DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
 _SHORT_FORMS = {
-    **{"st": "saint", "mt": "mount", "ft": "fort", "co": "company", "univ": "university"},
-    **{"dr": "doctor", "inc": "incorporated", "ltd": "limited", "bros": "brothers", "dept":
+    "st": "saint", "mt": "mount", "ft": "fort", "co": "company", "univ": "university",
+    "dr": "doctor", "inc": "incorporated", "ltd": "limited", "bros": "brothers", "dept":
        "department", "prof": "professor", "gov": "governor", "gen": "general", "corp":
-       "corporation", "assoc": "association", "intl": "international", "natl": "national"},
+       "corporation", "assoc": "association", "intl": "international", "natl": "national",
 }  # fmt: skip
 # Nationalities whose stem is not that of their country.
 _IRREGULAR = """france french frenchman frenchwoman / spain spanish spaniard spaniards
@@ -87,7 +87,7 @@ def missing(claim: str, source: str) -> list[str]:
         for name in absent
         if not _is_spelt(name, known)
         and name not in acronyms
-        and name.rstrip("s") not in {_acronym(run) for run in runs}
+        and not (name.isupper() and any(name.rstrip("s") in _acronym(run) for run in runs))
         and not _is_left_out(name, claim, source)
     }
     return [name for name in wanted if name in lacking or name in others]
@@ -122,9 +122,7 @@ class _Source:
         self.spellings = frozenset(spelling(w) for w in upper if len(w) >= _SHORTEST)
         self.nations = frozenset(_nation(word) for word in upper)
         self.capitals = frozenset(word.rstrip("s") for word in words if _CAPITALS.fullmatch(word))
-        self.long_forms = frozenset(
-            _SHORT_FORMS.get(word.lower(), word.lower()) for word in words
-        )
+        self.long_forms = frozenset(_SHORT_FORMS.get(word.lower(), word.lower()) for word in words)
 
 
 @lru_cache(maxsize=2048)  # a passage meets many claims

@@ -7,7 +7,8 @@ source states it. A model may overlook one wrong year in a long sentence, a rule
 import re
 from collections.abc import Iterable, Sequence
 
-from pincite.core import figures, wording
+from pincite.core import names, values, wording
+from pincite.core.quantities import values as values_of
 from pincite.core.reading import Clause
 from pincite.types import Evidence, Part, PartKind, Passage, Span
 
@@ -18,7 +19,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _LEFT_OUT = re.compile(r"\[[^\[\]]*\]|\.{3}|…")  # "[sic]", "[…]", "...": not the source's words
 _BETWEEN: dict[PartKind, re.Pattern[str]] = {  # what may stand between neighbours
-    "figure": re.compile(rf",? |[-–/]| of |(?: of)? (?:{'|'.join(figures.MONTHS)}),? "),
+    "figure": re.compile(r",? |[-–/]| of "),
     "name": re.compile(r"[ -]"),
     "quotation": re.compile(r"(?!)"),
 }
@@ -32,7 +33,7 @@ def atoms(claim: str) -> list[Part]:
     >>> [(a.kind, a.text) for a in atoms("In 1911 the engineer Holm said “it will never fall”.")]
     [('figure', '1911'), ('name', 'Holm'), ('quotation', 'it will never fall')]
     """
-    found = [_atom("figure", figure.span, claim) for figure in figures.figures(claim)]
+    found = [_atom("figure", value.span, claim) for value in values_of(claim) if not value.weak]
     known = set(_names(claim))
     found += [_atom("name", span, claim) for word, span in _words(claim) if word in known]
     found += [_atom("quotation", span, claim) for span in _quotations(claim)]
@@ -42,9 +43,9 @@ def atoms(claim: str) -> list[Part]:
 def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     """The atoms that no passage states, in order; neighbours of one kind as one part.
 
-    A name is stated by a word that begins alike, a figure by an equal value, a quotation word for
-    word but for case, white space and punctuation. No passages: nothing was looked at, so nothing
-    is called missing.
+    A name and a figure are stated in any of their forms (`core.names`, `core.values`), a quotation
+    word for word but for case, white space and punctuation. No passages: nothing was looked at, so
+    nothing is called missing.
     """
     if not passages:
         return []
@@ -63,17 +64,15 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
 
 
 def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:
-    """The figures and names that no source states."""
-    keys = {figure.span: figure.key for figure in figures.figures(claim)}
-    values, names = set(keys.values()), set(_names(claim))
-    for source in sources:
-        values &= {figure.key for figure in figures.missing(claim, source)}
-        names &= set(wording.missing_names(claim, source)) if names else set()
+    """The values and names that the sources, read as one text, do not state."""
+    source = "\n".join(dict.fromkeys(sources))
+    absent = {value.span for value in values.unstated(claim, source)}
+    unnamed = set(names.missing(claim, source)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
     return [
         atom
         for atom in atoms(claim)
-        if (atom.kind == "figure" and keys[atom.span] in values)
-        or (atom.kind == "name" and atom.text in names)
+        if (atom.kind == "figure" and atom.span in absent)
+        or (atom.kind == "name" and atom.text in unnamed)
     ]
 
 

@@ -71,6 +71,23 @@ _NORMATIVE = {
         "unverantwortlich unmoralisch gerechtfertigt".split()
     ),
 }
+# Opinions in other words: "badly", "too dangerous", "the best"; but "too" as "also" is none, nor
+# are comparisons ("better than placebo") and titles ("best known", "best of three").
+_OPINION = {
+    "en": re.compile(
+        r"\b(?:badly|poorly|brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
+        r"|too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong|slow|fast|hard|easy"
+        r"|late|early|little|much|many|few|soft|harsh|strict|lenient|risky|costly|high|low)"
+        r"|the most (?:beautiful|important|impressive|interesting|exciting|boring|annoying)"
+        r"|best(?![- ](?:known|selling|of\b|man\b|actor|actress|picture|film|song|album)))\b"
+    ),
+    "de": re.compile(
+        r"\b(?:leider|hässlich\w*|wunderschön\w*|zu (?:gefährlich|teuer|billig|groß|klein|lang|kurz"
+        r"|schwach|stark|langsam|schnell|streng|riskant|hoch|niedrig)"
+        r"|(?:am )?(?:beste|besten|bester|bestes|schlimmste\w*))\b"
+    ),
+}
+_COMPARED = re.compile(r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b")
 _QUANTIFIERS = frozenset(
     "all every each some any no none nobody nothing both either neither many most few several "
     "only always often sometimes".split()
@@ -165,8 +182,10 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     if content_of(text, language) is not None:
         return StatementType.ASCRIPTIVE
     bare = _SURELY.sub(" ", _QUOTED.sub(" ", text))
+    bare = _COMPARED.sub(" ", bare)
     words = {match[0].replace("’", "'") for match in _WORD.finditer(bare)}
-    if words & _NORMATIVE.get(language, frozenset()):
+    opinion = language in _OPINION and _OPINION[language].search(bare)
+    if opinion or words & _NORMATIVE.get(language, frozenset()):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
 

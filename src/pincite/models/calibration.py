@@ -20,8 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core import figures, wording
-from pincite.core.contrasts import contrasts, other_units
+from pincite.core import names, values, wording
+from pincite.core.contrasts import contrasts
+from pincite.core.quantities import values as values_of
+from pincite.core.witness import witness
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
 from pincite.types import Claim, Passage
@@ -33,12 +35,17 @@ FEATURES = (
     "names_missing",
     "negation_differs",
     "figure_differs",
-    "contrast_differs",  # a contrary word, or another unit, in the quote
+    "contrast_differs",  # a contrary word in the quote
+    "witness",  # a rule shows that a sentence says otherwise: core.witness
 )
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
 # a further missing figure says nothing new.
 MOST_MISSING = 3
 FILE = "calibration.json"  # beside model.onnx
+
+
+NEVER = 2.0
+REFUTED_FROM = 0.9  # of a network that nobody calibrated: high, since nothing is known of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class Calibration:
     support: tuple[float, ...]
     refute: tuple[float, ...]
     name: str = "uncalibrated"
+    # The network's own probability from which it refutes without a rule's witness; above 1: never.
+    refuted_from: float = NEVER
     # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
     flags: tuple[tuple[float, float, float], ...] = ()
 
@@ -70,7 +79,9 @@ class Calibration:
 _NO_RULES = (0.0,) * (len(FEATURES) - 2)
 # Networks nobody calibrated: what they say is taken as it is. One with a single logit never says
 # "refuted".
-THREE_WAY = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0))
+THREE_WAY = Calibration(
+    (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), refuted_from=REFUTED_FROM
+)
 ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.0))
 
 
@@ -91,6 +102,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             tuple(map(float, found["support"])),
             tuple(map(float, found["refute"])),
             str(found["name"]),
+            float(found["refuted_from"]),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -116,11 +128,13 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     source = f"{passage.about}\n{passage.text}"
     sentence = wording.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = figures.missing(claim, source)
+    absent = values.unstated(claim, source)
+    said = values_of(quoted) if absent else []
     return (
         float(min(MOST_MISSING, len(absent))),
-        float(min(MOST_MISSING, len(wording.missing_names(claim, source)))),
+        float(min(MOST_MISSING, len(names.missing(claim, source)))),
         float(bool(quoted) and wording.is_negated(claim) != wording.is_negated(quoted)),
-        float(any(figures.rivals(figure, claim, quoted) for figure in absent)),
-        float(bool(contrasts(claim, quoted) or other_units(claim, quoted))),
+        float(any(values.conflict(other, value) for value in absent for other in said)),
+        float(bool(contrasts(claim, quoted))),
+        float(witness(claim, passage.text, passage.about) is not None),
     )

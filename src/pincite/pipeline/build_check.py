@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.checks import Check, CheckReport, Outcome, Usage
+from pincite.checks import Check, CheckReport, Failed, Outcome, Usage
 from pincite.core import readings
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
@@ -38,7 +38,11 @@ LANGUAGE = (
 )
 ROUGH = "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
 NO_NEGATION = "No rules for negation in %(language)s; readings have none."
-GERMAN = "%(n)s of %(all)s statements look German and were read as English: --language de."
+GERMAN = (
+    "%(n)s of %(all)s statements are German: their readings are found by the German rules, but the "
+    'verifier reads English. Use a model (confirmation = "model").'
+)
+OTHER_LANGUAGE = "Passages in a language that the verifier does not read were left out: %(n)s."
 LONG = (
     "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
     "their end, or not to that of the passage. Give it single sentences."
@@ -46,7 +50,7 @@ LONG = (
 FILTERED = "No document of the knowledge base was looked at: the filters let none through."
 EMPTY = "No document of the knowledge base was looked at: it is empty."
 SENTENCES = (  # for who says them again
-    *(UNDATED, LANGUAGE, ROUGH, NO_NEGATION, GERMAN, LONG, FILTERED, EMPTY),
+    *(UNDATED, LANGUAGE, ROUGH, NO_NEGATION, GERMAN, OTHER_LANGUAGE, LONG, FILTERED, EMPTY),
 )
 
 
@@ -275,8 +279,12 @@ def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ..
     """What a statement has that makes its results mean less than they seem to."""
     found = []
     german = sum(readings.looks_german(check.statement) for check in checks)
-    if german and settings.language == "en":
+    if german and settings.language == "en" and settings.confirmation == "verifier":
         found.append(GERMAN % {"n": german, "all": len(checks)})
+    items = [item for check in checks for result in check.results for item in result.items]
+    unread = sum(isinstance(i.outcome, Failed) and i.outcome.step == "language" for i in items)
+    if unread:
+        found.append(OTHER_LANGUAGE % {"n": unread})
     long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
     if long and settings.confirmation == "verifier":
         found.append(LONG % {"n": long, "all": len(checks), "most": MAX_WORDS})

@@ -109,7 +109,7 @@ class CheckPipeline:
         language = (found.language or "").split("-")[0]
         if self.languages and language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
-            return Failed("source", f"the page is in {language!r}, the model reads {reads}")
+            return Failed("language", f"the page is in {language!r}, the model reads {reads}")
         return None
 
     def _result(self, reading: Reading, items: Sequence[Weighed]) -> ReadingResult:

@@ -38,7 +38,9 @@ class RuleInterpreter:
         return [self._interpretation(text) for text in statements]
 
     def _interpretation(self, text: str) -> Interpretation:
-        found = () if readings.is_question(text) else readings.readings(text, self.language)
+        german = self.language == "en" and readings.looks_german(text)
+        language = "de" if german else self.language
+        found = () if readings.is_question(text) else readings.readings(text, language)
         failures = () if found else (Failed("statement", _NO_READING),)
         return Interpretation(tuple(found), self.fingerprint, failures)
 

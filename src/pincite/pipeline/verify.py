@@ -123,7 +123,12 @@ class VerifyPipeline:
             read.append(cascade.worth_reading(claim.text, passages, self.read, pointed_at))
         pairs = [(claim, passage) for group in [*read, others] for passage in group]
         judged = iter(self.verifier.verify(pairs))
-        return [[next(judged) for _ in group] for group in read], list(judged)
+        of_sources = [[next(judged) for _ in group] for group in read]
+        settled = [
+            [aggregation.settled(claim.text, each, _text(found.source)) for each in of_source]
+            for of_source, found in zip(of_sources, sources, strict=True)
+        ]
+        return settled, list(judged)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
@@ -378,6 +383,10 @@ def _stands_in(passage: Passage, document: Document) -> bool:
 
 def _passages(source: Document | Unchecked) -> list[Passage]:
     return cited_passages(source) if isinstance(source, Document) else []
+
+
+def _text(source: Document | Unchecked) -> str:
+    return source.text if isinstance(source, Document) else ""
 
 
 def _aim(citation: Citation, source: Document | Unchecked) -> steering.Aim | None:

@@ -57,7 +57,7 @@ def readings(n: int) -> str:
 def legend(threshold: float) -> str:
     """What the degrees mean, for who meets them first."""
     return (
-        "Degrees run from −1, a text refutes the reading, to +1, it confirms it; a text within "
+        "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one within "
         f"±{threshold:g} says neither. A result is the mean of the others."
     )
 
@@ -147,4 +147,4 @@ def threshold_of(report: CheckReport) -> float:
 
 
 def _texts(n: int) -> str:
-    return "1 text" if n == 1 else f"{n} texts"
+    return "1 document" if n == 1 else f"{n} documents"
