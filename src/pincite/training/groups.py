@@ -197,10 +197,10 @@ def groups_of(
     `retrieved` gives passages of other documents for a row's claim, best first.
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
+    if wanted.held_back:  # nor may such a claim stand as a wrong one before another's evidence
+        rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in wording.names(row.claim)]
     for row in rows:
-        if wanted.held_back and is_held_back(row.claim, recipe.seed):
-            continue
         evidence = cut(row, recipe.max_passages, recipe.window_words)
         for _ in range(wanted.visits):
             rivals: tuple[tuple[str, str], ...] = ()
