@@ -15,6 +15,8 @@ from pincite.errors import ConfigError
 from pincite.pipeline.templates import LANGUAGES
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
+SECOND = Path(__file__).parent / "verifier_second.toml"
+GPU = Path(__file__).parent / "verifier_gpu.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 TITLES = Path(__file__).parent / "titles.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
