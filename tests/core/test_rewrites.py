@@ -29,9 +29,10 @@ def said(kind: str, claim: str) -> set[str]:
         ),
         (
             "rounded",
-            "Over 48213 came.",
-            {"Over 48,000 came.", "Over 48,200 came.", "Over about 48,000 came."},
+            "About 48213 came.",
+            {"About 48,000 came.", "About 48,200 came."},
         ),
+        ("rounded", "Over 48,813 came.", set()),
         ("rounded", "It was built in 1911.", set()),
         ("rounded", "It cost 40,000 crowns.", set()),
         ("percent", "It rose by 12 %.", {"It rose by 12 percent."}),

@@ -13,10 +13,13 @@ from pincite.core.figures import MONTHS
 from pincite.core.sentences import sentences
 
 MIN_WORDS, MAX_WORDS = 5, 30  # of a sentence that is joined to a claim: neither scrap nor list
+SMALLEST_ROUNDED = 10_000  # below it a number may be a year, or counted one by one
 _MONTH = "|".join(MONTHS)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}}) ({_MONTH}),? (\d{{4}})\b")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH}) (\d{{1,2}}), (\d{{4}})\b")
 _ROUND = re.compile(r"(?<![\w.,$€£-])(\d{1,3}(?:,\d{3})+|\d{5,9})(?![\w%]|[.,-]\d)")
+_BOUND = re.compile(r"\b(?:over|than|least|most|exactly|under|below|above|nearly) $", re.IGNORECASE)
+_HEDGE = re.compile(r"\b(?:about|around|some|roughly|approximately) $", re.IGNORECASE)
 _PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")
 _PER_CENT = re.compile(r"(?<=\d) per ?cent\b")
 _LENGTH = re.compile(r"(?<![\w.,-])(\d{1,4}(?:\.\d+)?) (km|kilometres|kilometers|miles|mi)\b(?!/)")
@@ -89,7 +92,12 @@ def _date(claim: str, chance: random.Random) -> str:
 
 def _rounded(claim: str, chance: random.Random) -> str:
     """One large number to two or three digits, and said to be so."""
-    found = [m for m in _ROUND.finditer(claim) if float(m[0].replace(",", "")) >= 10_000]
+    found = [
+        match
+        for match in _ROUND.finditer(claim)
+        if int(match[0].replace(",", "")) >= SMALLEST_ROUNDED
+        and not _BOUND.search(claim[: match.start()])
+    ]
     if not found:
         return claim
     match = chance.choice(found)
@@ -97,7 +105,7 @@ def _rounded(claim: str, chance: random.Random) -> str:
     step = 10 ** (len(str(value)) - chance.choice((2, 3)))
     near = round(value / step) * step
     before = claim[: match.start()]
-    hedge = "" if re.search(r"\b(?:about|over|than|nearly|around|some) $", before) else "about "
+    hedge = "" if _HEDGE.search(before) else "about "
     return f"{before}{hedge}{near:,}{claim[match.end() :]}" if near != value else claim
 
 
