@@ -34,7 +34,6 @@ from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
 RECIPE = Path(__file__).parents[1] / "src/pincite/training/verifier_second.toml"
-WINDOWS = 3  # of a page; those that share most words with the claim are read for the choice
 SAYS = ("support", "refute", "nei")  # labels in the order of the logits
 PRECISION = 0.8  # of "refuted", for which a threshold is looked for
 
@@ -59,12 +58,15 @@ def main() -> None:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--recipe", type=Path, default=RECIPE)
     parser.add_argument("--windows", type=Path, default=Path("windows.jsonl"), help="kept here")
+    parser.add_argument(
+        "--looks", type=int, default=3, help="windows that share most words, read for the choice"
+    )
     parser.add_argument("--file", dest="files", action="append", help="only this one; repeatable")
     parser.add_argument("--rows", type=int, default=0, help="at most so many of a file")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--predictions", type=Path, help="a folder for each row's probabilities")
     args = parser.parse_args()
-    rows = windows(args.claims, read_recipe(args.recipe), args.windows, args.threads)
+    rows = windows(args.claims, read_recipe(args.recipe), args.windows, args.looks)
     files = args.files or sorted({row.file for row in rows})
     rows = [row for f in files for row in [r for r in rows if r.file == f][: args.rows or None]]
     for number, model in enumerate(args.models):
@@ -78,13 +80,16 @@ def main() -> None:
             keep(args.predictions / f"{number}.jsonl", rows, said)
 
 
-def windows(claims: Path, recipe: Recipe, path: Path, threads: int) -> list[Row]:
+def windows(claims: Path, recipe: Recipe, path: Path, looks: int) -> list[Row]:
     """The rows to be measured, each with its window; chosen once and kept in `path`."""
     if path.exists():
         return [Row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER), threads=threads)
+    verifier = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
     found = [
-        Row(file, row.row_id, row.claim, window_of(row, recipe, verifier), row.label, part)
+        Row(
+            *(file, row.row_id, row.claim),
+            *(window_of(row, recipe.window_words, looks, verifier), row.label, part),
+        )
         for file, part, row in wanted(claims, recipe)
     ]
     verifier.close()
@@ -109,10 +114,10 @@ def wanted(claims: Path, recipe: Recipe) -> list[tuple[str, str, LabelledClaim]]
     return found
 
 
-def window_of(row: LabelledClaim, recipe: Recipe, verifier: CrossEncoderVerifier) -> str:
+def window_of(row: LabelledClaim, n_words: int, looks: int, verifier: CrossEncoderVerifier) -> str:
     """The part of the evidence that bears on the claim most; marks of annotators are not read."""
     bare = LabelledClaim(row.row_id, row.claim, row.evidence, row.label)
-    parts = cut(bare, WINDOWS, recipe.window_words).latent
+    parts = cut(bare, looks, n_words).latent
     if len(parts) == 1:
         return parts[0]
     pairs = [(Claim("", row.claim), Passage("", "", "", p, Span(0, len(p)))) for p in parts]
@@ -153,7 +158,8 @@ def torch_judge(folder: Path, threads: int) -> Judge:
             for key in state.keys():  # noqa: SIM118 - it is no dict
                 if key.startswith("weight "):
                     known[key.removeprefix("weight ")].data.copy_(state.get_tensor(key))
-    pairs_of = network.Pairs(model, tokenizer, MAX_TOKENS)
+    places = network.most_tokens(model) or MAX_TOKENS
+    pairs_of = network.Pairs(model.eval(), tokenizer, min(MAX_TOKENS, places))
     return lambda pairs: np.asarray(pairs_of.judged(pairs).numpy(), dtype=np.float32)
 
 
