@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="training needs the extra: pincite[t
 
 import measure_verifier as m  # noqa: E402
 
+from pincite.training import network  # noqa: E402
 from pincite.training import run as runs  # noqa: E402
 from pincite.training.export import export  # noqa: E402
 from pincite.training.groups import half_of, is_held_back  # noqa: E402
@@ -90,6 +91,8 @@ def test_a_run_that_goes_on_is_read_as_the_model_that_it_becomes(
     pairs = [("The mill of Holm is old.", "It was built."), ("A fair.", "The river of Gram.")]
     going_on = m.judge_of(str(folder), 1)(pairs)
     assert np.allclose(going_on, m.judge_of(str(model), 1)(pairs), atol=1e-5)
-    assert not np.allclose(going_on, m.judge_of(str(tiny_bert), 1)(pairs), atol=1e-3)
+    base, tokenizer = network.load(str(tiny_bert))
+    before = network.Pairs(base.eval(), tokenizer, 64).judged(pairs).numpy()
+    assert not np.allclose(going_on, before, atol=1e-3)
     export(model, tmp_path / "out", source="here", licence="none", floats=True)
     assert np.allclose(going_on, m.judge_of(str(tmp_path / "out"), 1)(pairs), atol=1e-3)
