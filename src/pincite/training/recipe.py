@@ -201,8 +201,8 @@ def recipe_in(path: Path, kind: type[R]) -> R:
 
 def _require_sense(made: R, path: Path) -> None:
     """Each key that chooses has one of its values, and what divides or counts is above zero."""
-    arithmetic = {"precision": ARITHMETIC} if isinstance(made, Recipe) else {}
-    for key, choices in (_CHOICES | arithmetic).items():
+    precisions = {"precision": ARITHMETIC if isinstance(made, Recipe) else PRECISIONS}
+    for key, choices in (_CHOICES | precisions).items():
         value = getattr(made, key, choices[0])
         if value not in choices:
             raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
@@ -247,7 +247,6 @@ _CHOICES = {
     "towers": TOWERS,
     "pooling": POOLINGS,
     "query": QUERIES,
-    "precision": PRECISIONS,
     "prompt_language": LANGUAGES,
 }
 # A field's type → how it is called, and what it allows.
