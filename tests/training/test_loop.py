@@ -15,9 +15,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from pincite.errors import ConfigError, InputError, MissingModel  # noqa: E402
+from pincite.models import weights  # noqa: E402
+from pincite.models.session import Session  # noqa: E402
 from pincite.training import loop, network  # noqa: E402
 from pincite.training.groups import Group, write_groups  # noqa: E402
-from pincite.training.recipe import STRATEGIES, Recipe, SetRecipe  # noqa: E402
+from pincite.training.recipe import GPU, STRATEGIES, Recipe, SetRecipe, read_recipe  # noqa: E402
 
 Rows = Callable[..., list[dict[str, Any]]]
 RECIPE = Recipe(
@@ -311,3 +313,58 @@ def test_a_plan_holds_every_group_once_and_keeps_to_its_size(
     assert batches == loop.plan(groups, pairs, RECIPE)
     assert batches != loop.plan(groups, pairs, replace(RECIPE, seed=1))
     assert loop.plan([], pairs, RECIPE) == []
+
+
+def test_embeddings_can_be_frozen_alone(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path
+) -> None:
+    before = network.load(str(tiny_bert))[0].state_dict()
+    recipe = replace(RECIPE, steps=2, frozen_embeddings=True)
+    after, _ = trained(groups, recipe, tiny_bert, tmp_path / "run")
+    still = {name for name in before if torch.equal(before[name], after[name])}
+    assert still
+    assert all(".embeddings." in name for name in still)
+
+
+def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
+    groups: list[Group], tiny_bert: Path, tmp_path: Path
+) -> None:
+    recipe = replace(
+        read_recipe(GPU), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
+        precision="bfloat16", learning_rate=5e-3,
+    )  # fmt: skip
+    whole, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "whole")
+    assert means[-1] < 0.9 * means[1]
+    assert {value.dtype for value in whole.values() if value.is_floating_point()} == {torch.float32}
+    plain, _ = trained(groups * 4, replace(recipe, precision="float32"), tiny_bert, tmp_path / "f")
+    assert not same(whole, plain)
+    with pytest.raises(KeyboardInterrupt):
+        trained(groups * 4, recipe, tiny_bert, tmp_path / "cut", stop_at=9)
+    assert same(whole, trained(groups * 4, recipe, tiny_bert, tmp_path / "cut")[0])
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"), [({}, False), ({"avx512_bf16": True}, True), ({"amx_bf16": True}, True)]
+)
+def test_auto_takes_bfloat16_where_the_processor_multiplies_it(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, bool], expected: bool
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
+    assert network.multiplies_bfloat16("cpu") is expected
+
+
+def test_the_shipped_verifier_is_a_base_that_answers_as_its_int8_file() -> None:
+    pairs = [
+        ("The mill of Holm was built in 1811.", "The mill of Holm was built in 1811 by Lise Holt."),
+        ("The mill of Holm was built in 1811.", "The mill of Holm was never built."),
+        ("The mill of Holm was built in 1811.", "Ferries carry goats across the river."),
+    ]
+    model, tokenizer = network.load(weights.VERIFIER)
+    ours = network.Pairs(model.eval(), tokenizer, 64).judged(pairs)
+    session = Session(weights.locate(weights.VERIFIER), max_tokens=64, threads=1)
+    shipped = torch.zeros(3, 3)
+    for batch in session.run(pairs):
+        shipped[batch.rows] = torch.from_numpy(batch.output)
+    # int8 activations are rounded too; the weights are the same.
+    assert torch.allclose(ours, shipped, atol=0.35)
+    assert ours.argmax(dim=-1).tolist() == shipped.argmax(dim=-1).tolist()

@@ -9,6 +9,8 @@ torch = pytest.importorskip("torch", reason="training needs the extra: pincite[t
 
 from pincite.training import losses  # noqa: E402
 
+PLAIN = losses.Targets(0.35)
+
 NO, YES = False, True
 
 
@@ -161,23 +163,53 @@ def test_gradients_reach_the_chosen_positive_and_the_negatives_only() -> None:
         ("refute", -math.log(0.3)),
         ("nei", -math.log(0.2)),
         ("not_support", -math.log(1 - 0.5)),
-        ("partial", -0.35 * math.log(0.5) - 0.65 * math.log(0.5)),
+        ("partial", -0.35 * math.log(0.5) - 0.65 * math.log(0.2)),
     ],
 )
 def test_label_loss(label: str, expected: float) -> None:
     logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
-    assert losses.label_loss(logits, [label], 0.35).item() == pytest.approx(expected, abs=1e-5)
+    assert losses.label_loss(logits, [label], PLAIN).item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_partial_row_is_best_answered_with_its_share() -> None:
     def loss(p: float) -> float:
-        logits = torch.log(torch.tensor([[p, (1 - p) / 2, (1 - p) / 2]]))
-        return float(losses.label_loss(logits, ["partial"], 0.35))
+        logits = torch.log(torch.tensor([[p, 0.01, 0.99 - p]]))
+        return float(losses.label_loss(logits, ["partial"], PLAIN))
 
     assert loss(0.35) < min(loss(0.2), loss(0.5))
 
 
 def test_label_loss_keeps_the_order_of_its_rows() -> None:
     logits = torch.log(torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]))
-    both = losses.label_loss(logits, ["support", "nei"], 0.35)
+    both = losses.label_loss(logits, ["support", "nei"], PLAIN)
     assert both.tolist() == pytest.approx([-math.log(0.7)] * 2)
+
+
+def test_a_partial_row_does_not_ask_for_refuted() -> None:
+    logits = torch.zeros(1, 3, requires_grad=True)
+    losses.label_loss(logits, ["partial"], PLAIN).sum().backward()
+    supported, refuted, neutral = logits.grad[0].tolist()
+    assert refuted > 0 > neutral
+    assert supported < refuted
+
+
+@pytest.mark.parametrize(
+    ("label", "weight"), [("support", 2.0), ("refute", 3.0), ("nei", 0.5), ("not_support", 0.5)]
+)
+def test_a_label_weighs_as_its_class(label: str, weight: float) -> None:
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
+    targets = losses.Targets(0.35, class_weights=(2.0, 3.0, 0.5))
+    plain = losses.label_loss(logits, [label], PLAIN)
+    assert losses.label_loss(logits, [label], targets) == pytest.approx(weight * plain)
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.2])
+def test_smoothed_labels_are_best_answered_a_little_short_of_certain(smoothing: float) -> None:
+    targets = losses.Targets(0.35, smoothing=smoothing)
+
+    def loss(p: float) -> float:
+        logits = torch.log(torch.tensor([[p, (1 - p) / 2, (1 - p) / 2]]))
+        return float(losses.label_loss(logits, ["support"], targets))
+
+    best = 1 - smoothing * 2 / 3
+    assert loss(best) < min(loss(best - 0.02), loss(best + 0.01))

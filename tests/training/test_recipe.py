@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.training.recipe import SHIPPED, read_recipe
+from pincite.training.recipe import GPU, SECOND, SHIPPED, read_recipe
 
 SETS = '[[sets]]\nname = "a"\n'
 
 
-def test_the_shipped_recipe_can_be_read() -> None:
-    recipe = read_recipe(SHIPPED)
+@pytest.mark.parametrize("path", [SHIPPED, SECOND, GPU])
+def test_the_shipped_recipes_can_be_read(path: Path) -> None:
+    recipe = read_recipe(path)
     assert len(recipe.sets) > 10
     assert any(each.retrieve for each in recipe.sets)
 
@@ -41,6 +42,8 @@ def test_values_come_as_they_are_written(tmp_path: Path) -> None:
         (f"swaps = -1\n{SETS}", "swaps is -1; expected a number from 0"),
         (f"temperature = 3\n{SETS}", "temperature is 3; expected a list of two"),
         (f"temperature = [1]\n{SETS}", "temperature is .*; expected a list of two"),
+        (f"precision = 'nf4'\n{SETS}", "precision is 'nf4'; expected one of auto, float32, bfloat"),
+        (f"class_weights = [1, 2]\n{SETS}", "class_weights is .*; expected a list of three"),
         (f"{SETS}retrieve = 1\n", "retrieve is 1; expected true or false"),
     ],
 )

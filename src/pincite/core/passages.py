@@ -34,6 +34,11 @@ def cited_passages(document: Document) -> list[Passage]:
     return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
 
 
+def windows(document: Document, n_words: int) -> list[Passage]:
+    """Overlapping passages of about `n_words` words, in order."""
+    return _as_passages(document, _windows(_units(document), n_words, overlap=True))
+
+
 def apart(document: Document, chosen: Span) -> list[Passage]:
     """The cited source's passages as wide as `chosen` that have no text in common with it.
 

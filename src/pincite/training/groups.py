@@ -10,12 +10,13 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pincite.core import swaps, wording
-from pincite.core.passages import cited_passages
+from pincite.core import rewrites, swaps, wording
+from pincite.core.passages import cited_passages, windows
 from pincite.documents.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.training.recipe import Recipe, SetRecipe
@@ -26,6 +27,9 @@ from pincite.types import Document, Passage, Span
 # does a passage that was retrieved for the claim: it may refute as well as say nothing.
 MADE_LABEL = "not_support"
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
+
+
+HELD_BACK = 5  # one claim in so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,24 @@ def read_file(
     return Reading(rows[: wanted.rows] if wanted.rows else rows, bad)
 
 
+def is_held_back(claim: str, seed: int) -> bool:
+    """Whether a claim is one of the fifth that is never trained on, whatever set it stands in.
+
+    Letters' case and blanks do not count: one claim is often before several evidences.
+    """
+    return _drawn(claim, f"{seed} held back") % HELD_BACK == 0
+
+
+def half_of(claim: str, seed: int) -> str:
+    """Of claims held back: those that `fit` thresholds, and those that `measure` them."""
+    return ("fit", "measure")[_drawn(claim, f"{seed} half") % 2]
+
+
+def _drawn(claim: str, salt: str) -> int:
+    plain = " ".join(claim.casefold().split())
+    return int.from_bytes(blake2b(f"{salt} {plain}".encode(), digest_size=8).digest())
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A row's evidence in passages: those that may bear the label, and those known to lack it."""
@@ -102,14 +124,17 @@ class Cut:
     lacking: tuple[str, ...] = ()
 
 
-def cut(row: LabelledClaim, most: int) -> Cut:
+def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     """The row's evidence in passages as `verify` cuts a cited source, at most `most` of a kind.
+
+    With `n_words` they are all about so long.
 
     The best share most words with the claim: a cheap choice before EM makes the costly one. Where
     `meta.supporting` marks the lines that speak (sets of line numbers, as WiCE has them), passages
     without any of these are passages of the right page that lack the evidence.
     """
-    found = cited_passages(Document(row.row_id, "", row.evidence))
+    page = Document(row.row_id, "", row.evidence)
+    found = windows(page, n_words) if n_words else cited_passages(page)
     wanted = set(wording.content_words(row.claim))
     marked = _marked(row)
 
@@ -172,9 +197,11 @@ def groups_of(
     `retrieved` gives passages of other documents for a row's claim, best first.
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
+    if wanted.held_back:  # nor may such a claim stand as a wrong one before another's evidence
+        rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in wording.names(row.claim)]
     for row in rows:
-        evidence = cut(row, recipe.max_passages)
+        evidence = cut(row, recipe.max_passages, recipe.window_words)
         for _ in range(wanted.visits):
             rivals: tuple[tuple[str, str], ...] = ()
             negatives: tuple[str, ...] = ()
@@ -188,10 +215,33 @@ def groups_of(
                 negatives = (chance.choice(found),) if found else ()
             if evidence.lacking:
                 negatives = (*negatives, chance.choice(evidence.lacking))
-            yield Group(
+            group = Group(
                 wanted.name, row.row_id, row.claim, row.label, evidence.latent,
                 negatives, rivals, wanted.weight,
             )  # fmt: skip
+            yield group
+            if row.label == "support":
+                yield from _said_otherwise(group, rows, recipe, chance)
+
+
+def _said_otherwise(
+    group: Group, rows: Sequence[LabelledClaim], recipe: Recipe, chance: random.Random
+) -> Iterator[Group]:
+    """The supported claim in other words; and joined with a second sentence, of its page or not."""
+    bare = replace(group, negatives=(), rivals=())
+    said = rewrites.rewritten(group.claim, chance) if chance.random() < recipe.rewrites else None
+    if said:
+        yield replace(bare, claim=said.text)
+    if chance.random() >= recipe.composed:
+        return
+    # Which of several passages bears the claim is not known, and with it no second sentence.
+    own = len(group.passages) == 1 and chance.random() < 0.5
+    other = chance.choice(rows)
+    if not own and other.evidence in group.passages:  # it may support both
+        return
+    joined = rewrites.joined(group.claim, group.passages[0] if own else other.claim, chance)
+    if joined:
+        yield replace(bare, claim=joined, label="support" if own else "partial")
 
 
 def write_groups(path: Path, groups: Sequence[Any]) -> None:

@@ -78,9 +78,10 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     save_every: float = SAVE_EVERY,
 ) -> None:
     """Train `model` as a verifier, in place; the rest as `descend` has it."""
-    network.freeze(model, recipe.frozen_layers)
-    pairs = network.Pairs(model, tokenizer, recipe.max_tokens)
-    taught = network.Pairs(*teacher, recipe.max_tokens) if teacher else None
+    network.freeze(model, recipe.frozen_layers, recipe.frozen_embeddings)
+    network.set_dropout(model, recipe.dropout)
+    pairs = network.Pairs(model, tokenizer, recipe.max_tokens, recipe.precision)
+    taught = network.Pairs(*teacher, recipe.max_tokens, recipe.precision) if teacher else None
     batches = plan(groups, pairs, recipe)[: recipe.steps or None]
     work = Work(groups, batches, Objective(recipe, pairs, taught), model)
     descend(work, recipe, folder, progress, save_every)

@@ -7,6 +7,9 @@ is the log-odds of support under a three-way head, and the labels have a loss of
 Shapes: G groups, L latent passages (padded), N negatives (padded), 3 classes in order CLASSES.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
@@ -82,21 +85,32 @@ def ranking_loss(
     return torch.where(weights > 0, weights * loss, torch.zeros_like(loss)).sum(dim=-1)
 
 
-def label_loss(logits: Tensor, labels: list[str], partial_support: float) -> Tensor:
-    """−log of what the label allows, (n,).
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """What a label asks of the three classes."""
+
+    partial_support: float  # the share of "supported" in the target of a partial row
+    class_weights: Sequence[float] = (1.0, 1.0, 1.0)  # of the losses, in the order of CLASSES
+    smoothing: float = 0.0  # the share of the target that is spread over all classes
+
+
+def label_loss(logits: Tensor, labels: list[str], targets: Targets) -> Tensor:
+    """−log of what the label allows, weighted by class, (n,).
 
     `not_support` allows refuted and neutral alike (their sum); `partial` is supported with the
-    probability `partial_support` and otherwise not: part of the claim stands there, the whole
-    does not, so it ranks between the two.
+    probability `partial_support` and otherwise neutral: part of the claim stands there and the
+    rest is not spoken of, so it ranks between the two and accuses nobody.
     """
     log_p = log_softmax(logits, dim=-1)
     log_not = torch.logsumexp(log_p[:, [REFUTED, NEUTRAL]], dim=-1)
-    partly = partial_support * log_p[:, SUPPORTED] + (1 - partial_support) * log_not
+    part = targets.partial_support
+    support, refute, neutral = targets.class_weights
     allowed = {
-        "support": log_p[:, SUPPORTED],
-        "refute": log_p[:, REFUTED],
-        "nei": log_p[:, NEUTRAL],
-        "not_support": log_not,
-        "partial": partly,
+        "support": support * log_p[:, SUPPORTED],
+        "refute": refute * log_p[:, REFUTED],
+        "nei": neutral * log_p[:, NEUTRAL],
+        "not_support": neutral * log_not,
+        "partial": support * part * log_p[:, SUPPORTED] + neutral * (1 - part) * log_p[:, NEUTRAL],
     }
-    return -torch.stack([allowed[label][i] for i, label in enumerate(labels)])
+    asked = -torch.stack([allowed[label][i] for i, label in enumerate(labels)])
+    return (1 - targets.smoothing) * asked - targets.smoothing * log_p.mean(dim=-1)

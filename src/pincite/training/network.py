@@ -22,9 +22,11 @@ from pincite.training.losses import CLASSES
 # What the one logit says of supported, refuted and neutral: relevance tells the first two from the
 # third. Scaled down, since the cross-encoder's logits reach from −11 to +11.
 _START = (0.3, 0.1, -0.3)
+_WHOLE = ("bert.", "classifier.")  # how a cross-encoder's names begin where they are whole
 # Tokens run at once, on a CPU and on a GPU: a step took half the time of one padded batch on two
 # cores, since retrieved passages are longer than the short evidence beside them.
 CHUNK_TOKENS = (1024, 65536)
+FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # no float copy of them lies anywhere
 # A network for sentence inference brings a head of its own, often in another order.
 _SAME = {"entailment": "supported", "contradiction": "refuted"}
 
@@ -33,7 +35,7 @@ def load(base: str) -> tuple[Any, Any]:
     """The model (CLASSES, float32, no dropout in attention) and the tokenizer (of `tokenizers`).
 
     Args:
-        base: `weights.RERANKER`, or a folder or id of Hugging Face. Where it has no head for three
+        base: one of FROM_ONNX, or a folder or id of Hugging Face. Where it has no head for three
             labels, the new one is drawn from torch's chance: seed it first.
 
     Raises:
@@ -43,9 +45,7 @@ def load(base: str) -> tuple[Any, Any]:
 
     logging.set_verbosity_error()  # that a head is new is known
     logging.disable_progress_bar()
-    model, tokenizer = (
-        _from_onnx(weights.locate(base)) if base == weights.RERANKER else _from_hub(base)
-    )
+    model, tokenizer = _from_onnx(weights.locate(base)) if base in FROM_ONNX else _from_hub(base)
     model.config.id2label = dict(enumerate(CLASSES))
     model.config.label2id = {label: number for number, label in enumerate(CLASSES)}
     return model.float(), tokenizer
@@ -158,16 +158,36 @@ def _from_onnx(folder: Path) -> tuple[Any, Any]:
 
     state, config = recovered(folder)
     config.num_labels = len(CLASSES)
+    state = {n if n.startswith(_WHOLE) else f"bert.{n}": value for n, value in state.items()}
     direction, bias = state["classifier.weight"], state["classifier.bias"]
-    state["classifier.weight"] = torch.cat([share * direction for share in _START])
-    state["classifier.bias"] = torch.cat([share * bias for share in _START])
+    if len(bias) != len(CLASSES):
+        state["classifier.weight"] = torch.cat([share * direction for share in _START])
+        state["classifier.bias"] = torch.cat([share * bias for share in _START])
     model = BertForSequenceClassification(config)
     model.load_state_dict(state)
     return model, tokenizer_of(str(folder))
 
 
-def freeze(model: Any, n_layers: int) -> None:
-    """Keep the embeddings and the lowest `n_layers` layers as they are; 0 freezes nothing."""
+def set_dropout(model: Any, share: float) -> None:
+    """Set the dropout behind the layers; in attention there stays none."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout) and module.p:
+            module.p = share
+
+
+def multiplies_bfloat16(device: str) -> bool:
+    """Whether bfloat16 is faster than float32 there: AMX, AVX512-BF16, or a GPU that knows it."""
+    if device.startswith("cuda"):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    known = torch.cpu.get_capabilities()
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+
+
+def freeze(model: Any, n_layers: int, embeddings: bool = False) -> None:
+    """Keep the lowest `n_layers` layers as they are, and the embeddings if any is, or if asked."""
+    if embeddings or n_layers > 0:
+        for parameter in model.base_model.embeddings.parameters():
+            parameter.requires_grad_(False)
     if n_layers <= 0:
         return
     body, depth = model.base_model, model.config.num_hidden_layers
@@ -177,9 +197,8 @@ def freeze(model: Any, n_layers: int) -> None:
             f"frozen_layers is {n_layers}; this network ({model.config.model_type}) has "
             f"{depth if stacks else 'no'} layers that can be frozen one by one."
         )
-    for part in [body.embeddings, *stacks[0][:n_layers]]:
-        for parameter in part.parameters():
-            parameter.requires_grad_(False)
+    for parameter in stacks[0][:n_layers].parameters():
+        parameter.requires_grad_(False)
 
 
 def most_tokens(model: Any) -> int | None:
@@ -199,7 +218,10 @@ def types_field(model: Any) -> list[str]:
 class Pairs:
     """Text pairs as padded tensors, and the network's logits for them."""
 
-    def __init__(self, model: Any, tokenizer: Any, max_tokens: int) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, max_tokens: int, precision: str = "float32"
+    ) -> None:
+        """`precision`: one of `recipe.ARITHMETIC`; weights and their updates stay float32."""
         places = most_tokens(model)
         if places and max_tokens > places:
             raise ConfigError(f"max_tokens is {max_tokens}; this network has places for {places}.")
@@ -207,6 +229,8 @@ class Pairs:
         tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         self._model, self._tokenizer = model, tokenizer
         self._device = next(model.parameters()).device
+        fast = precision == "auto" and multiplies_bfloat16(self._device.type)
+        self._bfloat16 = fast or precision == "bfloat16"
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Tokens of each pair after truncation."""
@@ -220,9 +244,13 @@ class Pairs:
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """(n_pairs, 3) float32, in order; long and short ones run in batches of their own."""
         encodings = self._tokenizer.encode_batch(list(pairs))
-        return in_chunks(
-            encodings, self._device, lambda some: self._model(**inputs_of(self._model, some)).logits
-        ).float()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bfloat16):
+            found = in_chunks(
+                encodings,
+                self._device,
+                lambda some: self._model(**inputs_of(self._model, some)).logits,
+            )
+        return found.float()
 
 
 @contextmanager

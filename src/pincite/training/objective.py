@@ -29,13 +29,16 @@ class Objective:
 
     def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
+        self._targets = losses.Targets(
+            recipe.partial_support, recipe.class_weights, recipe.smoothing
+        )
 
     def loss(self, groups: Sequence[Group], step: int, generator: torch.Generator) -> Tensor:
         """A scalar: the mean over groups."""
         asked = self._asked(groups, self._e_step(groups, step, generator))
         logits = self._student.logits(asked.pairs)
         weights = torch.tensor(asked.weights, device=logits.device)
-        per_pair = losses.label_loss(logits, asked.labels, self._recipe.partial_support)
+        per_pair = losses.label_loss(logits, asked.labels, self._targets)
         if self._teacher:
             target = torch.softmax(self._teacher.judged(asked.pairs), dim=-1)
             taught = -(target * torch.log_softmax(logits, dim=-1)).sum(dim=-1)

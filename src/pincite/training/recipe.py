@@ -15,6 +15,8 @@ from pincite.errors import ConfigError
 from pincite.pipeline.templates import LANGUAGES
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
+SECOND = Path(__file__).parent / "verifier_second.toml"
+GPU = Path(__file__).parent / "verifier_gpu.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 TITLES = Path(__file__).parent / "titles.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
@@ -22,6 +24,7 @@ STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
 TOWERS = ("shared", "separate", "query")
 POOLINGS = ("mean", "cls")
 PRECISIONS = ("float32", "bfloat16", "nf4", "fp4")  # the last two: 4 bits, by bitsandbytes
+ARITHMETIC = ("auto", "float32", "bfloat16")  # auto: bfloat16 where the processor multiplies it
 QUERIES = ("title+claim", *VARIANTS)  # the first: `core.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
 R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe", "AnswererRecipe")
@@ -36,6 +39,7 @@ class SetRecipe:
     visits: int = 1  # how often each row is seen
     weight: float = 1.0  # of its losses
     retrieve: bool = False  # its evidence is searched for negatives
+    held_back: bool = False  # a fifth of its claims is kept for measuring: `groups.is_held_back`
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +73,26 @@ class Recipe:
     temperature_steps: int = 1000
     max_tokens: int = 320
     max_passages: int = 4  # of one evidence; those that share most words with the claim
+    window_words: int = 0  # of a passage; 0: as `verify` cuts, in two widths
+    reader: str = ""  # a verifier that chooses one of the passages before the run: no E step
     batch_tokens: int = 4096  # claims and passages with padding, in one step
     steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
     learning_rate: float = 4e-5
     warmup: float = 0.06  # share of the steps over which the rate rises
     weight_decay: float = 0.01
     frozen_layers: int = 0  # the embeddings too, where it is above 0
+    frozen_embeddings: bool = False  # where no layer is frozen
+    dropout: float = 0.1  # behind the layers; attention has none
+    precision: str = "auto"  # one of ARITHMETIC
     ranking_weight: float = 0.5  # of the listwise loss beside the labels' cross-entropy
     made_weight: float = 0.7  # of the loss on made negatives
     swaps: float = 0.5  # share of the supported rows that get a changed claim
     negatives: float = 0.5  # share of the rows of searched sets that get a retrieved passage
+    rewrites: float = 0.0  # share of the supported rows whose claim is seen in other words too
+    composed: float = 0.0  # share of them that are joined with a second sentence
     partial_support: float = 0.35  # the share of "supported" in the target of a partial row
+    class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # supported, refuted, neutral
+    smoothing: float = 0.0  # of the labels
     distillation: float = 0.5  # weight of the teacher's distribution, where there is a teacher
 
 
@@ -188,7 +201,8 @@ def recipe_in(path: Path, kind: type[R]) -> R:
 
 def _require_sense(made: R, path: Path) -> None:
     """Each key that chooses has one of its values, and what divides or counts is above zero."""
-    for key, choices in _CHOICES.items():
+    precisions = {"precision": ARITHMETIC if isinstance(made, Recipe) else PRECISIONS}
+    for key, choices in (_CHOICES | precisions).items():
         value = getattr(made, key, choices[0])
         if value not in choices:
             raise ConfigError(f"{path}: {key} is {value!r}; expected one of {', '.join(choices)}.")
@@ -233,7 +247,6 @@ _CHOICES = {
     "towers": TOWERS,
     "pooling": POOLINGS,
     "query": QUERIES,
-    "precision": PRECISIONS,
     "prompt_language": LANGUAGES,
 }
 # A field's type → how it is called, and what it allows.
@@ -245,6 +258,10 @@ _FITS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     tuple[float, float]: (
         "a list of two numbers",
         lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value)),
+    ),
+    tuple[float, float, float]: (
+        "a list of three numbers",
+        lambda value: isinstance(value, tuple) and len(value) == 3 and all(map(_is_number, value)),
     ),
     tuple[str, ...]: (
         "a list of strings",
