@@ -219,7 +219,7 @@ def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
     assert aggregation.speaking([unrelated, denying]) is denying
     assert aggregation.speaking([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
-    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.5)]) is unrelated
+    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
     assert aggregation.speaking([]) is None
 
 

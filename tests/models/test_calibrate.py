@@ -33,7 +33,7 @@ def test_the_best_passage_of_each_row_speaks() -> None:
 
 
 def test_weights_of_some_columns_take_their_places() -> None:
-    assert spread([1.0, 2.0, 9.0], [0, 3]) == [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 9.0]
+    assert spread([1.0, 2.0, 9.0], [0, 3]) == [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 9.0]
 
 
 def test_made_rows_say_what_the_evidence_does_not() -> None:

@@ -70,9 +70,10 @@ def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
     shutil.copytree(tiny_verifier, folder)
     content = {
         "features": [*FEATURES, "intercept"],
-        "support": [1, 0, -2, 0, 0, 0, 0, 0.5],
-        "refute": [0, 1, 0, 0, 0, 0, 0, 0],
+        "support": [1, 0, -2, 0, 0, 0, 0, 0, 0.5],
+        "refute": [0, 1, 0, 0, 0, 0, 0, 0, 0],
         "name": "by hand",
+        "refuted_from": 2.0,
         "flags": [[0.2, 0.5, 0.1], [0.5, 0.8, 0.3]],
     }
     (folder / "calibration.json").write_text(json.dumps(content | changes))
@@ -102,9 +103,8 @@ def test_a_calibration_that_does_not_fit_says_so(
 
 def test_reasons_name_what_the_passage_lacks() -> None:
     assert reasons(CLAIM.text, PAIRS[0][1]) == ()
-    said = reasons(CLAIM.text, PAIRS[1][1])
-    assert said == (
-        "the claim says “1911”, the quote “1913”",
+    assert reasons(CLAIM.text, PAIRS[1][1]) == (
+        "the passage does not state “1911”",
         "the passage does not name “Ingrid Holm”",
     )
 
@@ -116,16 +116,35 @@ def test_names_are_told_apart() -> None:
     )
 
 
-def test_negation_is_a_reason() -> None:
-    said = reasons("The chapel was rebuilt.", passage("The chapel was never rebuilt."))
-    assert said == ("one of claim and quote is negated, the other is not",)
+@pytest.mark.parametrize(
+    ("claim", "text", "told"),
+    [
+        ("The bridge opened in 1911.", "The bridge opened in 1913.", "source: 1913 · claim: 1911"),
+        ("The chapel was rebuilt.", "The chapel was never rebuilt.",
+         "source: “never rebuilt” · claim: “rebuilt”"),
+        ("The toll rose in May.", "The toll fell in May.", "source: fell · claim: rose"),
+        ("The canal is 5 km long.", "The canal is 5 miles long.",
+         "source: 5 miles · claim: 5 km"),
+    ],
+)  # fmt: skip
+def test_only_a_witness_refutes_and_it_is_the_reason(
+    verifier: CrossEncoderVerifier, claim: str, text: str, told: str
+) -> None:
+    denied, silent = verifier.verify(
+        [(Claim("c", claim), passage(text)), (Claim("c", claim), passage("Tomatoes grow in rows."))]
+    )
+    assert denied.reasons[0] == told
+    assert denied.prob_refuted >= 0.6 * (1 - denied.prob_supported)
+    assert denied.quoted == text
+    assert silent.prob_refuted == 0, "a passage that lacks everything denies nothing"
 
 
-def test_contrary_words_and_other_units_are_reasons() -> None:
-    said = reasons("The toll rose to 5 pence.", passage("The toll fell to 5 pence."))
-    assert said == ("the claim says “rose”, the quote “fell”",)
-    said = reasons("The canal is 5 km long.", passage("The canal is 5 miles long."))
-    assert said == ("the claim and the quote give “5” in different units",)
+def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_path: Path) -> None:
+    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, refuted_from=0.0))
+    on_topic, elsewhere = sure.verify([PAIRS[0], PAIRS[2]])
+    assert on_topic.prob_refuted > 0
+    assert "the network reads the quote as saying the contrary" in on_topic.reasons[0]
+    assert elsewhere.prob_refuted == 0
 
 
 class Counting:

@@ -74,8 +74,8 @@ def weighed_together(
     degrees = [degree_of(item) for item in items]
     of_texts = zip((item.text_id for item in items), degrees, strict=True)
     known = [(text_id, doc) for text_id, doc in of_texts if doc is not None]
-    texts = [doc for _, doc in known] if each else _one_a_text(known)
-    speaking = [doc for doc in texts if abs(doc) > threshold]
+    texts = [[doc] for _, doc in known] if each else _of_texts(known)
+    speaking = [_vote(docs) for docs in texts if any(abs(doc) > threshold for doc in docs)]
     n_failed = sum(_failed(item) for item in items)
     n_silent = len(texts) - len(speaking)
     if not speaking:
@@ -100,19 +100,21 @@ def _failed(item: Weighed) -> bool:
     return isinstance(item.outcome, Failed) and item.outcome.step != "language"
 
 
-def _one_a_text(known: Sequence[tuple[int, float]]) -> list[float]:
-    """The degree of each document: its best passage for and its strongest against, together.
-
-    >>> _one_a_text([(0, 0.9), (0, 0.7), (1, -0.6), (1, 0.5)])
-    [0.9, -0.1]
-    """
+def _of_texts(known: Sequence[tuple[int, float]]) -> list[list[float]]:
+    """The degrees of each document's passages."""
     texts: dict[int, list[float]] = {}
     for text_id, doc in known:
         texts.setdefault(text_id, []).append(doc)
-    return [
-        round(max(0.0, *docs) + min(0.0, *docs), _DECIMALS) if len(docs) > 1 else docs[0]
-        for docs in texts.values()
-    ]
+    return list(texts.values())
+
+
+def _vote(docs: Sequence[float]) -> float:
+    """What a document says: its best passage for and its strongest against, together.
+
+    >>> _vote([0.9, 0.7]), _vote([-0.6, 0.5]), _vote([0.1, -0.7])
+    (0.9, -0.1, -0.6)
+    """
+    return round(max(0.0, *docs, 0.0) + min(0.0, *docs, 0.0), _DECIMALS)
 
 
 def _contradictions(degrees: Sequence[float | None], doc: float) -> list[int]:

@@ -186,15 +186,14 @@ def values(text: str) -> list[Value]:
 
 @lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
 def _values(text: str) -> tuple[Value, ...]:
-    taken: list[Value] = []
+    found: list[Value] = []
+    taken = bytearray(len(text))  # places that an earlier reader has read
     for reader in (_dates, _clock, _feet, _halves, _many, _shares, _numbers, _romans):
-        known = [value.span for value in taken]
-        taken += [v for v in reader(text) if not any(_touch(v.span, span) for span in known)]
-    return tuple(sorted([*taken, *_parts_of_wholes(text)], key=lambda value: value.span))
-
-
-def _touch(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+        known = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
+        for value in known:
+            taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
+        found += known
+    return tuple(sorted([*found, *_parts_of_wholes(text)], key=lambda value: value.span))
 
 
 def _dates(text: str) -> Iterator[Value]:

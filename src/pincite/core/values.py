@@ -16,11 +16,14 @@ from itertools import product
 
 from pincite.core.quantities import Day, Value, values
 from pincite.core.units import FACTORS, LOOSE
+from pincite.types import Span
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
 
 _OTHER_UNIT = 0.03  # converted values are rounded: 10 miles are "16 km"
 _EPSILON = 1e-6
+MOST = 100  # values of a claim that are looked for: a claim with more is a table
+_NOWHERE = Span(0, 0)
 
 
 def unstated(claim: str, source: str) -> list[Value]:
@@ -31,10 +34,10 @@ def unstated(claim: str, source: str) -> list[Value]:
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     []
     """
-    wanted = [value for value in values(claim) if not value.weak]
+    wanted = [value for value in values(claim) if not value.weak][:MOST]
     if not wanted:
         return []
-    known = values(source)
+    known = list({replace(value, span=_NOWHERE): value for value in values(source)}.values())
     return [
         value
         for value in wanted
@@ -140,7 +143,9 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
 
     Where only the years are known an age may be one less than their difference.
     """
-    given = {d.years[0] for v in known for d in v.dates if d.years and d.years[0] == d.years[1]}
+    given = sorted(
+        {d.years[0] for v in known for d in v.dates if d.years and d.years[0] == d.years[1]}
+    )
     if value.is_year:
         year = value.dates[0].years
         ages = {round(v.low / _YEAR) for v in known if v.unit == "year"}
