@@ -81,11 +81,11 @@ def test_reasons(make_pdf: Callable[..., bytes], locked: bytes) -> None:
     assert reason(read(b"%PDF-1.7 but no more")) is Reason.UNDECODABLE
     assert reason(read(whole, Limits(pdf_pages=1))) is Reason.TOO_LARGE
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
-    assert reason(read(whole, Limits(pdf_seconds=0.01))) is Reason.TIMED_OUT
+    assert reason(read(whole, Limits(seconds=0.01))) is Reason.TIMED_OUT
 
 
 def test_a_worker_that_dies_is_a_result(make_pdf: Callable[..., bytes]) -> None:
-    too_little = replace(DEFAULT_LIMITS, pdf_memory=1_000_000)
+    too_little = replace(DEFAULT_LIMITS, memory=1_000_000)
     found = read(make_pdf([PAGE_ONE]), too_little)
     assert isinstance(found, Document) or reason(found) in (Reason.UNDECODABLE, Reason.TOO_LARGE)
 
