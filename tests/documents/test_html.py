@@ -5,6 +5,7 @@ import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
+from pincite.documents.language import with_language
 from pincite.documents.markup import addresses_in, parsed, visible
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.types import Document, Reason, Unchecked
@@ -34,7 +35,8 @@ ARTICLE = f"""<!doctype html><html lang="en-GB"><head>
 
 def read(source: str | bytes, **known: str) -> Document | Unchecked:
     data = source.encode() if isinstance(source, str) else source
-    return read_html(Body("https://post.example/b?id=1", data, **known))  # type: ignore[arg-type]
+    body = Body("https://post.example/b?id=1", data, **known)  # type: ignore[arg-type]
+    return with_language(read_html(body))
 
 
 def document(source: str | bytes) -> Document:

@@ -49,7 +49,7 @@ def read(reader: str, body: Body) -> list[Found]:
     if "found" in said:
         return [_found(one) for one in said["found"]]
     if "missing" in said:
-        raise ImportError(said["missing"], name=said["name"])
+        raise ModuleNotFoundError(said["missing"], name=said["name"])
     return [_refusal(said, body)]
 
 

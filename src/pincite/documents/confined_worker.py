@@ -48,18 +48,20 @@ def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
         return {"found": [asdict(one) for one in read.read_here(request["reader"], body)]}
     except MemoryError:
         return {"memory": True}
-    except ImportError as error:
+    except ModuleNotFoundError as error:  # another ImportError is a library without memory
         return {"missing": str(error), "name": error.name}
     except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
 
 
 def _limit(what: int, amount: int) -> None:
     """Set a limit, as far as the system has it and allows it (macOS bounds no address space)."""
     _, hard = resource.getrlimit(what)
-    bound = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+    bounds = [bound for bound in (amount, hard) if bound != resource.RLIM_INFINITY]
+    bound = min(bounds, default=resource.RLIM_INFINITY)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(what, (bound, hard))
 

@@ -119,11 +119,18 @@ def xml_parser(encoding: str | None = None) -> etree.XMLParser:
     )
 
 
+def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
+    """Raise MemoryError where libxml2 had none left, which it tells as a fault of the text."""
+    if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+        raise MemoryError from error
+
+
 def parsed_xml(data: bytes) -> Any:
     """The root of an XML file that has no DTD, for readers of formats made of XML; else None."""
     try:
         root = etree.fromstring(data, xml_parser())
-    except etree.XMLSyntaxError:
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
         return None
     docinfo: Any = root.getroottree().docinfo
     return None if docinfo.doctype else root
@@ -137,7 +144,10 @@ def parsed(source: str) -> Page | None:
     source = _with_few_attributes(source)
     try:
         tree = lxml_html.document_fromstring(_storable(source), parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError):
+    except etree.ParserError:
+        return None
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
         return None
     _drop_bars(tree)
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
