@@ -15,7 +15,7 @@ from pincite.types import Document, Reason, Unchecked
 
 URL = "https://post.example/a.html"
 PAGE = b"<html><title>A bridge</title><body><p>The bridge was opened in 1931.</p></body></html>"
-TABLE = b"<html><body><p>Tides of the harbour.</p><table>" + 100_000 * b"<tr><td>4<td>7"
+TABLE = b"<html><body><p>Tides of the harbour.</p><table>" + 60_000 * b"<tr><td>4<td>7"
 
 pytestmark = pytest.mark.skipif(not confined.LIMITED, reason="the system has no such limits")
 
@@ -56,7 +56,7 @@ def test_what_takes_too_long_is_refused_and_the_rest_goes_on() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
 def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on() -> None:
-    # The table takes 125 MB beside the 70 of Python and its libraries, which one page fits into.
+    # The table takes 85 MB beside the 70 of Python and its libraries, which one page fits into.
     assert refused(Limits(memory=150_000_000)) is Reason.TOO_LARGE
 
 

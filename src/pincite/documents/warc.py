@@ -19,7 +19,7 @@ _PAGES = ("response", "resource")
 # A body over `max_bytes` that unpacks to more than this many times its packed size is an attack on
 # the disk or the clock: pages pack 4 to 20 times, gzip reaches 1,030 times on zeros.
 MAX_RATIO = 200
-_CHUNK = 1 << 20
+_CHUNK, _PIECE = 1 << 20, 1 << 14
 # What stands before a body: blank lines, the record's headers and those of HTTP. Heritrix keeps
 # 64 kB of HTTP's, browsers take up to 256 kB; Apache takes 100 lines.
 MAX_HEADER_BYTES = 1_000_000
@@ -65,6 +65,8 @@ def _records(file: BinaryIO, path: Path, limits: Limits) -> Iterator[Record | Un
             # Not `get_record_offset`: it reads the record to its end.
             number, offset = number + 1, archive.offset
             archive.reader.begin()
+            if _is_bomb(archive.reader.num_read, file.tell(), limits):
+                raise _Bomb("records without end after record {} at byte {}")
             page = _page(record, offset, limits) if _is_page(record) else None
             _drain(record, file, offset, limits)
             if page:
@@ -111,7 +113,10 @@ def _bounded_reader() -> Any:
 
         def readline(self, length: int | None = None) -> bytes:
             left = MAX_HEADER_BYTES + 1 - self.n_bytes
-            line: bytes = super().readline(left if length is None else min(length, left))
+            left, line = left if length is None else min(length, left), b""
+            # In pieces: of a line over several of its blocks, warcio gives less than was asked for.
+            while not line.endswith(b"\n") and (piece := super().readline(min(left, _PIECE))):
+                line, left = line + piece, left - len(piece)
             self.n_bytes, self.n_lines = self.n_bytes + len(line), self.n_lines + 1
             if self.n_bytes > MAX_HEADER_BYTES or self.n_lines > MAX_HEADER_LINES:
                 raise _Bomb("headers without end after record {} at byte {}")
@@ -157,11 +162,14 @@ def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
     length = 0
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)
-        packed = max(1, file.tell() - offset)
-        if length > limits.max_bytes and length > MAX_RATIO * packed:
+        if _is_bomb(length, file.tell() - offset, limits):
             raise _Bomb("record {} at byte {} unpacks without end")
     if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")
+
+
+def _is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
+    return n_unpacked > max(limits.max_bytes, MAX_RATIO * n_packed)
 
 
 def _first_line(error: Exception) -> str:
