@@ -87,8 +87,7 @@ def test_no_more_is_tokenized_than_the_network_can_read(tiny_encoder: Path) -> N
 
     session._tokenizer = Seen()
     long = "<" * 1_000_000
-    (batch,) = session.run([(long, long)])
-    assert batch.mask.sum() == 16
+    list(session.run([(long, long)]))
     assert max(map(len, asked)) == 16 * CHARS_PER_TOKEN
 
 
