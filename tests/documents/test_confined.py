@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 
 from pincite.documents import confined
-from pincite.documents.body import Limits
+from pincite.documents.body import Body, Limits
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
 
@@ -90,6 +90,24 @@ def test_a_document_that_kills_its_reader_is_a_result(monkeypatch: pytest.Monkey
     assert len(started) == 1  # it had read nothing before: the document is to blame
 
 
+@pytest.mark.parametrize("n_bodies", [1, 2, 130])
+def test_many_are_read_in_order(n_bodies: int) -> None:
+    unread = Unchecked("elsewhere", Reason.UNDECODABLE)
+    bodies = [Body(f"{URL}?{n}", PAGE) for n in range(n_bodies)]
+    found = list(confined.read_many("html", [unread, *bodies, unread]))
+    assert [one.url for one in found] == ["elsewhere", *(b.url for b in bodies), "elsewhere"]
+    assert all(isinstance(one, Document) for one in found[1:-1])
+
+
+def test_one_of_many_that_takes_too_long_costs_only_itself() -> None:
+    short = Limits(seconds=0.4)  # a page takes 0.01 once the libraries are there
+    assert reads_on()
+    bodies = [Body(URL, data, limits=short) for data in (PAGE, TABLE, PAGE)]
+    found = list(confined.read_many("html", bodies))
+    assert isinstance(found[1], Unchecked)
+    assert found[1].reason is Reason.TIMED_OUT
+
+
 def test_ctrl_c_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(file: IO[bytes]) -> None:
         raise KeyboardInterrupt
@@ -117,7 +135,7 @@ def test_it_ends_with_whoever_asks() -> None:
 
 def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"missing": "No module named 'lxml'", "name": "lxml"}
-    monkeypatch.setattr(confined._POOL, "answer", lambda request, data: said)
+    monkeypatch.setattr(confined._POOL, "answer", lambda *_: said)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)
 

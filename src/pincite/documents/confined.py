@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import IO, Any, cast
 
@@ -29,6 +29,7 @@ Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
 _SPENT = -getattr(signal, "SIGPROF", 0)  # how a worker ends whose document took too long
 _ENDING_SECONDS = 5.0  # what has closed its pipes needs milliseconds to be gone
+_TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
 # More than one thread of a numerical library would only take address space, which is limited.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -45,12 +46,43 @@ def read(reader: str, body: Body) -> list[Found]:
         from pincite.documents.read import read_here
 
         return read_here(reader, body)
-    said = _POOL.answer(_request(reader, body), body.data)
+    said = _POOL.answer(*_request(reader, [body]))
     if "found" in said:
-        return [_found(one) for one in said["found"]]
+        return [_found(one) for one in said["found"][0]]
     if "missing" in said:
         raise ModuleNotFoundError(said["missing"], name=said["name"])
     return [_refusal(said, body)]
+
+
+def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
+    """What `read` finds in each body, in order; what has been read stays as it is.
+
+    Small ones travel together: a record of PubMed's takes longer on the way than to read.
+    """
+    group: list[Body | Found] = []
+    n_bytes = 0
+    for item in items:
+        group.append(item)
+        n_bytes += len(item.data) if isinstance(item, Body) else 0
+        if n_bytes > _TOGETHER_BYTES or len(group) == _TOGETHER:
+            yield from _of_group(reader, group)
+            group, n_bytes = [], 0
+    yield from _of_group(reader, group)
+
+
+def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
+    bodies = [item for item in group if isinstance(item, Body)]
+    said: Mapping[str, Any] = {}
+    if LIMITED and len(bodies) > 1:
+        said = _POOL.answer(*_request(reader, bodies), again=False)
+    answers = iter(said.get("found", ()))
+    for item in group:
+        if not isinstance(item, Body):
+            yield item
+        elif "found" in said:
+            yield from map(_found, next(answers))
+        else:  # one of them broke the worker: each is read by itself, to see which
+            yield from read(reader, item)
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
@@ -121,16 +153,20 @@ class _Pool:
         self._idle: list[_Process] = []
         self._lock = threading.Lock()
 
-    def answer(self, request: bytes, data: bytes) -> dict[str, Any]:
+    def answer(self, request: bytes, data: bytes, *, again: bool = True) -> dict[str, Any]:
         """What a worker says of a document, or how it ended.
 
         Memory that others before took, or a library that they damaged, is not a document's fault:
-        one that seems to have broken a used worker is read again by a fresh one.
+        one that seems to have broken a used worker is read `again` by a fresh one.
         """
         with self._lock:
             process = self._idle.pop() if self._idle else _Process()
         said = self._asked(process, request, data)
-        if process.n_read > 1 and ("memory" in said or said.get("died", _SPENT) != _SPENT):
+        if (
+            again
+            and process.n_read > 1
+            and ("memory" in said or said.get("died", _SPENT) != _SPENT)
+        ):
             return self._asked(_Process(), request, data)
         return said
 
@@ -167,9 +203,19 @@ if LIMITED:
     os.register_at_fork(after_in_child=_POOL.forget)
 
 
-def _request(reader: str, body: Body) -> bytes:
-    given = {name: getattr(body, name) for name in ("url", "content_type", "fetched")}
-    return json.dumps({"reader": reader, "body": given, "limits": asdict(body.limits)}).encode()
+def _request(reader: str, bodies: Sequence[Body]) -> tuple[bytes, bytes]:
+    """What is asked, and the bytes of all bodies; the limits of the first are for each."""
+    known = [
+        {"url": body.url, "content_type": body.content_type, "fetched": body.fetched}
+        for body in bodies
+    ]
+    asked = {
+        "reader": reader,
+        "limits": asdict(bodies[0].limits),
+        "bodies": known,
+        "sizes": [len(body.data) for body in bodies],
+    }
+    return json.dumps(asked).encode(), b"".join(body.data for body in bodies)
 
 
 def _found(said: Mapping[str, Any]) -> Found:

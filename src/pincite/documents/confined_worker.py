@@ -13,12 +13,12 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from pincite.documents import read
 from pincite.documents.body import Body, Limits
 from pincite.documents.confined import read_frame, write_frame
+from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
 FAT = 600_000_000
@@ -40,12 +40,23 @@ def main() -> None:
 
 
 def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    limits = Limits(**request["limits"])
-    body = Body(data=data, limits=limits, **request["body"])
-    _limit(resource.RLIMIT_AS, limits.memory)
-    signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+    """What is found in each body; if one cannot be read, only why not."""
+    limits, start, found = Limits(**request["limits"]), 0, []
+    for known, size in zip(request["bodies"], request["sizes"], strict=True):
+        body = Body(data=data[start : start + size], limits=limits, **known)
+        said = _of_body(request["reader"], body)
+        if "found" not in said:
+            return said
+        found.append(said["found"])
+        start += size
+    return {"found": found}
+
+
+def _of_body(reader: str, body: Body) -> dict[str, Any]:
+    _limit(resource.RLIMIT_AS, body.limits.memory)
+    signal.setitimer(signal.ITIMER_PROF, body.limits.seconds)
     try:
-        return {"found": [asdict(one) for one in read.read_here(request["reader"], body)]}
+        return {"found": [_as_json(one) for one in read.read_here(reader, body)]}
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # another ImportError is a library without memory
@@ -55,6 +66,10 @@ def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
+
+
+def _as_json(found: Document | Unchecked) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
 
 def _limit(what: int, amount: int) -> None:

@@ -34,15 +34,19 @@ def is_article(head: bytes) -> bool:
 
 def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     """The articles in a file, each at its own address; one that is broken costs only itself."""
+    yield from map(with_language, confined.read_many(RECORD, _bodies(path, limits)))
+
+
+def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file; of a broken one, why there is none."""
     for record in xml_records.records(path, _NAMES, limits):
         where = path.resolve().as_uri()
         if record.number > 1:
             where += f"#{record.number}"
         if record.broken:
-            yield _read(record, where, limits, stated=True)
+            yield _broken(record, where, record.broken)
         else:
-            body = Body(where, record.data, limits=limits)
-            yield from map(with_language, confined.read(RECORD, body))
+            yield Body(where, record.data, limits=limits)
 
 
 def read_record(body: Body) -> Document | Unchecked:
@@ -62,8 +66,11 @@ def _read(record: Record, where: str, limits: Limits, *, stated: bool) -> Docume
     try:
         return _document(xml_records.parsed(record), where, limits, stated=stated)
     except (Broken, RecursionError) as error:
-        reason = Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE
-        return Unchecked(where, reason, str(error))
+        return _broken(record, where, str(error))
+
+
+def _broken(record: Record, where: str, why: str) -> Unchecked:
+    return Unchecked(where, Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE, why)
 
 
 def _document(article: Any, where: str, limits: Limits, *, stated: bool) -> Document | Unchecked:

@@ -37,13 +37,17 @@ def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     if fault := mismatch(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, fault)
         return
+    yield from confined.read_many(RECORD, _bodies(path, limits))
+
+
+def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file; of a broken one, why there is none."""
     for record in xml_records.records(path, _NAMES, limits):
         where = f"{path.name} record {record.number}"
         if record.broken:
             yield _broken(record, where, record.broken, path)
         else:
-            body = Body(where, record.data, limits=limits)
-            yield from confined.read(RECORD, body)
+            yield Body(where, record.data, limits=limits)
 
 
 def read_record(body: Body) -> list[Document | Unchecked]:
