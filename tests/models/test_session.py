@@ -75,7 +75,9 @@ def test_long_texts_are_cut_not_refused(tiny_encoder: Path) -> None:
     assert OnnxEncoder(tiny_encoder).encode(["the bridge " * 500], "passage").shape == (1, WIDTH)
 
 
-def test_no_more_is_tokenized_than_the_network_can_read(tiny_encoder: Path) -> None:
+def test_no_more_is_tokenized_than_the_network_can_read(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = Session(tiny_encoder, max_tokens=16)
     asked: list[str] = []
     encode_batch = session._tokenizer.encode_batch
@@ -85,7 +87,7 @@ def test_no_more_is_tokenized_than_the_network_can_read(tiny_encoder: Path) -> N
             asked.extend(text for row in rows for text in row)
             return encode_batch(rows)
 
-    session._tokenizer = Seen()
+    monkeypatch.setattr(session, "_tokenizer", Seen())
     long = "<" * 1_000_000
     list(session.run([(long, long)]))
     assert max(map(len, asked)) == 16 * CHARS_PER_TOKEN

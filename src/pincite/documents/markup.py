@@ -121,7 +121,8 @@ def xml_parser(encoding: str | None = None) -> etree.XMLParser:
 
 def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
     """Raise MemoryError where libxml2 had none left, which it tells as a fault of the text."""
-    if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+    code = getattr(error, "code", None)  # the stubs do not know it
+    if code == etree.ErrorTypes.ERR_NO_MEMORY:
         raise MemoryError from error
 
 
