@@ -1,11 +1,12 @@
 # pincite serve, for processors only. Build: docker build -t pincite:local .
+# With the extra for evaluation, since reports of studies count with it.
 # The versions are those that the tests ran with (constraints.txt).
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE NOTICE constraints.txt ./
 COPY src ./src
 RUN python -m venv /opt/pincite \
-    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt '.[server]'
+    && /opt/pincite/bin/pip install --no-cache-dir --no-compile -c constraints.txt '.[server,eval]'
 
 FROM python:3.11-slim-bookworm
 # PostgreSQL's client copies the database in `pincite server backup`; it has to be of the server's

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from pincite.documents import docx
+from pincite.documents.body import Body
 from pincite.documents.read import Limits, read_bytes
 from pincite.types import Document, Reason, Unchecked
 
@@ -159,7 +160,9 @@ def test_only_what_word_packs_is_unpacked() -> None:
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docx, "MAX_ENTRIES", 1)
-    assert "2 files" in refused(word(p("One."))).detail
+    found = docx.read_docx(Body(URL, word(p("One."))))
+    assert isinstance(found, Unchecked)
+    assert "2 files" in found.detail
 
 
 def test_depth_is_bounded() -> None:

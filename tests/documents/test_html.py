@@ -5,7 +5,8 @@ import pytest
 
 from pincite.documents.body import Body
 from pincite.documents.html import read_html
-from pincite.documents.markup import addresses_in, parsed, visible
+from pincite.documents.language import with_language
+from pincite.documents.markup import MAX_ATTRIBUTES, addresses_in, parsed, visible
 from pincite.documents.outcome import TEASER_WORDS
 from pincite.types import Document, Reason, Unchecked
 
@@ -34,13 +35,33 @@ ARTICLE = f"""<!doctype html><html lang="en-GB"><head>
 
 def read(source: str | bytes, **known: str) -> Document | Unchecked:
     data = source.encode() if isinstance(source, str) else source
-    return read_html(Body("https://post.example/b?id=1", data, **known))  # type: ignore[arg-type]
+    body = Body("https://post.example/b?id=1", data, **known)  # type: ignore[arg-type]
+    return with_language(read_html(body))
 
 
 def document(source: str | bytes) -> Document:
     found = read(source)
     assert isinstance(found, Document), found
     return found
+
+
+@pytest.mark.parametrize(
+    "attribute", ["a{}=1", "a{}", "a{}='>'", 'a{}="<p>"', "a{}=x>", "/a{}=1"], ids=repr
+)
+def test_a_tag_keeps_a_thousand_attributes_at_most(attribute: str) -> None:
+    many = " ".join(attribute.format(n) for n in range(3 * MAX_ATTRIBUTES))
+    page = parsed(f"<html lang=en><body><p {many}>The bridge was opened.</p></body></html>")
+    assert page
+    assert max(len(element.attrib) for element in page.tree.iter()) <= MAX_ATTRIBUTES
+    assert "The bridge was opened." in visible(page, 0).text
+
+
+def test_ordinary_tags_keep_their_attributes() -> None:
+    style = "color: " + "red; " * MAX_ATTRIBUTES
+    few = {f"a{n}": "x > y" for n in range(MAX_ATTRIBUTES - 1)} | {"style": style}
+    page = parsed("<p " + " ".join(f'{name}="{value}"' for name, value in few.items()) + ">One.")
+    assert page
+    assert dict(page.tree.xpath("//p")[0].attrib) == few
 
 
 def test_an_article() -> None:

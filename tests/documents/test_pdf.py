@@ -5,8 +5,8 @@ import pytest
 from documents.conftest import pdf
 
 from pincite.core.page_numbers import LABELS, page_of
-from pincite.documents.body import DEFAULT_LIMITS, Body, Limits
-from pincite.documents.pdf import read_pdf
+from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
 
 URL = "https://archive.example/report.pdf"
@@ -21,7 +21,7 @@ PAGE_TWO = [["Costs were borne by the harbour board."]]
 
 
 def read(data: bytes, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
-    return read_pdf(Body(URL, data, limits=limits))
+    return read_bytes(data, url=URL, limits=limits)
 
 
 def reason(found: Document | Unchecked) -> Reason:
@@ -81,11 +81,18 @@ def test_reasons(make_pdf: Callable[..., bytes], locked: bytes) -> None:
     assert reason(read(b"%PDF-1.7 but no more")) is Reason.UNDECODABLE
     assert reason(read(whole, Limits(pdf_pages=1))) is Reason.TOO_LARGE
     assert reason(read(whole, Limits(max_chars=20))) is Reason.TOO_LARGE
-    assert reason(read(whole, Limits(pdf_seconds=0.01))) is Reason.TIMED_OUT
+
+
+def test_many_short_lines_end_at_the_limit_of_processor_time(
+    make_pdf: Callable[..., bytes],
+) -> None:
+    many = pdf([[(72.0, 700.0, f"a{n}") for n in range(20_000)]])
+    assert reason(read(many, Limits(seconds=0.05))) is Reason.TIMED_OUT
+    assert isinstance(read(make_pdf([PAGE_TWO])), Document)
 
 
 def test_a_worker_that_dies_is_a_result(make_pdf: Callable[..., bytes]) -> None:
-    too_little = replace(DEFAULT_LIMITS, pdf_memory=1_000_000)
+    too_little = replace(DEFAULT_LIMITS, memory=1_000_000)
     found = read(make_pdf([PAGE_ONE]), too_little)
     assert isinstance(found, Document) or reason(found) in (Reason.UNDECODABLE, Reason.TOO_LARGE)
 

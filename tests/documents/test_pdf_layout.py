@@ -1,3 +1,5 @@
+import time
+
 from pincite.documents.pdf_layout import Line, running_text
 
 
@@ -28,6 +30,13 @@ def test_hyphens_at_line_ends() -> None:
         "A well-known bridge, a well-known one, of international fame in the Anglo-American world, "
         "information from 1913-1914"
     )
+
+
+def test_one_long_word_takes_time_in_proportion() -> None:
+    word = "a" * 100_000
+    begin = time.process_time()
+    assert running_text([[line(word, 700)]])[0] == word
+    assert time.process_time() - begin < 2  # 0.01 s; with the square of its letters 8 s
 
 
 def test_paragraphs_by_gap_heading_indent_and_short_last_line() -> None:

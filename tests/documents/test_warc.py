@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pincite.documents.body import Limits
+from pincite.documents.collection import collected
 from pincite.documents.read import read_path
-from pincite.documents.warc import Record, record_at, records
+from pincite.documents.warc import MAX_HEADER_BYTES, MAX_HEADER_LINES, Record, record_at, records
 from pincite.types import Document, Reason, Unchecked
 
 Make = Callable[..., bytes]
@@ -126,6 +127,78 @@ def test_a_packed_body_that_unpacks_to_too_much(tmp_path: Path, make_record: Mak
     assert isinstance(first, Unchecked)
     assert first.reason is Reason.TOO_LARGE
     assert isinstance(second, Document)
+
+
+WARC = b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://e.org/x\r\n"
+LONG = 2 * MAX_HEADER_BYTES
+ENDLESS = {
+    "first line": b"a" * LONG,
+    "header": WARC + b"X: " + b"a" * LONG,
+    "headers": WARC + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
+    "continued": WARC + b"X: a\r\n" + b" a\r\n" * 2 * MAX_HEADER_LINES,
+    "header of HTTP": WARC + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\nX: " + b"a" * LONG,
+    "headers of HTTP": WARC
+    + b"Content-Length: 9000000\r\n\r\nHTTP/1.1 200 OK\r\n"
+    + b"X: a\r\n" * 2 * MAX_HEADER_LINES,
+}
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("endless", ENDLESS.values(), ids=ENDLESS)
+def test_headers_without_end_end_the_archive(
+    tmp_path: Path, make_record: Make, endless: bytes, packed: bool
+) -> None:
+    path = tmp_path / "endless.warc.gz"
+    good = make_record("https://e.org/a", PAGE)
+    path.write_bytes(good + gzip.compress(endless) if packed else gzip.decompress(good) + endless)
+    first, last = records(path)
+    assert isinstance(first, Record)
+    assert isinstance(last, Unchecked)
+    assert last.reason is Reason.TOO_LARGE
+    assert "after record 1" in last.detail
+
+
+def test_blank_lines_without_end_end_the_archive(tmp_path: Path, make_record: Make) -> None:
+    path = tmp_path / "blank.warc"
+    good = gzip.decompress(make_record("https://e.org/a", PAGE))
+    path.write_bytes(good + b"\r\n" * 2 * MAX_HEADER_LINES + good)
+    _, last = records(path)
+    assert isinstance(last, Unchecked)
+    assert last.reason is Reason.TOO_LARGE
+
+
+def test_records_without_end_end_the_archive(tmp_path: Path) -> None:
+    path = tmp_path / "small.warc.gz"
+    small = WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n"
+    path.write_bytes(gzip.compress(small * 5_000))
+    *_, last = records(path, Limits(max_bytes=100_000))
+    assert isinstance(last, Unchecked)
+    assert last.reason is Reason.TOO_LARGE
+
+
+def test_lines_in_bodies_and_headers_of_other_records_do_not_count(
+    tmp_path: Path, make_record: Make
+) -> None:
+    n_chunks = MAX_HEADER_LINES
+    chunks = b"1\r\na\r\n" * n_chunks + b"0\r\n\r\n"
+    empty = gzip.compress(WARC + b"Content-Length: 0\r\n\r\n\r\n\r\n")
+    path = tmp_path / "many.warc.gz"
+    path.write_bytes(
+        empty * (MAX_HEADER_LINES // 4)
+        + make_record("https://e.org/a", chunks, Transfer_Encoding="chunked")
+    )
+    *_, last = records(path)
+    assert isinstance(last, Record)
+    assert last.data == b"a" * n_chunks
+
+
+def test_a_collection_goes_on_after_an_archive_without_end(tmp_path: Path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(gzip.compress(ENDLESS["header"]))
+    (tmp_path / "b.html").write_bytes(PAGE)
+    collection = collected([tmp_path])
+    refused, page = (found for piece in collection.pieces for found in collection.read(piece))
+    assert isinstance(refused, Unchecked)
+    assert isinstance(page, Document)
 
 
 @pytest.mark.slow

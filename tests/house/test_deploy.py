@@ -116,3 +116,7 @@ def test_systemd_understands_the_unit() -> None:
     )
     said = [line for line in done.stderr.splitlines() if UNIT.name in line]
     assert [line for line in said if "is not executable" not in line] == []
+
+
+def test_the_image_can_write_reports_of_studies() -> None:
+    assert "'.[server,eval]'" in DOCKERFILE

@@ -9,7 +9,7 @@ from conftest import HEADS, WIDTH, tiny_weights
 
 from pincite.errors import MissingModel
 from pincite.models.encoder import OnnxEncoder
-from pincite.models.session import Batch, Session
+from pincite.models.session import CHARS_PER_TOKEN, Batch, Session
 from pincite.testing import check_encoder
 
 TEXTS = ["the old bridge", "it opened in 1911 .", "a", "the river town was old , by the bridge"]
@@ -73,6 +73,24 @@ def test_encoder_laws(tiny_encoder: Path) -> None:
 
 def test_long_texts_are_cut_not_refused(tiny_encoder: Path) -> None:
     assert OnnxEncoder(tiny_encoder).encode(["the bridge " * 500], "passage").shape == (1, WIDTH)
+
+
+def test_no_more_is_tokenized_than_the_network_can_read(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(tiny_encoder, max_tokens=16)
+    asked: list[str] = []
+    encode_batch = session._tokenizer.encode_batch
+
+    class Seen:
+        def encode_batch(self, rows: list[tuple[str, str]]) -> object:
+            asked.extend(text for row in rows for text in row)
+            return encode_batch(rows)
+
+    monkeypatch.setattr(session, "_tokenizer", Seen())
+    long = "<" * 1_000_000
+    list(session.run([(long, long)]))
+    assert max(map(len, asked)) == 16 * CHARS_PER_TOKEN
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a network"])

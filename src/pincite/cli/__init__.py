@@ -11,6 +11,7 @@ import sys
 
 import click
 
+from pincite.cli import extras
 from pincite.errors import PinciteError
 
 VERBS = {
@@ -77,6 +78,11 @@ def main() -> None:
     except PinciteError as error:
         click.echo(f"pincite: {error}", err=True)
         sys.exit(error.exit_code)
+    except ImportError as error:
+        if (absent := extras.missing(error)) is None:
+            raise
+        click.echo(f"pincite: {absent}", err=True)
+        sys.exit(absent.exit_code)
     except BrokenPipeError:  # `pincite … | head`: the reader has seen enough
         sys.stderr.close()
         sys.exit(0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import eval_ask, options
+from pincite.cli import eval_ask, extras, options
 from pincite.cli.eval_options import json_option, keep_option, quiet_option
 
 
@@ -37,6 +37,7 @@ def wafer(
     The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on. With
     --expansion "sparse + expansion" stands beside "sparse", and is what is fused and verified.
     """
+    extras.require("eval")
     from dataclasses import replace
 
     from pincite.evaluation import wafer as wafer_
@@ -99,6 +100,7 @@ def beir(
     both by learnt weights, by reciprocal rank (rrf) and as Verif.ai does. A document has the rank
     of its best passage. The corpus is indexed once and kept; for lexical alone without an encoder.
     """
+    extras.require("eval")
     from pincite.evaluation import beir as beir_
     from pincite.evaluation import tables
     from pincite.index.corpus import EmbeddedCorpus
@@ -157,6 +159,7 @@ def claims(
     Pincite's verifier beside baselines: URL depth, BM25, the encoder's cosine, the ms-marco
     cross-encoder, and Pincite reading the first three passages only.
     """
+    extras.require("eval")
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import plots, tables
     from pincite.evaluation.baselines import all_of
@@ -164,8 +167,6 @@ def claims(
     from pincite.pipeline import build
 
     settings = options.settings_of(given)
-    if plot or reliability:
-        plots.require()
     # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
     with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
         tell, verifier = options.teller(shown), run.pipeline.verifier

@@ -17,8 +17,9 @@ class Limits:
     max_chars: int = 10_000_000  # the longest novels have 3 to 4 million
     line_bytes: int = 20_000_000  # one record of a JSONL file
     pdf_pages: int = 3_000
-    pdf_seconds: float = 30.0  # at 100 full pages a second, a book of 3,000
-    pdf_memory: int = 2_000_000_000  # address space of the worker, code and libraries included
+    # Of processor time, for one document: a book of 3,000 pages, at 100 full ones a second.
+    seconds: float = 30.0
+    memory: int = 2_000_000_000  # address space of its reader, code and libraries included
 
 
 DEFAULT_LIMITS = Limits()

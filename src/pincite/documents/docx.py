@@ -20,7 +20,6 @@ from typing import Any
 from pincite.documents import markup
 from pincite.documents.body import Body, too_large
 from pincite.documents.clean import cleaned, one_line
-from pincite.documents.language import language_of
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ENTRIES = 10_000  # a report with a picture on each of 1,000 pages has some 1,100
@@ -113,7 +112,6 @@ def _document(body: Body, parts: _Parts) -> Document | Unchecked:
         text=text,
         kind="docx",
         fetched=body.fetched,
-        language=language_of(text),
         meta={name: value for name, value in known.items() if name != "title"},
     )
 

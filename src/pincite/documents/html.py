@@ -14,7 +14,7 @@ from pincite.documents import anchors, gaps, markup, outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
-from pincite.documents.language import language_of
+from pincite.documents.language import code_of
 from pincite.documents.stated import EARLIEST, Statements, author_of, headline_of, published_of
 from pincite.types import Document, Reason, Unchecked
 
@@ -55,7 +55,7 @@ def read_html(body: Body) -> Document | Unchecked:
         kind="html",
         published=published_of(stated, str(article.date or "") if article else ""),
         fetched=body.fetched,
-        language=language_of(text, declared),
+        language=code_of(declared),
         meta=_meta(article, stated),
         anchors=anchors.located(names, text),
     )

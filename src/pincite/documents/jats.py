@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import xml_records
+from pincite.documents import confined, xml_records
 from pincite.documents.body import Body, Limits, unusable
 from pincite.documents.clean import cleaned
 from pincite.documents.jats_body import blocks, text_blocks
 from pincite.documents.jats_front import address, identifiers, meta_of, published, title_of
-from pincite.documents.language import code_of, language_of
+from pincite.documents.language import code_of, with_language
 from pincite.documents.xml_records import Broken, Record, local
 from pincite.types import Document, Reason, Unchecked
 
 _NAMES = ("article",)
+RECORD = "jats record"  # what `read.read_here` calls `read_record`
 _ROOTS = frozenset({"article", "pmc-articleset", "OAI-PMH"})
 # DocBook has articles too; only these have journals.
 _JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
@@ -33,11 +34,24 @@ def is_article(head: bytes) -> bool:
 
 def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     """The articles in a file, each at its own address; one that is broken costs only itself."""
+    yield from map(with_language, confined.read_many(RECORD, _bodies(path, limits)))
+
+
+def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file; of a broken one, why there is none."""
     for record in xml_records.records(path, _NAMES, limits):
         where = path.resolve().as_uri()
         if record.number > 1:
             where += f"#{record.number}"
-        yield _read(record, where, limits, stated=True)
+        if record.broken:
+            yield _broken(record, where, record.broken)
+        else:
+            yield Body(where, record.data, limits=limits)
+
+
+def read_record(body: Body) -> Document | Unchecked:
+    """The article in a record of a file, at the address that it states for itself."""
+    return _read(Record(1, "article", body.data), body.url, body.limits, stated=True)
 
 
 def read_jats(body: Body) -> Document | Unchecked:
@@ -52,8 +66,11 @@ def _read(record: Record, where: str, limits: Limits, *, stated: bool) -> Docume
     try:
         return _document(xml_records.parsed(record), where, limits, stated=stated)
     except (Broken, RecursionError) as error:
-        reason = Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE
-        return Unchecked(where, reason, str(error))
+        return _broken(record, where, str(error))
+
+
+def _broken(record: Record, where: str, why: str) -> Unchecked:
+    return Unchecked(where, Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE, why)
 
 
 def _document(article: Any, where: str, limits: Limits, *, stated: bool) -> Document | Unchecked:
@@ -78,7 +95,7 @@ def _document(article: Any, where: str, limits: Limits, *, stated: bool) -> Docu
         text=text,
         kind="jats",
         published=published(front),
-        language=language_of(text, code_of(article.get(_XML_LANG)) or "en"),
+        language=code_of(article.get(_XML_LANG)) or "en",
         meta={name: value for name, value in meta.items() if value},
     )
 

@@ -5,10 +5,12 @@ The one file that knows py3langid; its model (140 MB in memory) loads on first u
 """
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from pincite.documents.clean import n_words
+from pincite.types import Document, Unchecked
 
 MIN_WORDS = 20  # below, names and numbers decide
 # py3langid's normalised probability. Of 4,175 English abstracts and answers (SciFact, MedQuAD) 998
@@ -23,6 +25,17 @@ _CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
 def language_of(text: str, declared: str | None = None) -> str | None:
     """ISO 639-1 code of `text`: detected if that is confident, else as `declared`, else `None`."""
     return detect(text) or code_of(declared)
+
+
+def with_language(found: Document | Unchecked) -> Document | Unchecked:
+    """A document as its reader declared its language, with the one that its words are in.
+
+    Readers in a process of their own leave this to ours: the model is held once. What the front
+    matter of a Markdown file says was written by hand, and stands.
+    """
+    if isinstance(found, Unchecked) or (found.kind == "markdown" and found.language):
+        return found
+    return replace(found, language=language_of(found.text, found.language))
 
 
 def detect(text: str) -> str | None:

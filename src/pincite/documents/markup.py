@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import unescape
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -58,6 +58,14 @@ _ARCHIVE_BARS = (
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 # Bylines stand near the top; a page of comments may mark thousands.
 MOST_MARKED, LONGEST_BYLINE = 5, 200
+# Which attributes a tag has, as HTML's standard splits it (13.2.5.32 and on); each sign is looked
+# at once. libxml2 takes quadratic time for them: 40,000 in a tag took 2.6 s.
+_ATTRIBUTE = re.compile(
+    r"[\s/]*+(?:=[^\s/>=]*+|[^\s/>=]++)"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|(?![\"'])[^\s>]*+))?+"
+)
+_TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern})*+")
+MAX_ATTRIBUTES = 1_000  # browsers' own pages have some 30, frameworks' generated ones some 100
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
 
@@ -111,11 +119,19 @@ def xml_parser(encoding: str | None = None) -> etree.XMLParser:
     )
 
 
+def no_fault_of_memory(error: etree.XMLSyntaxError) -> None:
+    """Raise MemoryError where libxml2 had none left, which it tells as a fault of the text."""
+    code = getattr(error, "code", None)  # the stubs do not know it
+    if code == etree.ErrorTypes.ERR_NO_MEMORY:
+        raise MemoryError from error
+
+
 def parsed_xml(data: bytes) -> Any:
     """The root of an XML file that has no DTD, for readers of formats made of XML; else None."""
     try:
         root = etree.fromstring(data, xml_parser())
-    except etree.XMLSyntaxError:
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
         return None
     docinfo: Any = root.getroottree().docinfo
     return None if docinfo.doctype else root
@@ -126,9 +142,13 @@ def parsed(source: str) -> Page | None:
     parser = lxml_html.HTMLParser(
         huge_tree=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
     )
+    source = _with_few_attributes(source)
     try:
         tree = lxml_html.document_fromstring(_storable(source), parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError):
+    except etree.ParserError:
+        return None
+    except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
         return None
     _drop_bars(tree)
     limits = parser.error_log.filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
@@ -311,6 +331,15 @@ def _is_web_address(url: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in url
+
+
+def _with_few_attributes(source: str) -> str:
+    """The page without the attributes of a tag after its thousandth: no reader asks for them."""
+    least = 2 * MAX_ATTRIBUTES  # characters that so many attributes take
+    if not any(match.end() - match.start() > least for match in _TAG.finditer(source)):
+        return source
+    few = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+")
+    return _TAG.sub(lambda match: cast(re.Match[str], few.match(match[0]))[0], source)
 
 
 def _storable(source: str) -> bytes:

@@ -1,21 +1,14 @@
-"""A PDF → its text, with the page of every character; read in a process of its own.
-
-Decision hidden here: how the worker is started, bounded and understood. Whatever happens to it, the
-caller gets a result in `Limits.pdf_seconds`.
-"""
+"""A PDF → its text, with the page of every character; what pdfium finds becomes a document."""
 
 import json
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from pincite.core.page_numbers import LABELS, PAGES
-from pincite.documents.body import Body, Limits
+from pincite.documents import pdf_worker
+from pincite.documents.body import Body
 from pincite.documents.clean import one_line
-from pincite.documents.language import language_of
 from pincite.documents.pdf_layout import Line, running_text
 from pincite.types import Document, Reason, Unchecked
 
@@ -28,9 +21,7 @@ _NO_TITLE = re.compile(
 
 def read_pdf(body: Body) -> Document | Unchecked:
     """The text of a PDF, or why it cannot be had."""
-    found = _from_worker(body)
-    if isinstance(found, Unchecked):
-        return found
+    found = pdf_worker.read(body.data, body.limits.pdf_pages, body.limits.max_chars)
     if "error" in found:
         return _refusal(body, found)
     text, starts = running_text([[Line(*line) for line in page] for page in found["pages"]])
@@ -42,41 +33,7 @@ def read_pdf(body: Body) -> Document | Unchecked:
         text=text,
         kind="pdf",
         fetched=body.fetched,
-        language=language_of(text),
         meta={PAGES: json.dumps(starts), **_labels(found["labels"]), **_meta(found["info"])},
-    )
-
-
-def _from_worker(body: Body) -> dict[str, Any] | Unchecked:
-    """What the worker says, or why it says nothing."""
-    limits = body.limits
-    # -P: no module of the current folder may stand in for one of ours.
-    command = [sys.executable, "-P", "-m", "pincite.documents.pdf_worker", _allowed(limits)]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and module
-            command, input=body.data, capture_output=True, timeout=limits.pdf_seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        detail = f"the PDF was not read in {limits.pdf_seconds:g} s"
-        return Unchecked(body.url, Reason.TIMED_OUT, detail)
-    if done.returncode == 0:
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
-    last_words = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-    code = done.returncode
-    how = signal.Signals(-code).name if code < 0 else f"status {code}"
-    detail = f"the PDF reader ended with {how}: {''.join(last_words)}"
-    return Unchecked(body.url, Reason.UNDECODABLE, detail.rstrip(": "))
-
-
-def _allowed(limits: Limits) -> str:
-    return json.dumps(
-        {
-            "pages": limits.pdf_pages,
-            "chars": limits.max_chars,
-            "memory": limits.pdf_memory,
-            "seconds": limits.pdf_seconds,
-        }
     )
 
 
@@ -87,9 +44,6 @@ def _refusal(body: Body, found: Mapping[str, Any]) -> Unchecked:
         return Unchecked(body.url, Reason.TOO_LARGE, detail)
     if error == "chars":
         detail = f"the PDF has more than {limits.max_chars} characters of text"
-        return Unchecked(body.url, Reason.TOO_LARGE, detail)
-    if error == "memory":
-        detail = f"reading the PDF took more than {limits.pdf_memory / 1e9:g} GB of memory"
         return Unchecked(body.url, Reason.TOO_LARGE, detail)
     if error == "password":
         return Unchecked(body.url, Reason.ENCRYPTED, "the PDF asks for a password")

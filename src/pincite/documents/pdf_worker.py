@@ -1,15 +1,9 @@
-"""The process that opens a stranger's PDF, so that what breaks there breaks there.
+"""The lines of a PDF, as pdfium measures them. The one file that knows pypdfium2.
 
-Run as `python -m pincite.documents.pdf_worker '{"pages": …}'` with the file on standard input; one
-JSON object on standard output. pdfium is C++ code that has crashed on hand-made files before: here
-it has a ceiling on memory and processor time, and no other part of the program beside it. The one
-file that knows pypdfium2.
+For `confined_worker` alone: pdfium is C++ code that has crashed on hand-made files before.
 """
 
 import ctypes
-import json
-import resource
-import sys
 from typing import Any
 
 import pypdfium2
@@ -20,26 +14,8 @@ from pypdfium2 import raw
 Line = tuple[str, float, float, float, float, float]
 
 
-def main() -> None:
-    """Read a PDF from standard input, write its lines to standard output."""
-    allowed = json.loads(sys.argv[1])
-    _limit(resource.RLIMIT_AS, allowed["memory"])
-    _limit(resource.RLIMIT_CPU, int(allowed["seconds"]) + 1)
-    _limit(resource.RLIMIT_CORE, 0)
-    try:
-        found = _read(sys.stdin.buffer.read(), allowed["pages"], allowed["chars"])
-    except MemoryError:
-        found = {"error": "memory"}
-    json.dump(found, sys.stdout)
-
-
-def _limit(what: int, amount: int) -> None:
-    _, hard = resource.getrlimit(what)
-    bound = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-    resource.setrlimit(what, (bound, hard))
-
-
-def _read(data: bytes, max_pages: int, max_chars: int) -> dict[str, Any]:
+def read(data: bytes, max_pages: int, max_chars: int) -> dict[str, Any]:
+    """The lines of all pages, their labels and what the file says of itself; or an `error`."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -100,7 +76,3 @@ def _origin(text_page: Any, index: int) -> tuple[float, float]:
 def _paired(text: str) -> str:
     """Surrogate halves, which pdfium counts as two characters, as the one they stand for."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-if __name__ == "__main__":
-    main()

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pincite.documents import confined, xml_records
 from pincite.documents import pubmed_fields as fields
-from pincite.documents import xml_records
-from pincite.documents.body import Limits, unusable
+from pincite.documents.body import Body, Limits, unusable
 from pincite.documents.checksum import mismatch
 from pincite.documents.clean import one_line
 from pincite.documents.language import language_of
@@ -22,6 +22,7 @@ from pincite.types import Document, Reason, Unchecked
 
 ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
 _NAMES = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
+RECORD = "pubmed record"  # what `read.read_here` calls `read_record`
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other` writes it
@@ -36,8 +37,30 @@ def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     if fault := mismatch(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, fault)
         return
+    yield from confined.read_many(RECORD, _bodies(path, limits))
+
+
+def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file; of a broken one, why there is none."""
     for record in xml_records.records(path, _NAMES, limits):
-        yield from _found(record, path, limits)
+        where = f"{path.name} record {record.number}"
+        if record.broken:
+            yield _broken(record, where, record.broken, path)
+        else:
+            yield Body(where, record.data, limits=limits)
+
+
+def read_record(body: Body) -> list[Document | Unchecked]:
+    """What is in a record of a file; `body.url` says which it is."""
+    where = body.url
+    record = Record(1, "", body.data)
+    try:
+        element = xml_records.parsed(record)
+        if element.tag.startswith("Delete"):
+            return list(_deleted(element, where.rpartition(" record ")[0]))
+        return [_document(element, where, body.limits)]
+    except (Broken, RecursionError) as error:
+        return [_broken(record, where, str(error))]
 
 
 def address(pmid: str) -> str:
@@ -45,20 +68,14 @@ def address(pmid: str) -> str:
     return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
 
 
-def _found(record: Record, path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    where = f"{path.name} record {record.number}"
-    try:
-        if record.name.startswith("Delete"):
-            yield from _deleted(xml_records.parsed(record), path.name)
-        else:
-            yield _document(xml_records.parsed(record), where, limits)
-    except (Broken, RecursionError) as error:
-        pmid = _PMID.search(record.data)
-        url = address(pmid[1].decode()) if pmid else where
-        if not record.name:
-            url = path.resolve().as_uri()
-        reason = Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE
-        yield Unchecked(url, reason, f"{where}: {error}")
+def _broken(record: Record, where: str, why: str, path: Path | None = None) -> Unchecked:
+    """Why a record cannot be read; `path` is its file, where it is the file that is broken."""
+    pmid = _PMID.search(record.data)
+    url = address(pmid[1].decode()) if pmid else where
+    if path and not record.name:
+        url = path.resolve().as_uri()
+    reason = Reason.TOO_LARGE if record.is_large else Reason.UNDECODABLE
+    return Unchecked(url, reason, f"{where}: {why}")
 
 
 def _deleted(element: Any, name: str) -> Iterator[Unchecked]:

@@ -5,20 +5,20 @@ path that is not there is the caller's mistake, and an `InputError`.
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import formats, line_formats, warc, xml_formats
+from pincite.documents import confined, formats, line_formats, warc, xml_formats
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
+from pincite.documents.language import with_language
 from pincite.documents.outcome import of_status
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
-Reader = Callable[[Body], Document | Unchecked]
 WARC_ENDINGS = (".warc", ".warc.gz")
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
 
@@ -132,7 +132,9 @@ def _read(body: Body) -> Document | Unchecked:
         return Unchecked(body.url, Reason.UNSUPPORTED_TYPE, f"{name}: there is no reader for it")
     if found is Format.MISLABELLED:
         return Unchecked(body.url, Reason.UNDECODABLE, name)
-    return _reader(found)(body)
+    # Plain text has no structure that could be made to take long.
+    (outcome,) = read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+    return with_language(outcome)
 
 
 def _read_packed(body: Body) -> Document | Unchecked:
@@ -161,24 +163,33 @@ def _unpacked(data: bytes, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _reader(found: Format) -> Reader:
-    """The function that reads a format; libraries load with the first page that needs them."""
-    if found is Format.HTML:
+def read_here(reader: str, body: Body) -> list[Document | Unchecked]:
+    """What a reader finds in a body, in this process; its libraries load with its first body.
+
+    `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
+    """
+    if reader == Format.HTML:
         from pincite.documents.html import read_html
 
-        return read_html
-    if found is Format.PDF:
+        return [read_html(body)]
+    if reader == Format.PDF:
         from pincite.documents.pdf import read_pdf
 
-        return read_pdf
-    if found is Format.DOCX:
+        return [read_pdf(body)]
+    if reader == Format.DOCX:
         from pincite.documents.docx import read_docx
 
-        return read_docx
-    if found is Format.JATS:
-        from pincite.documents.jats import read_jats
+        return [read_docx(body)]
+    if reader in (Format.TEXT, Format.MARKDOWN):
+        from pincite.documents.text import read_markdown, read_text
 
-        return read_jats
-    from pincite.documents.text import read_markdown, read_text
+        return [read_text(body) if reader == Format.TEXT else read_markdown(body)]
+    return _read_xml(reader, body)
 
-    return read_markdown if found is Format.MARKDOWN else read_text
+
+def _read_xml(reader: str, body: Body) -> list[Document | Unchecked]:
+    from pincite.documents import jats, pubmed
+
+    if reader == Format.JATS:
+        return [jats.read_jats(body)]
+    return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)

@@ -12,7 +12,7 @@ from typing import Any
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, one_line
-from pincite.documents.language import code_of, language_of
+from pincite.documents.language import code_of
 from pincite.types import Document, Reason, Unchecked
 
 # markdown-it is quadratic in some nestings; a longer file is a dump, and is read as plain text.
@@ -90,7 +90,7 @@ def _document(body: Body, kind: str, raw: str, front: dict[str, str]) -> Documen
         kind=kind,
         published=stated[0] if stated else None,
         fetched=body.fetched,
-        language=code_of(front.get("lang")) or language_of(text),
+        language=code_of(front.get("lang")),
         meta={"author": front["author"]} if front.get("author") else {},
     )
 

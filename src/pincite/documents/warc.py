@@ -8,6 +8,7 @@ file that knows warcio.
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +19,11 @@ _PAGES = ("response", "resource")
 # A body over `max_bytes` that unpacks to more than this many times its packed size is an attack on
 # the disk or the clock: pages pack 4 to 20 times, gzip reaches 1,030 times on zeros.
 MAX_RATIO = 200
-_CHUNK = 1 << 20
+_CHUNK, _PIECE = 1 << 20, 1 << 14
+# What stands before a body: blank lines, the record's headers and those of HTTP. Heritrix keeps
+# 64 kB of HTTP's, browsers take up to 256 kB; Apache takes 100 lines.
+MAX_HEADER_BYTES = 1_000_000
+MAX_HEADER_LINES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Record:
 
 
 class _Bomb(Exception):
-    """A record unpacks without end; nothing after it is worth the wait."""
+    """A record is without end, and says how; nothing after it is worth the wait."""
 
 
 def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
@@ -59,16 +64,17 @@ def _records(file: BinaryIO, path: Path, limits: Limits) -> Iterator[Record | Un
         for record in archive:
             # Not `get_record_offset`: it reads the record to its end.
             number, offset = number + 1, archive.offset
+            archive.reader.begin()
+            if _is_bomb(archive.reader.num_read, file.tell(), limits):
+                raise _Bomb("records without end after record {} at byte {}")
             page = _page(record, offset, limits) if _is_page(record) else None
             _drain(record, file, offset, limits)
             if page:
                 yield page
     except ImportError:
         raise
-    except _Bomb:
-        detail = (
-            f"{path.name}: record {number} at byte {offset} unpacks without end; the rest is left"
-        )
+    except _Bomb as bomb:
+        detail = f"{path.name}: {str(bomb).format(number, offset)}; the rest is left"
         yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
         detail = f"{path.name}: broken after record {number} at byte {offset}: {_first_line(error)}"
@@ -81,7 +87,42 @@ def _archive(file: BinaryIO) -> Any:
 
     archive = ArchiveIterator(file)
     archive.INC_RECORD = ""  # it writes this to standard error where a record ends oddly
+    archive.reader = _bounded_reader()(file)
     return archive
+
+
+@cache
+def _bounded_reader() -> Any:
+    """The class of warcio's reader, which has no limits, with limits."""
+    from warcio.bufferedreaders import DecompressingBufferedReader
+
+    class Bounded(DecompressingBufferedReader):  # type: ignore[misc]
+        """Gives lines until these are more than the headers of a record."""
+
+        n_bytes, n_lines = 0, 0
+
+        def begin(self) -> None:
+            """A body follows, and then another record."""
+            self.n_bytes, self.n_lines = 0, 0
+
+        def read(self, length: int | None = None) -> bytes:
+            """Bytes of a body; lines in it, as of chunks, are not those of headers."""
+            self.begin()
+            data: bytes = super().read(length)
+            return data
+
+        def readline(self, length: int | None = None) -> bytes:
+            left = MAX_HEADER_BYTES + 1 - self.n_bytes
+            left, line = left if length is None else min(length, left), b""
+            # In pieces: of a line over several of its blocks, warcio gives less than was asked for.
+            while not line.endswith(b"\n") and (piece := super().readline(min(left, _PIECE))):
+                line, left = line + piece, left - len(piece)
+            self.n_bytes, self.n_lines = self.n_bytes + len(line), self.n_lines + 1
+            if self.n_bytes > MAX_HEADER_BYTES or self.n_lines > MAX_HEADER_LINES:
+                raise _Bomb("headers without end after record {} at byte {}")
+            return line
+
+    return Bounded
 
 
 def _is_page(record: Any) -> bool:
@@ -121,12 +162,15 @@ def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
     length = 0
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)
-        packed = max(1, file.tell() - offset)
-        if length > limits.max_bytes and length > MAX_RATIO * packed:
-            raise _Bomb
+        if _is_bomb(length, file.tell() - offset, limits):
+            raise _Bomb("record {} at byte {} unpacks without end")
     if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")
 
 
+def _is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
+    return n_unpacked > max(limits.max_bytes, MAX_RATIO * n_packed)
+
+
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 from lxml import etree
 
 from pincite.documents.body import Limits, too_large
-from pincite.documents.markup import xml_parser
+from pincite.documents.markup import no_fault_of_memory, xml_parser
 
 # Elements take some 150 bytes each, however short their names: a million tags are half as many
 # elements, 75 MB. The largest records, of 3,000 authors with their addresses, have 100,000.
@@ -116,6 +116,7 @@ def parsed(record: Record) -> Any:
     try:
         return _element(record.data)
     except etree.XMLSyntaxError as error:
+        no_fault_of_memory(error)
         named = _NAMED.sub(_as_number, record.data)
         if named == record.data:
             raise Broken(f"it is no well-formed XML: {error.msg}") from error

@@ -14,11 +14,6 @@ Curves = Mapping[str, Mapping[str, Points]]  # part → system → points
 Names = Mapping[str, str]  # what stands in a figure for an answer, in the order of the bars
 
 
-def require() -> None:
-    """Raise MissingExtra where matplotlib is missing: before a long run, not after it."""
-    _figure_class()
-
-
 def precision_recall(path: Path, files: Mapping[str, Curves]) -> None:
     """One row of panels a file, one panel a part: precision over recall, one curve a system.
 

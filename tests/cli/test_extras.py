@@ -1,0 +1,138 @@
+"""Without its extras Pincite says what to install, whatever command is called."""
+
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from pincite.cli import cli, extras
+
+ROOT = Path(__file__).parents[2]
+# Runs each command of the list on stdin as `pincite` would, with the extras out of reach.
+WITHOUT = """
+import contextlib, importlib.machinery, io, json, sys, traceback
+
+class Without(importlib.machinery.PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            return None
+        return super().find_spec(name, path, target)
+
+blocked, commands = json.load(sys.stdin)
+sys.meta_path = [
+    Without if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path
+]
+sys.stdin = io.StringIO()
+from pincite.cli import main
+results = []
+for arguments in commands:
+    sys.argv = ["pincite", *arguments]
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+        except BaseException:
+            code = "crashed"
+            traceback.print_exc()
+    results.append([code, said.getvalue()])
+print(json.dumps(results))
+"""
+# What needs an extra by all that is below it; of `eval` what computes measures of a library.
+NEEDS = {"serve": "server", "worker": "server", "server": "server", "study": "server"}
+NEEDS |= {"train": "train", "eval wafer": "eval", "eval beir": "eval", "eval claims": "eval"}
+RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
+
+
+def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words and the least arguments of every command."""
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command
+            yield from leaves(command, (*path, name))
+    else:
+        yield (*path, *least(group))
+
+
+def least(command: click.Command) -> Iterator[str]:
+    for parameter in command.params:
+        if not parameter.required:
+            continue
+        if isinstance(parameter, click.Option):
+            yield parameter.opts[0]
+        kind = parameter.type
+        yield from [kind.choices[0] if isinstance(kind, click.Choice) else "1"] * max(
+            1, parameter.nargs
+        )
+
+
+COMMANDS = [words for words in leaves(cli) if words[0] not in RUNS]
+
+
+def extra_of(words: tuple[str, ...]) -> str | None:
+    return NEEDS.get(words[0]) or NEEDS.get(" ".join(words[:2]))
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], tuple[object, str]]:
+    """How each command ends without the extras, in an empty folder with files called 1."""
+    folder = tmp_path_factory.mktemp("bare")
+    (folder / "1").write_text("{}")
+    blocked = sorted({name for names in extras.LIBRARIES.values() for name in names})
+    places = {"PINCITE_CACHE": str(folder / "cache"), "PINCITE_OWN_COPIES": str(folder / "own")}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        input=json.dumps([blocked, COMMANDS]),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env=os.environ | places | {"HOME": str(folder)},
+    )
+    results = json.loads(done.stdout.splitlines()[-1])
+    return {words: (code, said) for words, (code, said) in zip(COMMANDS, results, strict=True)}
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_command_without_its_extra(
+    words: tuple[str, ...], ends: dict[tuple[str, ...], tuple[object, str]]
+) -> None:
+    code, said = ends[words]
+    assert "Traceback" not in said
+    assert code != "crashed"
+    if extra := extra_of(words):
+        assert (code, f"pip install 'pincite[{extra}]'" in said) == (6, True), said
+    else:
+        assert code != 6
+
+
+def test_the_server_is_named(ends: dict[tuple[str, ...], tuple[object, str]]) -> None:
+    said = "pincite: this needs the server: pip install 'pincite[server]'\n"
+    assert ends["serve",] == ends["worker",] == ends["study", "create", "1"] == (6, said)
+
+
+def test_every_library_of_an_extra_is_known() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    provided = importlib.metadata.packages_distributions()
+    for extra, requirements in declared["optional-dependencies"].items():
+        for requirement in requirements:
+            project = re.split(r"[\[><=]", requirement)[0]
+            modules = [name for name, by in provided.items() if project in by]
+            modules = modules or [project.replace("-", "_")]  # not installed here
+            assert set(modules) & set(extras.LIBRARIES[extra]), requirement
+
+
+def test_any_other_missing_library_is_a_bug() -> None:
+    assert extras.missing(ImportError("No module named 'lxml'", name="lxml")) is None

@@ -1,0 +1,146 @@
+"""The process that reads strangers' files: what it does not survive, the caller does."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import IO
+
+import pytest
+
+from pincite.documents import confined
+from pincite.documents.body import Body, Limits
+from pincite.documents.read import read_bytes
+from pincite.types import Document, Reason, Unchecked
+
+URL = "https://post.example/a.html"
+PAGE = b"<html><title>A bridge</title><body><p>The bridge was opened in 1931.</p></body></html>"
+TABLE = b"<html><body><p>Tides of the harbour.</p><table>" + 60_000 * b"<tr><td>4<td>7"
+
+pytestmark = pytest.mark.skipif(not confined.LIMITED, reason="the system has no such limits")
+
+
+def reads_on() -> bool:
+    found = read_bytes(PAGE, url=URL)
+    return isinstance(found, Document) and found.text == "The bridge was opened in 1931."
+
+
+def worker() -> int:
+    """The process id of the worker that was asked last."""
+    assert reads_on()
+    return confined._POOL._idle[-1]._process.pid
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def refused(limits: Limits) -> Reason:
+    before = worker()
+    found = read_bytes(TABLE, url=URL, limits=limits)
+    assert isinstance(found, Unchecked), found
+    assert found.url == URL
+    assert found.detail.isprintable()
+    assert reads_on()
+    assert not is_there(before)
+    return found.reason
+
+
+def test_what_takes_too_long_is_refused_and_the_rest_goes_on() -> None:
+    assert refused(Limits(seconds=0.05)) is Reason.TIMED_OUT
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS bounds no address space")
+def test_what_takes_too_much_memory_is_refused_and_the_rest_goes_on() -> None:
+    # A fresh process takes more than 120 MB for the table, most of it for its tree.
+    assert refused(Limits(memory=100_000_000)) is Reason.TOO_LARGE
+
+
+def test_one_process_reads_many() -> None:
+    assert worker() == worker()
+
+
+def test_a_worker_that_died_is_replaced() -> None:
+    before = worker()
+    os.kill(before, signal.SIGKILL)
+    assert worker() != before
+
+
+def test_a_document_that_kills_its_reader_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(file: IO[bytes]) -> None:
+        os.kill(started[-1]._process.pid, signal.SIGSEGV)
+
+    started: list[confined._Process] = []
+
+    class Seen(confined._Process):
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self)
+
+    confined._POOL.end()
+    monkeypatch.setattr(confined, "_Process", Seen)
+    monkeypatch.setattr(confined, "read_frame", killed)
+    found = read_bytes(PAGE, url=URL)
+    assert isinstance(found, Unchecked)
+    assert (found.reason, "SIGSEGV" in found.detail) == (Reason.UNDECODABLE, True)
+    assert len(started) == 1  # it had read nothing before: the document is to blame
+
+
+@pytest.mark.parametrize("n_bodies", [1, 2, 130])
+def test_many_are_read_in_order(n_bodies: int) -> None:
+    unread = Unchecked("elsewhere", Reason.UNDECODABLE)
+    bodies = [Body(f"{URL}?{n}", PAGE) for n in range(n_bodies)]
+    found = list(confined.read_many("html", [unread, *bodies, unread]))
+    assert [one.url for one in found] == ["elsewhere", *(b.url for b in bodies), "elsewhere"]
+    assert all(isinstance(one, Document) for one in found[1:-1])
+
+
+def test_one_of_many_that_takes_too_long_costs_only_itself() -> None:
+    short = Limits(seconds=0.4)  # a page takes 0.01 once the libraries are there
+    assert reads_on()
+    bodies = [Body(URL, data, limits=short) for data in (PAGE, TABLE, PAGE)]
+    found = list(confined.read_many("html", bodies))
+    assert isinstance(found[1], Unchecked)
+    assert found[1].reason is Reason.TIMED_OUT
+
+
+def test_ctrl_c_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(file: IO[bytes]) -> None:
+        raise KeyboardInterrupt
+
+    before = worker()
+    with monkeypatch.context() as patch:
+        patch.setattr(confined, "read_frame", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            read_bytes(PAGE, url=URL)
+    assert not is_there(before)
+    assert reads_on()
+
+
+def test_ctrl_c_is_not_for_the_worker() -> None:
+    before = worker()
+    os.kill(before, signal.SIGINT)  # the terminal sends it to both
+    assert worker() == before
+
+
+def test_it_ends_with_whoever_asks() -> None:
+    command = [sys.executable, "-P", "-m", "pincite.documents.confined_worker"]
+    ended = subprocess.run(command, input=b"", capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"missing": "No module named 'lxml'", "name": "lxml"}
+    monkeypatch.setattr(confined._POOL, "answer", lambda *_: said)
+    with pytest.raises(ImportError, match="lxml"):
+        read_bytes(PAGE, url=URL)
+
+
+def test_without_limits_it_is_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confined, "LIMITED", False)
+    monkeypatch.setattr(confined._POOL, "answer", None)
+    assert reads_on()
