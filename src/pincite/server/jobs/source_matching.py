@@ -34,6 +34,9 @@ _DOCUMENTS = frozenset(
     {Format.HTML, Format.PDF, Format.DOCX, Format.TEXT, Format.MARKDOWN, Format.JATS}
 )
 
+# What a file is, where its address's ending says otherwise: a page saved for "/report.pdf".
+_TYPES = {Format.HTML: "text/html", Format.TEXT: "text/plain", Format.MARKDOWN: "text/markdown"}
+
 
 class Matched(NamedTuple):
     """A file that became a citation's copy."""
@@ -88,7 +91,8 @@ def matched(folder: Path, article: Article) -> Outcome:
         else:
             stored = folder / f"{len(outcome.matched) + 1:05d}{path.suffix.lower()}"
             path.rename(stored)
-            rows += [{"url": url, "file": stored.name} for url in addresses(found)]
+            row = {"file": stored.name, "content_type": _TYPES.get(_format(stored), "")}
+            rows += [{"url": url, **row} for url in addresses(found)]
             outcome.matched.append(Matched(name, found.citation_id))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / manifest.NAME).write_text(lines, encoding="utf-8")
@@ -115,11 +119,9 @@ def _files(folder: Path) -> Iterable[tuple[Path, str | None]]:
 
 def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
     """The citation that a file is the copy of, or why it is of no use."""
-    with path.open("rb") as file:
-        head = file.read(read.HEAD_BYTES)
-    if formats.format_of(head[:2_000], path.as_uri(), None).format not in _DOCUMENTS:
+    if _format(path) not in _DOCUMENTS:
         return Unused(name, Why.UNREADABLE)
-    urls = read.addresses_of(head, path.as_uri())
+    urls = read.addresses_of(_head(path), path.as_uri())
     found = cited.of(_of_name(path.stem, urls))
     if found is None:
         document = read.read_file(path)
@@ -129,6 +131,15 @@ def _citation_of(path: Path, name: str, cited: Cited) -> Citation | Unused:
     if found is None:
         return Unused(name, Why.NO_MATCH)
     return found if addresses(found) else Unused(name, Why.NO_ADDRESS, found.citation_id)
+
+
+def _format(path: Path) -> Format:
+    return formats.format_of(_head(path), path.as_uri(), None).format
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(read.HEAD_BYTES)
 
 
 def _keys_of(citation: Citation) -> Iterable[Key]:
