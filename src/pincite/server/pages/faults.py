@@ -6,7 +6,9 @@ from starlette.datastructures import FormData
 from pincite.server.pages import languages
 from pincite.server.problems import Problem
 
-MISSING = {"string_too_short", "missing", "string_pattern_mismatch"}
+# Of pydantic: "too_…" of a text that a function of ours has looked at before.
+MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
+TOO_LONG = {"string_too_long", "too_long"}
 FORM = ""  # what concerns no field
 
 
@@ -49,7 +51,7 @@ def faults_of(request: Request, problem: Problem) -> dict[str, str]:
         elif field in missing and (error.get("kind") in MISSING or field == "form"):
             field, said = missing[field]
             found[field] = said
-        elif error.get("kind") == "string_too_long":
+        elif error.get("kind") in TOO_LONG:
             found[field] = _("This is too long.")
         else:
             found[FORM] = problem.detail

@@ -36,7 +36,11 @@ async function copy(button) {
   }
 }
 
+// Where there is little room the findings come first: what is said about all of them is folded.
+const narrow = matchMedia("(max-width: 40rem)");
+
 function enliven(root) {
+  if (narrow.matches) for (const box of root.querySelectorAll(".above > details")) box.open = false;
   for (const button of root.querySelectorAll("button.copy[hidden]")) button.hidden = false;
   for (const each of root.querySelectorAll("[data-script=only]")) each.hidden = false;
   for (const each of root.querySelectorAll("[data-script=none]")) each.hidden = true;
