@@ -16,9 +16,9 @@ UNUSED: Mapping[Why, str] = {
     Why.TOO_MANY: "too many files; send fewer at once",
     Why.TWICE: "another file has the same name; only the first was used",
     Why.UNREADABLE: "no text could be read from it; send a PDF, HTML, Word or text file",
-    Why.NO_ADDRESS: "its citation has no address; upload the file under that citation below",
+    Why.NO_ADDRESS: "its citation has no address; hand the file in under that citation below",
     Why.NO_MATCH: "fits no citation of the article; name it after the last part of the cited "
-    "address, or upload it under its citation below",
+    "address, or hand it in under its citation below",
 }
 
 
