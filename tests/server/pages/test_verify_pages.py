@@ -11,12 +11,14 @@ import pytest
 from check_samples import weighed
 from fastapi.testclient import TestClient
 from samples import report
+from server.conftest import client_of
 from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.checks import ReadingResult
 from pincite.core import confirmation
 from pincite.report import data
+from pincite.server.jobs import work
 from pincite.server.jobs.beside import blocks_of, sections_of
 from pincite.server.jobs.source_files import Why
 from pincite.server.jobs.store import Status
@@ -100,6 +102,15 @@ def test_a_form_with_files_says_it_too_and_keeps_nothing(client: TestClient, sit
     assert client.get(FILES, follow_redirects=False).headers["location"] == "/"
 
 
+def test_an_article_that_is_too_long_is_not_read(make_site: Callable[..., Site]) -> None:
+    site = make_site(body_megabytes=0.01)
+    with client_of(site) as client:
+        answer = sent(client, [("long.wiki", b"x" * 20_000)], field="file")
+        assert answer.status_code == 422
+        assert re.search('id="fault-article">This is too long', answer.text)
+        assert not uploads(site)
+
+
 # ── Sources ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -140,7 +151,10 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
     found = {f["claim"][:10]: f["citations"][0]["unchecked"] for f in findings}
     assert found["The bridge"] is None
-    assert found["The tram r"] is not None
+    assert found["The tram r"]["detail"] == work.NOT_SENT
+    result = client.get(f"/api/v1/jobs/{job_id}/result").text
+    assert str(site.server.folder) not in result
+    assert "unpacked" not in result
     # They stay as long as the job: it can be run again.
     site.tidy()
     again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)

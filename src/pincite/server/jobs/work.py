@@ -32,8 +32,18 @@ from pincite.server.requests import (
     VerifyFilesRequest,
     VerifyRequest,
 )
-from pincite.types import Article, Citation, Document, Evidence, Finding, Report
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    Document,
+    Evidence,
+    Finding,
+    Report,
+    Unchecked,
+)
 
+NOT_SENT = "no file that you sent is a copy of it"
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
 
@@ -112,6 +122,8 @@ def _verified(
         except KeyboardInterrupt:
             complete = False
         report = build.report_of(article, findings, settings, run)
+        if sent:
+            report = sent.without_folder(report)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
         quoted = _quoted(report, pipeline, seen)
         documents = {document.doc_id: document for document in quoted}
@@ -136,6 +148,21 @@ class _Sent:
         found = matched(self._folder, article)
         self.told = as_values(found, self._refused, self._n_files)
         return self._folder
+
+    def without_folder(self, report: Report) -> Report:
+        """The report without the name of this folder, which is the server's own business."""
+        findings = [
+            dataclasses.replace(f, citations=tuple(map(self._reworded, f.citations)))
+            for f in report.findings
+        ]
+        warnings = tuple(line.removeprefix(f"{SENT}/") for line in report.warnings)
+        return dataclasses.replace(report, findings=tuple(findings), warnings=warnings)
+
+    def _reworded(self, result: CitationResult) -> CitationResult:
+        outcome = result.outcome
+        if isinstance(outcome, Unchecked) and str(self._folder) in outcome.detail:
+            outcome = dataclasses.replace(outcome, detail=NOT_SENT)
+        return dataclasses.replace(result, outcome=outcome)
 
 
 def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:

@@ -10,6 +10,12 @@ from pincite.server.problems import Problem
 MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
 TOO_LONG = {"string_too_long", "too_long"}
 FORM = ""  # what concerns no field
+SHOWN = {  # fields of requests, and those of forms beside which something is said
+    "text": "article",
+    "article": "article",
+    "statement": "statement",
+    "question": "question",
+}
 
 
 def faults_of(request: Request, problem: Problem) -> dict[str, str]:
@@ -51,8 +57,8 @@ def faults_of(request: Request, problem: Problem) -> dict[str, str]:
         elif field in missing and (error.get("kind") in MISSING or field == "form"):
             field, said = missing[field]
             found[field] = said
-        elif error.get("kind") in TOO_LONG:
-            found[field] = _("This is too long.")
+        elif error.get("kind") in TOO_LONG and field in SHOWN:
+            found[SHOWN[field]] = _("This is too long.")
         else:
             found[FORM] = problem.detail
     return found or {FORM: problem.detail}

@@ -82,15 +82,28 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> tuple
     n_bytes = sum(file.n_bytes for file in sources)
     if n_bytes:
         site.room.check_account(who.account_id, n_bytes)
-    values = _values(sent.fields, (article.name, article.path.read_bytes()) if article else None)
-    if article:
-        article.path.unlink()
+    chosen = _read(site, article) if article else None
+    values = _values(sent.fields, chosen)
     if sources:
         values |= {"upload": upload_id, "files": sources}
     model = VerifyFilesRequest if sources else VerifyRequest
     body = forms.checked(model, values)
     job = api_jobs.started(site, who, "verify", body, Response(), None)
     return f"/jobs/{job.job_id}", bool(sources)
+
+
+def _read(site: Site, article: Sent) -> tuple[str, bytes]:
+    """Name and content of the article's file, which is not kept.
+
+    Raises:
+        Problem: 422, it is larger than an article may be.
+    """
+    if article.n_bytes > site.server.body_megabytes * 1e6:
+        too_long = {"where": "text", "what": "too long", "kind": "too_long"}
+        raise Problem(422, "invalid_request", "The file is too long.", errors=[too_long])
+    content = article.path.read_bytes()
+    article.path.unlink()
+    return article.name, content
 
 
 def _named(file: Sent) -> SentFile:
