@@ -150,7 +150,7 @@ def test_own_copies_count_with_the_corpora_of_an_account(
     assert own_copies.hand_in(mine, job_id, book, text=text).status_code == 201
     again = own_copies.hand_in(mine, job_id, page, text=text)
     detail = refused(again, 422, "account_full", False)
-    assert "own copies 0.2 MB, corpora 0.0 MB, none" in detail
+    assert "own copies 0.2 MB, sources of articles 0.0 MB, corpora 0.0 MB, none" in detail
     assert uploads(site) == []
     assert len(mine.get("/api/v1/copies").json()["copies"]) == 1
     large = ("a.txt", b"word " * 40_000)
