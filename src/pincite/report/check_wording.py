@@ -98,10 +98,12 @@ def warning(result: ReadingResult) -> str:
     n = len(result.weight.contradictions)
     if not n:
         return ""
-    strong = "1 passage says" if n == 1 else f"{n} passages say"
     if result.weight.outcome is Outcome.BALANCED:
+        strong = "1 passage says" if n == 1 else f"{n} passages say"
         return f"{strong} so strongly for or against it: they contradict each other"
-    return f"{strong} strongly otherwise"
+    return (
+        f"{n} passages strongly contradict this" if n > 1 else "1 passage strongly contradicts this"
+    )
 
 
 def signed(doc: float | None) -> str:

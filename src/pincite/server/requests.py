@@ -78,6 +78,21 @@ class VerifyRequest(Body):
         return self.article or self.title or ("An example article" if self.example else "Untitled")
 
 
+class SentFile(Body):
+    """A file of an upload."""
+
+    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
+    name: str  # as its sender calls it
+    n_bytes: int
+
+
+class VerifyFilesRequest(VerifyRequest):
+    """An article with files of its sources; made by the server, which has put these aside."""
+
+    upload: Id | None = None
+    files: tuple[SentFile, ...] = ()
+
+
 class ReadingBody(Body):
     """A reading that a person worded or kept."""
 
@@ -115,14 +130,6 @@ class AskRequest(Body):
         return self.question
 
 
-class SentFile(Body):
-    """A file of an upload."""
-
-    stored: Annotated[str, Field(pattern=r"^[0-9]{5}(\.[a-z0-9]{1,8}){0,2}$")]  # on the disk
-    name: str  # as its sender calls it
-    n_bytes: int
-
-
 class IngestRequest(Body):
     """Files that were sent for a corpus; made by the server, which has put them aside."""
 
@@ -138,8 +145,8 @@ class IngestRequest(Body):
 
 
 Request = VerifyRequest | CheckRequest | AskRequest
-KINDS: dict[Kind, type[Request]] = {
-    "verify": VerifyRequest,
+KINDS: dict[Kind, type[Request]] = {  # of what is stored
+    "verify": VerifyFilesRequest,
     "check": CheckRequest,
     "ask": AskRequest,
 }

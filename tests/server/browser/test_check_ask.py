@@ -57,7 +57,7 @@ def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> Non
         page.get_by_role("button", name="Delete this document").click()
         page.get_by_text("Delete the corpus").click()
         expect(page.locator("main")).not_to_contain_text("onerror=alert(1)")
-        page.get_by_label("There is no way back").fill("Bridges of Varde")
+        page.get_by_label("This cannot be undone").fill("Bridges of Varde")
         page.get_by_role("button", name="Delete with all documents").click()
         expect(page).to_have_url(f"{seen.base}/corpora")
         expect(page.locator("main")).not_to_contain_text("Bridges of Varde")

@@ -157,7 +157,7 @@ def test_what_somebody_thinks_is_kept(watch: Watch, demo: Served, article: str) 
         page = seen.page(f"/jobs/{article}")
         form = page.locator("#finding .feedback").first
         form.get_by_text("Say more").click()
-        form.get_by_label("Correct verdict").select_option("nei")
+        form.get_by_label("Correct label").select_option("nei")
         form.get_by_label("Note").fill("It says <b>nothing</b> of this.")
         form.get_by_role("button", name="Right, with this").click()
         expect(page.locator("#finding .thanks").first).to_contain_text("right")

@@ -89,7 +89,7 @@ def test_a_disk_that_is_nearly_full_takes_nothing_new(make_site: Callable[..., S
         assert client.get("/corpora").status_code == 200  # reading goes on
         page = client.post("/verify", data={"article": VERIFY["text"]}, headers=PAGE)
         assert page.status_code == 507
-        assert "There is no room for more now" in page.text
+        assert "disk is nearly full</h1>" in page.text
 
 
 def test_room_is_measured_and_corpora_are_counted_once_a_minute(
@@ -150,7 +150,7 @@ def test_own_copies_count_with_the_corpora_of_an_account(
     assert own_copies.hand_in(mine, job_id, book, text=text).status_code == 201
     again = own_copies.hand_in(mine, job_id, page, text=text)
     detail = refused(again, 422, "account_full", False)
-    assert "own copies 0.2 MB, corpora 0.0 MB, none" in detail
+    assert "own copies 0.2 MB, sources of articles 0.0 MB, corpora 0.0 MB, none" in detail
     assert uploads(site) == []
     assert len(mine.get("/api/v1/copies").json()["copies"]) == 1
     large = ("a.txt", b"word " * 40_000)

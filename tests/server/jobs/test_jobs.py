@@ -348,3 +348,16 @@ def test_at_once_one_account_gets_no_more_than_its_share(database: Database) -> 
             return False
 
     assert sum(at_once(one, 12)) == 3
+
+
+def test_sent_files_are_kept_as_long_as_a_job_names_them(store: JobStore) -> None:
+    files = [{"stored": "00001", "name": "a.pdf", "n_bytes": 7}]
+    asked = {"text": "T", "upload": "u" * 22, "files": files}
+    first, _ = store.submit("anna", "verify", "T", asked)
+    store.submit("bert", "verify", "T", {"text": "T"})
+    assert store.sent_files() == store.sent_files("anna") == {"u" * 22: 7}
+    assert store.sent_files("bert") == {}
+    store.cancel(first.job_id)
+    assert store.sent_files() == {"u" * 22: 7}
+    store.delete([first.job_id])
+    assert store.sent_files() == {}

@@ -213,7 +213,7 @@ def test_the_pages_name_the_sides_after_the_end_only(client: TestClient, site: S
     assert made.compare == "passages"
     text = client.post(f"/studies/{made.token}/join", data={"agreed": "yes"}).text
     for _ in range(3):
-        assert "Which passage bears the words in bold out better?" in text
+        assert "Which passage supports the words in bold better?" in text
         assert len(re.findall("<blockquote", text)) == 2
         for tells in ("<mark", "<details", ".example", "Title", "chosen", "andom", "score"):
             assert tells not in text

@@ -42,6 +42,7 @@ def beside(
     return {
         "blocks": blocks,
         "atoms": {f.claim.claim_id: _atoms(f, seen) for f in findings},
+        "sections": sections_of(blocks),
         "names": {c.citation_id: wording.name_of(c) for k in article.claims for c in k.citations},
         "precision": {
             f"{threshold:.2f}": flag_precision(calibration, threshold) if calibration else ()
@@ -67,14 +68,17 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
     """
     read = read_html if markup == "html" else read_wikitext
     placed = _Placed(article.claims)
-    shown = []
+    shown: list[dict[str, Any]] = []
+    n_sections = 0
     for block in read(article.source).blocks:
         if not block.text:
             continue
         claims = _claims_in(block, placed.between(min(block.starts), max(block.ends)))
         if claims or block.kind in _SHOWN_ALWAYS:
+            n_sections += block.kind is BlockKind.HEADING
             shown.append(
                 {
+                    "section": n_sections,
                     "kind": str(block.kind),
                     "text": block.text,
                     "label": block.label,
@@ -82,6 +86,15 @@ def blocks_of(article: Article, markup: Literal["wikitext", "html"]) -> list[dic
                 }
             )
     return shown
+
+
+def sections_of(blocks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """By claim the number of its section, as MediaWiki counts them: 0 before the first heading."""
+    return {
+        claim_id: block["section"]
+        for block in reversed(blocks)  # of a claim in several the first counts
+        for _, _, claim_id in block["claims"]
+    }
 
 
 class _Placed:

@@ -146,7 +146,11 @@ class Runner:
             # What whoever runs the server has attached is not for the jobs of others.
             own = str(self._own.folder(job.owner))
             settings = dataclasses.replace(self._settings, own_copies=own)
-            return work.done(job.kind, request, folder, settings, tell)
+            asked = (job.kind, request, folder, settings, tell)
+            if upload := request.get("upload"):
+                with self._uploads.unpacking(upload) as sent:
+                    return work.done(*asked, sent)
+            return work.done(*asked)
         if folder is None:
             raise InputError("The corpus is not there any more.")
         files = self._uploads.at(job.request["upload"])

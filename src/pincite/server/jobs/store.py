@@ -239,6 +239,20 @@ class JobStore:
         with self._db.reading() as db:
             return [(row[0], row[1]) for row in db.execute(wanted)]
 
+    def sent_files(self, owner: str | None = None) -> dict[str, int]:
+        """Uploads with sources of articles, which stay as long as a job names them; their bytes.
+
+        Args:
+            owner: whose; None: everybody's.
+        """
+        named = jobs.c.request["upload"].as_string().is_not(None)
+        wanted = sa.select(jobs.c.request).where(jobs.c.kind == "verify", named)
+        if owner is not None:
+            wanted = wanted.where(jobs.c.owner == owner)
+        with self._db.reading() as db:
+            found = list(db.execute(wanted).scalars())
+        return {each["upload"]: sum(f["n_bytes"] for f in each["files"]) for each in found}
+
     def counts(self) -> dict[Status, int]:
         """How many jobs there are in each state."""
         wanted = sa.select(jobs.c.status, sa.func.count()).group_by(jobs.c.status)

@@ -20,10 +20,30 @@ from pincite.pipeline.settings import Settings
 from pincite.pipeline.verify import VerifyPipeline
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.beside import beside, blocks_of
+from pincite.server.jobs.source_files import laid_out
+from pincite.server.jobs.source_matching import SENT, as_values, matched
 from pincite.server.jobs.store import Kind
-from pincite.server.requests import KINDS, AskRequest, CheckRequest, VerifyRequest
-from pincite.types import Article, Citation, Document, Evidence, Finding, Report
+from pincite.server.library.uploads import Sources
+from pincite.server.requests import (
+    KINDS,
+    AskRequest,
+    CheckRequest,
+    SentFile,
+    VerifyFilesRequest,
+    VerifyRequest,
+)
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    Document,
+    Evidence,
+    Finding,
+    Report,
+    Unchecked,
+)
 
+NOT_SENT = "no file that you sent is a copy of it"
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
 
@@ -39,7 +59,12 @@ class Done:
 
 
 def done(
-    kind: Kind, request: Mapping[str, Any], corpus: Path | None, settings: Settings, tell: Tell
+    kind: Kind,
+    request: Mapping[str, Any],
+    corpus: Path | None,
+    settings: Settings,
+    tell: Tell,
+    sent: Sources | None = None,
 ) -> Done:
     """The work of one job.
 
@@ -50,6 +75,7 @@ def done(
         settings: the server's, with the folder of own copies of whoever asked; those that the
             request sets take their place.
         tell: hears of what happens.
+        sent: folders of the files that came with the request.
 
     Raises:
         PinciteError: it cannot be done; the message is for whoever asked.
@@ -57,7 +83,7 @@ def done(
     body = KINDS[kind].model_validate(request)
     ready = dataclasses.replace(settings, **body.settings.given())
     if isinstance(body, VerifyRequest):
-        return _verified(body, corpus, ready, tell)
+        return _verified(body, corpus, ready, tell, _sent(body, sent))
     if corpus is None:
         raise InputError("The corpus that the request names is not there any more.")
     if isinstance(body, CheckRequest):
@@ -68,13 +94,17 @@ def done(
 # ── verify ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell) -> Done:
+def _verified(
+    body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell, sent: "_Sent | None"
+) -> Done:
     from pincite.pipeline import build
     from pincite.report import data
 
     article = _article(body, settings, tell)
     settings = dataclasses.replace(settings, language=article.language)
     sources = EXAMPLES[body.example].sources if body.example else None
+    if sent:
+        sources = sent.matched(article)
     seen: dict[str, Document] = {}
     told = _fetching(tell)
     with build.verifying(settings, corpus, sources, own_copies=True, fetching=told) as run:
@@ -92,12 +122,56 @@ def _verified(body: VerifyRequest, corpus: Path | None, settings: Settings, tell
         except KeyboardInterrupt:
             complete = False
         report = build.report_of(article, findings, settings, run)
+        if sent:
+            report = sent.without_folder(report)
         calibration = getattr(run.pipeline.verifier, "calibration", None)
         quoted = _quoted(report, pipeline, seen)
         documents = {document.doc_id: document for document in quoted}
         view = beside(article, blocks, report.findings, documents, calibration)
+    if sent:
+        view["sent"] = sent.told
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
+
+
+class _Sent:
+    """Files of sources that came with an article, in a folder of their own."""
+
+    def __init__(self, folders: Sources, files: Sequence[SentFile]) -> None:
+        self._folder, self._n_files = folders.laid_out, len(files)
+        (self._folder / SENT).mkdir()
+        self._refused = laid_out(folders.stored, files, self._folder / SENT)
+        self.told: Mapping[str, Any] = {}
+
+    def matched(self, article: Article) -> Path:
+        """The folder, in which each file has the addresses of the source that it is a copy of."""
+        found = matched(self._folder, article)
+        self.told = as_values(found, self._refused, self._n_files)
+        return self._folder
+
+    def without_folder(self, report: Report) -> Report:
+        """The report without the name of this folder, which is the server's own business."""
+        findings = [
+            dataclasses.replace(f, citations=tuple(map(self._reworded, f.citations)))
+            for f in report.findings
+        ]
+        warnings = tuple(line.removeprefix(f"{SENT}/") for line in report.warnings)
+        return dataclasses.replace(report, findings=tuple(findings), warnings=warnings)
+
+    def _reworded(self, result: CitationResult) -> CitationResult:
+        outcome = result.outcome
+        if isinstance(outcome, Unchecked) and str(self._folder) in outcome.detail:
+            outcome = dataclasses.replace(outcome, detail=NOT_SENT)
+        return dataclasses.replace(result, outcome=outcome)
+
+
+def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:
+    """The files that came with a request; None if none did."""
+    if not (isinstance(body, VerifyFilesRequest) and body.files):
+        return None
+    if folders is None or not folders.stored.is_dir():
+        raise InputError("The sources that were sent are not there any more. Send them again.")
+    return _Sent(folders, body.files)
 
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:

@@ -39,12 +39,12 @@ class Library:
         self.tidy()
 
     def tidy(self) -> None:
-        """Finish what was begun: remove what was deleted, and uploads that nobody waits for."""
+        """Finish what was begun: remove what was deleted, and uploads that no job names."""
         for entry in self.register.deleted():
             if self.register.is_linked(entry) or removed(entry.folder):
                 self.register.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
-        if n_swept := self.uploads.sweep(waiting):
+        if n_swept := self.uploads.sweep(waiting | self.jobs.sent_files().keys()):
             LOG.warning("%s uploads were left behind and are removed", n_swept)
 
 

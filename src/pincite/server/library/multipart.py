@@ -35,6 +35,7 @@ class Sent:
     path: Path  # where it lies
     name: str  # as the sender calls it: a text, never a path
     n_bytes: int
+    field: str = ""  # of the form
 
 
 @dataclass(slots=True)
@@ -157,7 +158,8 @@ class _Reader:
         self._file.close()
         self._file = None
         if self._name or self._n_bytes:
-            self.form.files.append(Sent(path, self._name or path.name, self._n_bytes))
+            name = self._name or path.name
+            self.form.files.append(Sent(path, name, self._n_bytes, self._field))
         else:  # what a browser sends where nobody chose a file
             path.unlink()
 

@@ -72,7 +72,8 @@ class Room:
         listed = self._library.register.listed()
         mine = {each: self._bytes_of(each) for each in listed if each.owner == owner}
         copies = sum(copy.n_bytes for copy in self._own.of(owner).all())
-        kept = sum(mine.values()) + copies
+        sent = sum(self._library.jobs.sent_files(owner).values())
+        kept = sum(mine.values()) + copies + sent
         coming = n_more + self._waiting({each.corpus_id for each in mine})
         if kept + coming <= self._each:
             return
@@ -81,8 +82,9 @@ class Room:
             largest = max(mine, key=lambda entry: mine[entry])
             of_corpora = f"the largest is “{largest.name}” with {_mb(mine[largest])}"
         raise AccountFull(
-            f"Corpora and own copies of one account may take {_mb(self._each)}. These take "
-            f"{_mb(kept)}: own copies {_mb(copies)}, corpora {_mb(kept - copies)}, {of_corpora}; "
+            f"What one account keeps may take {_mb(self._each)}. Its files take {_mb(kept)}: own "
+            f"copies {_mb(copies)}, sources of articles {_mb(sent)}, corpora "
+            f"{_mb(sum(mine.values()))}, {of_corpora}; "
             f"files that are to be added have {_mb(coming)}. Delete something, or send less."
         )
 

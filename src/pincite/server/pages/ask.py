@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 
 from pincite.answers import Answer, AnswerReport, Checked, Reference, Standing
 from pincite.errors import InputError
@@ -21,14 +22,14 @@ from pincite.report import (
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Event
-from pincite.server.pages import corpora, forms
+from pincite.server.pages import corpora, faults, forms
 from pincite.server.pages.check import filled
 from pincite.server.pages.forms import Form
 from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.pages.words import Words, words_of
-from pincite.server.people.identity import Reader, Runner
-from pincite.server.problems import not_found
+from pincite.server.people.identity import Identity, Reader, Runner
+from pincite.server.problems import Problem, not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores
 
@@ -46,13 +47,11 @@ FIELDS = ("fusion", "published_from", "published_to")
 @router.get("/ask")
 def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Question and corpus."""
-    tried = demo.questions(site)
-    shown: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
-    return page(request, "ask_form.html", who, modes=_modes(request), **shown)
+    return _form(request, who, site)
 
 
-@router.post("/ask")
-def ask(form: Form, who: Runner, site: Stores) -> RedirectResponse:
+@router.post("/ask", response_model=None)
+def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Ask, and go where the answer appears."""
     settings: dict[str, Any] = {n: v for n in FIELDS if (v := forms.text(form, n))}
     if forms.text(form, "undated"):
@@ -62,8 +61,26 @@ def ask(form: Form, who: Runner, site: Stores) -> RedirectResponse:
             settings[name] = values
     asked: dict[str, Any] = {name: forms.text(form, name) for name in ("question", "corpus")}
     asked |= {"settings": settings, "repair": bool(forms.text(form, "repair"))}
-    job = api_jobs.started(site, who, "ask", forms.checked(AskRequest, asked), Response(), None)
+    try:
+        body = forms.checked(AskRequest, asked)
+        job = api_jobs.started(site, who, "ask", body, Response(), None)
+    except Problem as problem:
+        wrong = faults.faults_of(request, problem)
+        return _form(request, who, site, wrong, faults.kept(form))
     return forms.to(f"/jobs/{job.job_id}")
+
+
+def _form(
+    request: Request,
+    who: Identity,
+    site: Site,
+    wrong: Mapping[str, str] = MappingProxyType({}),
+    given: Mapping[str, str] = MappingProxyType({}),
+) -> HTMLResponse:
+    tried = demo.questions(site)
+    values: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
+    values |= {"modes": _modes(request), "faults": wrong, "given": given}
+    return page(request, "ask_form.html", who, status=422 if wrong else 200, **values)
 
 
 @router.get("/jobs/{job_id}/answer.{ending}")

@@ -7,12 +7,13 @@ that a person kept, worded or merged. A check "at once" needs the second only.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.checks import CheckReport, StatementType
+from pincite.checks import CheckReport, ReadingResult, StatementType
 from pincite.errors import InputError
 from pincite.index.corpus import is_corpus
 from pincite.pipeline.opinions import SIGNS
@@ -21,7 +22,7 @@ from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Job, Kind
 from pincite.server.library.register import CorpusEntry
-from pincite.server.pages import corpora, forms
+from pincite.server.pages import check_view, corpora, faults, forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
@@ -51,17 +52,19 @@ class Row:
 @router.get("/check")
 def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """Statement and corpus."""
-    tried = demo.statements(site)
-    corpora = filled(site, who, "check", tried)
-    return page(request, "check_form.html", who, corpora=corpora, examples=tried)
+    return _form(request, who, site)
 
 
-@router.post("/check")
-def check(form: Form, who: Runner, site: Stores) -> RedirectResponse:
+@router.post("/check", response_model=None)
+def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Find readings, or look for evidence at once."""
     asked = {name: forms.text(form, name) for name in ("statement", "corpus")}
     only_readings = forms.text(form, "step") != "evidence"
-    return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
+    try:
+        return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
+    except Problem as problem:
+        wrong = faults.faults_of(request, problem)
+        return _form(request, who, site, wrong, faults.kept(form))
 
 
 @router.post("/jobs/{job_id}/readings")
@@ -127,7 +130,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         job=job,
         report=report,
         checks=[
-            _worded(check_html.view(check, threshold), check.results, words)
+            _worded(check_html.view(check, threshold), check.results, words, threshold)
             for check in report.checks
         ],
         words=words,
@@ -138,6 +141,19 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         claimreview=claimreview.to_claimreview(report),
         signs=SIGNS,
     )
+
+
+def _form(
+    request: Request,
+    who: Identity,
+    site: Site,
+    wrong: Mapping[str, str] = MappingProxyType({}),
+    given: Mapping[str, str] = MappingProxyType({}),
+) -> HTMLResponse:
+    tried = demo.statements(site)
+    values: dict[str, Any] = {"corpora": filled(site, who, "check", tried), "examples": tried}
+    status = 422 if wrong else 200
+    return page(request, "check_form.html", who, status=status, faults=wrong, given=given, **values)
 
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
@@ -219,14 +235,17 @@ def _merged(rows: Sequence[Row], chosen: set[Any]) -> list[Row]:
     return [merged if n == first else row for n, row in enumerate(rows) if n not in rest]
 
 
-def _worded(view: dict[str, Any], results: Sequence[Any], words: Words) -> dict[str, Any]:
+def _worded(
+    view: dict[str, Any], results: Sequence[ReadingResult], words: Words, threshold: float
+) -> dict[str, Any]:
     """The reports' view of a check, its words in the reader's language."""
     for shown, result in zip(view["readings"], results, strict=True):
         shown |= {
             "outcome": result.weight.outcome.value,
             "label": words.outcome(result.weight.outcome),
             "meaning": words.kind(result.reading.kind),
-            "summary": words.result(result),
+            "summary": words.degree(result) or words.result(result),
+            "sides": check_view.sides(result, threshold),
             "warning": words.warning(result),
             "reading_id": result.reading.reading_id,
             "years": [

@@ -16,7 +16,7 @@ from pincite.server.pages.verified import Handed
 from pincite.server.paging import Cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import Problem, not_found
-from pincite.server.requests import VerifyRequest
+from pincite.server.requests import VerifyFilesRequest
 from pincite.server.site import Stores
 
 router = APIRouter(include_in_schema=False)
@@ -60,7 +60,7 @@ def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectRespon
     job = api_jobs.readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
-    body = forms.checked(VerifyRequest, site.jobs.whole_request(job))
+    body = forms.checked(VerifyFilesRequest, site.jobs.whole_request(job))
     new = api_jobs.started(site, who, "verify", body, Response(), None)
     return forms.to(f"/jobs/{new.job_id}")
 

@@ -58,7 +58,11 @@ def checked(model: type[Model], values: dict[str, object]) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         errors = [
-            {"where": ".".join(map(str, each["loc"])) or "form", "what": str(each["msg"])}
+            {
+                "where": ".".join(map(str, each["loc"])) or "form",
+                "what": str(each["msg"]),
+                "kind": each["type"],
+            }
             for each in error.errors()
         ]
         first = errors[0]

@@ -139,10 +139,10 @@ def _words(request: Request, compare: Comparison) -> dict[str, Any]:
     _ = languages.translations(languages.language_of(request)).gettext
     if compare == "citations":
         a, b = _("Source A"), _("Source B")
-        better = _("Which source bears the words in bold out better?")
+        better = _("Which source supports the words in bold better?")
     else:
         a, b = _("Passage A"), _("Passage B")
-        better = _("Which passage bears the words in bold out better?")
+        better = _("Which passage supports the words in bold better?")
     answers = {
         "a": a,
         "b": b,

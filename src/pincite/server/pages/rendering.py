@@ -1,11 +1,12 @@
 """From a template and values to a page. Everything is escaped; the border's policy does the rest.
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
-`sign(label)` and `word(label)` of a verdict; `again(text)`, a report's sentence in the reader's
-language, empty if it is not known (`say` of parts.html does the rest); `copy_read(result)`, which
-copy of a source was read; `link(url)`, the URL if a browser may open it, else none; `when(seconds)`
-and `moment(iso)`, a time. What each page is given besides is in `page`. `_` takes a template's own
-words or a constant of ours, never a text from outside: what it gives is taken for markup.
+`sign(label)`, `word(label)` and `meaning(label)` of a verdict; `again(text)`, a report's sentence
+in the reader's language, empty if it is not known (`say` of parts.html does the rest);
+`copy_read(result)`, which copy of a source was read; `link(url)`, the URL if a browser may open it,
+else none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`.
+`_` takes a template's own words or a constant of ours, never a text from outside: what it gives is
+taken for markup.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from fastapi.responses import HTMLResponse
 from pincite.report import html, templates, wording
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import again, languages, static
-from pincite.server.pages.words import STEPS
+from pincite.server.pages.words import LABELS, LEGEND, STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
 from pincite.types import Label
@@ -54,8 +55,9 @@ def page(
     language = languages.language_of(request)
     template = _environment(language).get_template(name)
     theme = request.cookies.get(THEME, "")
+    forms: dict[str, Any] = {"faults": {}, "given": {}}  # of pages that show one
     text = template.render(
-        **values,
+        **forms | values,
         who=who,
         csrf=csrf_for(request),
         here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
@@ -84,7 +86,8 @@ def _environment(language: str) -> Any:
     environment.globals |= {
         "static": static.address,
         "sign": lambda label: wording.SIGNS[Label(label)],
-        "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
+        "word": lambda label: texts.gettext(LABELS[Label(label)]),
+        "meaning": lambda label: texts.gettext(LEGEND[Label(label)]),
         "link": html.safe_link,
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),

@@ -17,7 +17,7 @@ from pincite.report import html, wikitext
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.beside import THRESHOLDS
 from pincite.server.jobs.store import Job
-from pincite.server.pages import verify_view
+from pincite.server.pages import sent_files, verify_view
 from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
 from pincite.server.pages.verify_view import Verified
@@ -191,7 +191,8 @@ def _values(
         "own_threshold": verified.threshold,
         "steps": THRESHOLDS,
         "precision": report.flag_precision,
-        "open": _open(stored, verified, report, claim_id),
+        "open": (opened := _open(stored, verified, report, claim_id)),
+        "edit": verify_view.edit_link(verified, opened["claim"].claim_id) if opened else None,
         "may_judge": look.is_own,
         "handed": None,
         "query": "" if at == verified.threshold else f"?threshold={at:g}",
@@ -205,6 +206,7 @@ def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
         "counts": verify_view.counts(report),
         "funnel": verify_view.funnel(verified, report),
         "unchecked": verify_view.unchecked(report),
+        "sent": sent_files.shown(verified.view.get("sent"), values["may_judge"]),
         "rows": verify_view.rows(report),
         "blocks": list(verify_view.article(verified, report)),
     }

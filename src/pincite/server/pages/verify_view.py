@@ -7,15 +7,27 @@ from dataclasses import dataclass, replace
 from datetime import date
 from threading import Lock
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from pincite.core import aggregation
+from pincite.core.funnel import stage
+from pincite.core.hosts import host_of
 from pincite.core.thresholds import relabelled
 from pincite.errors import InputError
 from pincite.pipeline.own_refs import keys_of
 from pincite.report import data, html, read, wikitext, wording
 from pincite.server.jobs.beside import atoms_of
 from pincite.server.jobs.store import JobStore
-from pincite.types import CitationResult, Evidence, Finding, Label, Report, Suggestion, Unchecked
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Finding,
+    Label,
+    Report,
+    Stage,
+    Suggestion,
+    Unchecked,
+)
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
@@ -132,13 +144,35 @@ def unchecked(report: Report) -> list[tuple[str, int]]:
     return reasons.most_common() + ([("", uncited)] if uncited else [])
 
 
+def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
+    """Where a claim's section can be edited in its wiki, and the wiki's host; None if unknown.
+
+    The link opens the wiki's form; it changes nothing.
+    """
+    report = verified.report
+    base, _, query = (report.url or "").partition("?")
+    if not (report.revision_id and query and base.endswith("/index.php") and html.safe_link(base)):
+        return None
+    asked = {"title": report.title.replace(" ", "_"), "action": "edit"}
+    section = verified.view.get("sections", {}).get(claim_id)
+    if section is not None:
+        asked["section"] = str(section)
+    return f"{base}?{urlencode(asked)}", host_of(base)
+
+
 def funnel(verified: Verified, report: Report) -> list[tuple[str, int]]:
     """How far citations came: name of the stage and how many."""
     counts = data.counts(report)
-    flagged = sum(counts["labels"][label] for label in (Label.REFUTED, Label.NOT_SUPPORTED))
+    flagged = sum(
+        stage(result, finding.label) is Stage.FLAGGED
+        for finding in report.findings
+        for result in finding.citations
+    )
     if verified.funnel:
-        stages = [(name, tally["uses"]) for name, tally in verified.funnel["stages"].items()]
-        return [("references", verified.funnel["references"]), *stages]
+        found = {name: tally["uses"] for name, tally in verified.funnel["stages"].items()}
+        if str(Stage.FLAGGED) in found:  # of the run; at another threshold it is another
+            found[str(Stage.FLAGGED)] = flagged
+        return [("references", verified.funnel["references"]), *found.items()]
     n_unchecked = sum(counts["citations_unchecked"].values())
     return [
         ("references", counts["references"]),

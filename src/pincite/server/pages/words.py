@@ -15,9 +15,9 @@ from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
 from pincite.report import ask_wording, bibliography, check_wording, wording
 from pincite.report.check_wording import signed
 from pincite.report.wording import one_line
-from pincite.server.pages import again, languages
+from pincite.server.pages import again, languages, sent_files
 from pincite.server.study import wording as study_wording
-from pincite.types import Reason
+from pincite.types import Label, Reason
 
 # What a person can do where a source could not be checked: a page has a form for what the reports
 # send to the command line for.
@@ -26,8 +26,26 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.OFFLINE: "hand in the pages if you have them",
     Reason.NOT_SUPPLIED: "hand in a saved copy",
 }
+# Labels as a newcomer reads them, and what each means; every page that shows one has the legend.
+LABELS: Mapping[Label, str] = {
+    Label.SUPPORTED: "supported",
+    Label.PARTLY_SUPPORTED: "partly supported",
+    Label.NOT_SUPPORTED: "not supported",
+    Label.REFUTED: "contradicted?",
+    Label.UNCHECKED: "could not check",
+}
+LEGEND: Mapping[Label, str] = {
+    Label.SUPPORTED: "the cited source says this",
+    Label.PARTLY_SUPPORTED: "a part was found in the source; what is missing is named",
+    Label.NOT_SUPPORTED: "likely not supported: the source was read, and does not seem to say this",
+    Label.REFUTED: "the source seems to say something else",
+    Label.UNCHECKED: "the source could not be read; this says nothing about the claim",
+}
 # Tables of the reports whose texts translators are given (`tools/make_locale.py`).
 SHARED: tuple[Mapping[Any, str], ...] = (
+    LABELS,
+    LEGEND,
+    sent_files.UNUSED,
     check_wording.LABELS,
     check_wording.KINDS,
     ask_wording.LABELS,
@@ -93,6 +111,20 @@ class Words:
             words += _("; %(n)s of %(all)s passages could not be judged") % unjudged
         return words
 
+    def degree(self, result: ReadingResult) -> str:
+        """The mean degree of a reading and how sure it is; empty without evidence."""
+        _, weight = self._, result.weight
+        if weight.doc is None:
+            return ""
+        words = _("mean degree %(doc)s") % {"doc": signed(weight.doc)}
+        if weight.interval:
+            low, high = map(signed, weight.interval)
+            words += _(", likely %(low)s to %(high)s") % {"low": low, "high": high}
+        if weight.n_failed:
+            unjudged = {"n": weight.n_failed, "all": len(result.items)}
+            words += _("; %(n)s of %(all)s passages could not be judged") % unjudged
+        return words
+
     def warning(self, result: ReadingResult) -> str:
         """What must not be overlooked beside the mean, as `check_wording.warning`."""
         n = len(result.weight.contradictions)
@@ -105,8 +137,8 @@ class Words:
                 n,
             ) % {"num": n}
         otherwise = self.ngettext(
-            "%(num)d passage says strongly otherwise",
-            "%(num)d passages say strongly otherwise",
+            "%(num)d passage strongly contradicts this",
+            "%(num)d passages strongly contradict this",
             n,
         )
         return otherwise % {"num": n}

@@ -24,7 +24,7 @@ CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 LOGINS = frozenset({"/api/v1/session", "/login"})
 # Their files go to the disk as they come, so that they look at the token themselves.
 UPLOADS = re.compile(
-    r"(/api/v1)?/corpora/[^/]+/documents"
+    r"(/api/v1)?/corpora/[^/]+/documents|/verify/files"
     r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
 )
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

@@ -53,7 +53,8 @@ SECRET = {"password", "token_hash", "key_hash", "state_hash", "browser_hash", "v
 def export(database: Database, account_id: str, copies: OwnCopies, into: IO[bytes]) -> None:
     """Write a ZIP file: JSON lines of each kind of thing, each job's result, own copies of sources.
 
-    Documents of corpora are not in it: they are whole files of their owner's already, or others'.
+    Documents of corpora and sources of articles are not in it: they are whole files of their
+    owner's already, or others'.
     """
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, owner in KEPT.items():

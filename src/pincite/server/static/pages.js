@@ -36,7 +36,11 @@ async function copy(button) {
   }
 }
 
+// Where there is little room the findings come first: what is said about all of them is folded.
+const narrow = matchMedia("(max-width: 40rem)");
+
 function enliven(root) {
+  if (narrow.matches) for (const box of root.querySelectorAll(".above > details")) box.open = false;
   for (const button of root.querySelectorAll("button.copy[hidden]")) button.hidden = false;
   for (const each of root.querySelectorAll("[data-script=only]")) each.hidden = false;
   for (const each of root.querySelectorAll("[data-script=none]")) each.hidden = true;
@@ -155,3 +159,63 @@ const on = document.getElementById("keys-on");
 if (on) on.checked = localStorage.getItem("pincite-keys") !== "off";
 const job = document.querySelector("[data-events]");
 if (job && !job.dataset.ended) follow(job);
+
+// Sources can be dropped on their box: files, zip files and whole folders. A browser gives a form no
+// folders, so what was dropped is kept here with its paths, and sent along with the form.
+function takesDrops(form) {
+  const box = form.querySelector(".drop"), told = box.querySelector("[data-dropped]");
+  const count = told.querySelector("[data-count]"), list = told.querySelector("ul");
+  const SHOWN = 8, MOST = 1000;  // names in the list; files that the server takes at once
+  let dropped = [];
+
+  const megabytes = () => {
+    let bytes = dropped.reduce((sum, each) => sum + each.file.size, 0);
+    for (const input of form.querySelectorAll("input[type=file]"))
+      for (const file of input.files) bytes += file.size;
+    return bytes / 1e6;
+  };
+  const show = () => {
+    told.hidden = !dropped.length;
+    count.textContent = dropped.length === 1 ? count.dataset.one : count.dataset.many.replace("{n}", dropped.length);
+    const names = dropped.slice(0, SHOWN).map((each) => each.path);
+    if (dropped.length > SHOWN) names.push("…");
+    list.replaceChildren(...names.map((name) => Object.assign(document.createElement("li"), { textContent: name })));
+    box.querySelector("[data-too-large]").hidden = megabytes() <= Number(form.dataset.most);
+    if (dropped.length) said(count.textContent);
+  };
+  const walked = async (entry) => {
+    if (entry.isFile) {
+      const file = await new Promise((found, failed) => entry.file(found, failed));
+      return [{ file, path: entry.fullPath.replace(/^\//, "") }];
+    }
+    const reader = entry.createReader(), found = [];
+    for (;;) {  // a reader gives a folder's entries in batches
+      const batch = await new Promise((read, failed) => reader.readEntries(read, failed));
+      if (!batch.length || found.length > MOST) return found;
+      for (const each of batch) found.push(...await walked(each));
+    }
+  };
+  for (const kind of ["dragenter", "dragover"]) box.addEventListener(kind, (event) => {
+    event.preventDefault();
+    box.classList.add("over");
+  });
+  for (const kind of ["dragleave", "drop"]) box.addEventListener(kind, (event) => {
+    if (kind === "drop" || !box.contains(event.relatedTarget)) box.classList.remove("over");
+  });
+  box.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
+    // Entries must be asked for before anything is waited for: then the items are gone.
+    const found = items.map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
+    for (const each of found.filter(Boolean))
+      dropped.push(...(each instanceof File ? [{ file: each, path: each.name }] : await walked(each)));
+    show();
+  });
+  form.addEventListener("change", show);
+  told.querySelector("[data-forget]").addEventListener("click", () => { dropped = []; show(); });
+  form.addEventListener("formdata", (event) => {
+    for (const { file, path } of dropped) event.formData.append(form.dataset.drop, file, path);
+  });
+}
+const drop = document.querySelector("form[data-drop]");
+if (drop) takesDrops(drop);

@@ -1,0 +1,69 @@
+"""What is wrong with a form that was sent, in words beside the field that it concerns."""
+
+from fastapi import Request
+from starlette.datastructures import FormData
+
+from pincite.server.pages import languages
+from pincite.server.problems import Problem
+
+# Of pydantic: "too_…" of a text that a function of ours has looked at before.
+MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
+TOO_LONG = {"string_too_long", "too_long"}
+FORM = ""  # what concerns no field
+SHOWN = {  # fields of requests, and those of forms beside which something is said
+    "text": "article",
+    "article": "article",
+    "statement": "statement",
+    "question": "question",
+}
+
+
+def faults_of(request: Request, problem: Problem) -> dict[str, str]:
+    """By field of the form, what to write there.
+
+    Raises:
+        Problem: the same, if it is not about what the form says.
+    """
+    if problem.status != 422 or problem.code == "account_full":
+        raise problem
+    _ = languages.translations(languages.language_of(request)).gettext
+    no_corpus = _("Choose a corpus that has documents in it.")
+    of_code = {
+        "offline": (
+            "article",
+            _(
+                "This server fetches nothing from the web, so a title or an address is not "
+                "enough. Paste the wikitext of the article, or choose a file."
+            ),
+        ),
+        "unknown_corpus": ("corpus", no_corpus),
+        "empty_corpus": ("corpus", no_corpus),
+    }
+    if problem.code in of_code:
+        field, said = of_code[problem.code]
+        return {field: said}
+    missing = {
+        "form": ("article", _("Paste an article, or choose a file with one.")),
+        "statement": ("statement", _("Write the statement that should be checked.")),
+        "question": ("question", _("Write your question.")),
+        "corpus": ("corpus", no_corpus),
+    }
+    date = _("Write a date as 2019, 2019-05 or 2019-05-31.")
+    found: dict[str, str] = {}
+    for error in problem.errors or []:
+        field = error["where"].rpartition(".")[2]
+        if field in ("published_from", "published_to"):
+            found[field] = date
+        elif field in missing and (error.get("kind") in MISSING or field == "form"):
+            field, said = missing[field]
+            found[field] = said
+        elif error.get("kind") in TOO_LONG and field in SHOWN:
+            found[SHOWN[field]] = _("This is too long.")
+        else:
+            found[FORM] = problem.detail
+    return found or {FORM: problem.detail}
+
+
+def kept(form: FormData) -> dict[str, str]:
+    """The texts of a form, to be shown in it again."""
+    return {name: value for name, value in form.items() if isinstance(value, str)}

@@ -1,0 +1,122 @@
+"""Copies of an article's sources: dropped as files, zip or folder, or chosen without scripts."""
+
+import base64
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from server.browser.looks import looked_at
+from server.browser.watched import Watched
+
+Watch = Callable[..., Watched]
+ARTICLE = """The bridge of Varde opened in 1911.<ref>{{cite web |title=The bridge of Varde
+|url=https://varde.example/bridge}}</ref>
+
+The tram reached the harbour in 1922.<ref>{{cite web |title=Tram
+|url=https://varde.example/files/harbour-tram.txt}}</ref>"""
+BRIDGE = (
+    b'<!doctype html><title>Bridge</title><link rel="canonical" href="https://varde.example/bridge">'
+    b"<article><p>The bridge of Varde opened in 1911. The mayor spoke to the town.</p></article>"
+)
+TRAM = b"The tram reached the harbour of Varde in 1922, and the town had a holiday that day."
+# What a person drops: files with their contents, as the browser hands them to a page.
+DROP = """([selector, files]) => {
+  const data = new DataTransfer();
+  for (const [name, content] of files) {
+    const bytes = Uint8Array.from(atob(content), (each) => each.charCodeAt(0));
+    data.items.add(new File([bytes], name));
+  }
+  const box = document.querySelector(selector);
+  for (const kind of ["dragenter", "dragover", "drop"])
+    box.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+def zipped(*files: tuple[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for name, content in files:
+            packed.writestr(name, content)
+    return out.getvalue()
+
+
+def drop(page: Page, *files: tuple[str, bytes]) -> None:
+    coded = [[name, base64.b64encode(content).decode()] for name, content in files]
+    page.evaluate(DROP, [".drop", coded])
+
+
+def verify(page: Page) -> None:
+    page.get_by_label("Wikitext of an article").fill(ARTICLE)
+    page.get_by_role("button", name="Verify", exact=True).click()
+    expect(page.locator("#board")).to_be_visible()
+
+
+def test_files_and_a_zip_are_dropped(watch: Watch) -> None:
+    with watch() as seen:
+        page = seen.page()
+        hostile = "<img src=x onerror=alert(1)>.txt"
+        drop(page, ("harbour-tram.txt", TRAM), (hostile, b"Words that nobody cites at all."))
+        expect(page.locator("[data-count]")).to_have_text("2 files dropped")
+        drop(page, ("more.zip", zipped(("pages/bridge.html", BRIDGE), ("../out.html", BRIDGE))))
+        expect(page.locator("[data-count]")).to_have_text("3 files dropped")
+        expect(page.locator(".drop li")).to_have_text(["harbour-tram.txt", hostile, "more.zip"])
+        looked_at(page)
+        verify(page)
+        told = page.locator("section.box", has_text="Your copies of its sources")
+        expect(told).to_contain_text("3 files sent.")
+        expect(told).to_contain_text("2 files are copies of citations.")
+        expect(told.locator(".unused li")).to_have_count(2)
+        expect(told.locator(".unused bdi")).to_have_text(["more.zip/../out.html", hostile])
+        expect(page.locator(".tile.unchecked b")).to_have_text("0")
+        looked_at(page)
+
+
+def test_what_was_dropped_can_be_removed(watch: Watch) -> None:
+    with watch() as seen:
+        page = seen.page()
+        drop(page, ("harbour-tram.txt", TRAM))
+        page.get_by_role("button", name="Remove them").click()
+        expect(page.locator("[data-dropped]")).to_be_hidden()
+        verify(page)
+        expect(page.locator(".tile.unchecked b")).to_have_text("2")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_folder_is_chosen(watch: Watch, tmp_path: Path, scripts: bool) -> None:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "bridge.html").write_bytes(BRIDGE)
+    (folder / "harbour-tram.txt").write_bytes(TRAM)
+    with watch(java_script_enabled=scripts) as seen:
+        page = seen.page()
+        page.get_by_label("A folder").set_input_files(folder)
+        verify(page)
+        page.get_by_text("The files that were used").click()
+        used = page.locator("section.box details li")
+        expect(used).to_have_text(["sources/bridge.html", "sources/harbour-tram.txt"])
+        expect(page.locator(".tile.unchecked b")).to_have_text("0")
+
+
+@pytest.mark.parametrize(
+    ("path", "button", "said"),
+    [
+        ("/", "Verify", "Paste an article, or choose a file with one."),
+        ("/check", "Find readings", "Write the statement that should be checked."),
+        ("/ask", "Ask", "Write your question."),
+    ],
+)
+def test_an_empty_form_says_what_is_missing(
+    watch: Watch, path: str, button: str, said: str
+) -> None:
+    with watch(viewport={"width": 375, "height": 800}) as seen:
+        seen.expected("422")
+        page = seen.page(path)
+        page.get_by_role("button", name=button, exact=True).click()
+        fault = page.get_by_role("alert")
+        expect(fault).to_have_text(said)
+        expect(fault).to_be_in_viewport()
+        expect(page.locator("[aria-invalid=true]")).to_be_focused()
+        looked_at(page)

@@ -1,0 +1,289 @@
+"""The box of `verify` and its result, as a browser without scripts meets them."""
+
+import dataclasses
+import io
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+from typing import Any
+
+import pytest
+from check_samples import weighed
+from fastapi.testclient import TestClient
+from samples import report
+from server.conftest import client_of
+from server.corpora_of_tests import run_next, uploads
+from server.people_of_tests import SERVER, somebody
+
+from pincite.checks import ReadingResult
+from pincite.core import confirmation
+from pincite.report import data
+from pincite.server.jobs import work
+from pincite.server.jobs.beside import blocks_of, sections_of
+from pincite.server.jobs.source_files import Why
+from pincite.server.jobs.store import Status
+from pincite.server.pages import check_view, sent_files, verify_view
+from pincite.server.pages.verify_view import Verified
+from pincite.server.pages.words import LABELS
+from pincite.server.people.identity import Role
+from pincite.server.site import Site
+from pincite.types import Label
+from pincite.wiki.article import parse_article
+
+FILES = "/verify/files"
+ARTICLE = """== Bridge ==
+The bridge of Varde opened in 1911.<ref>{{cite web |title=Bridge |url=https://a.example/bridge}}</ref>
+
+== Tram ==
+The tram reached the harbour in 1922.<ref>{{cite web |title=Tram |url=https://a.example/tram.pdf}}</ref>
+"""
+PAGE = (
+    b'<!doctype html><title>Bridge</title><link rel="canonical" href="https://a.example/bridge">'
+    b"<p>The bridge of Varde opened in 1911, and the mayor of the town spoke.</p>"
+)
+
+
+def post(client: TestClient, path: str, fields: Mapping[str, str]) -> Any:
+    return client.post(path, data=dict(fields), follow_redirects=False)
+
+
+def sent(
+    client: TestClient, files: list[tuple[str, bytes]], field: str = "sources", **fields: str
+) -> Any:
+    parts = [(field, (name, io.BytesIO(content))) for name, content in files]
+    return client.post(FILES, data=fields, files=parts, follow_redirects=False)
+
+
+# ── What is missing ──────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "field", "said"),
+    [
+        ("/verify", {"article": " ", "title": "Kept <b>"}, "article", "Paste an article"),
+        ("/verify", {"article": "A title"}, "article", "fetches nothing from the web"),
+        ("/check", {"statement": "", "corpus": "x"}, "statement", "Write the statement"),
+        ("/check", {"statement": "Kept <b>"}, "corpus", "Choose a corpus"),
+        ("/ask", {"question": "", "corpus": "x"}, "question", "Write your question"),
+        ("/ask", {"question": "Kept <b>?", "corpus": "gone"}, "corpus", "Choose a corpus"),
+        (
+            "/check",
+            {"statement": "S", "corpus": "x", "published_from": "May"},
+            "published_from",
+            "Write a date",
+        ),
+        ("/ask", {"question": "w" * 2001, "corpus": "x"}, "question", "too long"),
+    ],
+)
+def test_a_form_says_what_is_missing_beside_the_field(
+    client: TestClient, path: str, fields: dict[str, str], field: str, said: str
+) -> None:
+    answer = post(client, path, fields)
+    assert answer.status_code == 422
+    fault = re.search(rf'<p class="fault" role="alert" id="fault-{field}">([^<]+)', answer.text)
+    assert fault
+    assert said in unescape(fault[1])
+    assert "<b>" not in answer.text
+    for value in fields.values():
+        if "Kept" in value:
+            assert value in unescape(answer.text)
+    german = client.post(path, data=fields, headers={"Accept-Language": "de"}).text
+    assert f'id="fault-{field}"' in german
+    assert said not in german
+
+
+def test_a_form_with_files_says_it_too_and_keeps_nothing(client: TestClient, site: Site) -> None:
+    answer = sent(client, [("a.pdf", b"%PDF")], article="", title="Kept")
+    assert answer.status_code == 422
+    assert 'id="fault-article"' in answer.text
+    assert 'value="Kept"' in answer.text
+    assert not uploads(site)
+    assert not site.jobs.listed(None, 5)
+    assert client.get(FILES, follow_redirects=False).headers["location"] == "/"
+
+
+def test_an_article_that_is_too_long_is_not_read(make_site: Callable[..., Site]) -> None:
+    site = make_site(body_megabytes=0.01)
+    with client_of(site) as client:
+        answer = sent(client, [("long.wiki", b"x" * 20_000)], field="file")
+        assert answer.status_code == 422
+        assert re.search('id="fault-article">This is too long', answer.text)
+        assert not uploads(site)
+
+
+# ── Sources ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_sources_no_file_is_kept(client: TestClient, site: Site) -> None:
+    answer = client.post(
+        FILES,
+        data={"title": "Varde"},
+        files=[("file", ("varde.wiki", io.BytesIO(ARTICLE.encode()))), ("sources", ("", b""))],
+        follow_redirects=False,
+    )
+    job = site.jobs.get(answer.headers["location"].removeprefix("/jobs/"))
+    assert job
+    assert job.title == "Varde"
+    assert "upload" not in job.request
+    assert site.jobs.whole_request(job)["text"] == ARTICLE
+    assert not uploads(site)
+
+
+def test_sources_are_read_and_what_could_not_be_used_is_said(
+    client: TestClient, site: Site
+) -> None:
+    hostile = "<img src=x onerror=alert(1)>.txt"
+    files = [
+        ("mine/bridge.html", PAGE),
+        (hostile, b"Some words that nobody cites."),
+        ("x.zip", b""),
+    ]
+    answer = sent(client, files, article=ARTICLE, title="Varde")
+    job_id = run_next(site)
+    assert answer.headers["location"] == f"/jobs/{job_id}"
+    page = unescape(client.get(f"/jobs/{job_id}").text)
+    assert "3 files sent." in page
+    assert "1 file is the copy of a citation." in page
+    assert "2 files could not be used:" in page
+    assert sent_files.UNUSED[Why.NO_MATCH] in page
+    assert sent_files.UNUSED[Why.NO_ZIP] in page
+    assert "<img" not in client.get(f"/jobs/{job_id}").text
+    findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
+    found = {f["claim"][:10]: f["citations"][0]["unchecked"] for f in findings}
+    assert found["The bridge"] is None
+    assert found["The tram r"]["detail"] == work.NOT_SENT
+    result = client.get(f"/api/v1/jobs/{job_id}/result").text
+    assert str(site.server.folder) not in result
+    assert "unpacked" not in result
+    # They stay as long as the job: it can be run again.
+    site.tidy()
+    again = client.post(f"/jobs/{job_id}/again", data={"csrf": ""}, follow_redirects=False)
+    assert run_next(site) == again.headers["location"].removeprefix("/jobs/")
+    assert "1 file is the copy of a citation." in client.get(again.headers["location"]).text
+    assert not list((site.server.folder / "unpacked").iterdir())
+    site.jobs.delete([job.job_id for job in site.jobs.listed(None, 5)])
+    site.tidy()
+    assert not uploads(site)
+
+
+def test_nobody_reads_files_by_naming_an_upload(client: TestClient, site: Site) -> None:
+    sent(client, [("bridge.html", PAGE)], article=ARTICLE)
+    (job,) = site.jobs.listed(None, 5)
+    body = {"text": ARTICLE, "upload": job.request["upload"], "files": job.request["files"]}
+    assert client.post("/api/v1/verify", json=body).status_code == 422
+
+
+def test_sources_need_the_sessions_token_and_count_for_the_account(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(**SERVER, account_megabytes=0.001)
+    anna = somebody(site, Role.EDITOR).client
+    token = anna.headers.pop("X-CSRF-Token")
+    small = [("bridge.html", PAGE)]
+    assert sent(anna, small, article=ARTICLE).status_code == 403
+    assert sent(anna, small, article=ARTICLE, csrf="wrong").status_code == 403
+    assert not uploads(site)
+    assert sent(anna, small, article=ARTICLE, csrf=token).status_code == 303
+    refused = sent(anna, [("b.txt", b"x" * 900)], article=ARTICLE, csrf=token)
+    assert refused.status_code == 422
+    assert "sources of articles" in refused.text
+    assert len([path for path in uploads(site) if path.name != "lock"]) == 1
+
+
+# ── The result ───────────────────────────────────────────────────────────────────────────────────
+
+
+def verified(**changed: Any) -> Verified:
+    made = dataclasses.replace(report(), settings={"threshold": 0.3}, **changed)
+    return Verified(made, {}, None)
+
+
+def ended(site: Site, found: Verified) -> str:
+    job, _ = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
+    assert site.jobs.take("w")
+    site.jobs.finish(
+        job.job_id,
+        "w",
+        Status.DONE,
+        result=data.to_json(found.report),
+        files={"view": dict(found.view)} if found.view else {},
+    )
+    return job.job_id
+
+
+def test_a_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Site) -> None:
+    found = verified(
+        title="A & B", revision_id="7", url="https://en.wikipedia.org/w/index.php?oldid=7"
+    )
+    claim_id = found.report.findings[0].claim.claim_id
+    found = dataclasses.replace(found, view={"sections": {claim_id: 2}})
+    link = "https://en.wikipedia.org/w/index.php?title=A_%26_B&action=edit&section=2"
+    assert verify_view.edit_link(found, claim_id) == (link, "en.wikipedia.org")
+    page = client.get(f"/jobs/{ended(site, found)}").text
+    assert f'href="{link}"'.replace("&", "&amp;") in page
+    assert "Edit this section on Wikipedia" in page
+    assert "Edit this section" not in client.get(f"/jobs/{ended(site, verified())}").text
+
+
+@pytest.mark.parametrize(
+    "url", [None, "javascript:alert(1)//index.php?oldid=7", "https://w.example/wiki/A?oldid=7"]
+)
+def test_no_link_leads_where_no_wiki_is_known(url: str | None) -> None:
+    found = verified(revision_id="7", url=url)
+    assert verify_view.edit_link(found, found.report.findings[0].claim.claim_id) is None
+
+
+def test_sections_count_as_the_wiki_counts_them() -> None:
+    text = (
+        "A lead.<ref>https://a.example/0</ref>\n== One ==\nNothing cited.\n=== Under ===\n"
+        "The bridge opened in 1911.<ref>https://a.example/1</ref>\n== Two ==\n"
+        "The tram came in 1922.<ref>https://a.example/2</ref>"
+    )
+    article = parse_article(text, "Varde")
+    found = sections_of(blocks_of(article, "wikitext"))
+    by_text = {claim.text: found[claim.claim_id] for claim in article.claims}
+    assert by_text == {"A lead.": 0, "The bridge opened in 1911.": 2, "The tram came in 1922.": 3}
+
+
+def test_what_is_flagged_follows_the_threshold() -> None:
+    stages = {"cited": {"uses": 9}, "flagged": {"uses": 9}}
+    made = dataclasses.replace(verified(), funnel={"references": 9, "stages": stages})
+    for threshold in (0.05, 0.3, 0.95):
+        at = verify_view.at(made, threshold)
+        labels = verify_view.counts(at)["labels"]
+        uses = sum(
+            len(f.citations) - sum(c.label is Label.UNCHECKED for c in f.citations)
+            for f in at.findings
+            if f.label in (Label.REFUTED, Label.NOT_SUPPORTED)
+        )
+        found = dict(verify_view.funnel(made, at))
+        assert found["flagged"] == uses
+        assert bool(uses) == bool(labels["refuted"] + labels["not_supported"])
+
+
+def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) -> None:
+    page = unescape(client.get(f"/jobs/{ended(site, verified())}").text)
+    for label in Label:
+        legend = re.search(rf'<dt><span class="chip {label}">.*?</dt><dd>([^<]+)</dd>', page)
+        assert legend, label
+        assert LABELS[label] in page
+    german = {"Accept-Language": "de"}
+    page = unescape(client.get(f"/jobs/{ended(site, verified())}", headers=german).text)
+    for word in ("belegt", "teilweise belegt", "nicht belegt", "widersprochen?", "nicht prüfbar"):
+        assert word in page
+
+
+def test_documents_are_counted_as_they_are_listed() -> None:
+    items = [
+        weighed(doc, n, "Varde", "https://a.example/")
+        for n, doc in enumerate([0.9, 0.1, -0.8, 0.6, None])
+    ]
+    same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id)
+    items[3] = dataclasses.replace(items[3], passage=same)
+    pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
+    result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
+    sides = check_view.sides(result, 0.2)
+    listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
+    assert listed == {"for": [2], "against": [1], "neutral": [1]}
+    assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)
+    assert sides[1]["documents"][0]["passages"][0]["page"] is None
