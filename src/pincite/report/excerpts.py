@@ -72,6 +72,8 @@ def in_menu(text: str, quote: Span) -> bool:
 
 def _is_item(line: str) -> bool:
     line = line.strip()
+    if line.startswith("#"):  # a heading in Markdown's way
+        return True
     return len(line.split()) < _FEW_WORDS and "|" not in line and not _PROSE.search(line)
 
 
