@@ -90,7 +90,11 @@ def _first_words(first: Sequence[Finding]) -> str:
     flagged = sum(finding.label in FLAGS for finding in first)
     partly = sum(finding.label is Label.PARTLY_SUPPORTED for finding in first)
     changed = len(first) - flagged - partly
-    counts = ((flagged, "flagged"), (partly, "partly supported"), (changed, "with a changed source"))
+    counts = (
+        (flagged, "flagged"),
+        (partly, "partly supported"),
+        (changed, "with a changed source"),
+    )
     said = [f"{n} {words}" for n, words in counts if n]
     return f"{wording.n_of(len(first), 'claim')} ({', '.join(said)})" if said else ""
 

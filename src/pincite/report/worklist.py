@@ -19,7 +19,7 @@ from pincite.report.html import safe_link
 from pincite.report.wording import n_of
 from pincite.types import Funnel, Label, Reliability, Stage
 
-FLAGGED = "Claims: flagged ones are contradicted? or not supported, partly ones partly supported."
+FLAGGED = "Flagged claims are contradicted? or not supported."
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
