@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core import aggregation, figures, parts, wording
+from pincite.core import aggregation, names, parts, values
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.types import Claim, Evidence, Label, Passage, Span
@@ -88,11 +88,11 @@ def _rows(name: str) -> list[dict[str, Any]]:
 def says_same(claim: str, value: str, source: str) -> bool:
     """Whether the rules find that `source` states `value`, which stands in `claim`.
 
-    Today: no figure and no name that they call missing overlaps the words of `value`.
+    It does if no value and no name that they call missing overlaps the words of `value`.
     """
     start = claim.index(value)
-    spans = [figure.span for figure in figures.missing(claim, source)]
-    for name in wording.missing_names(claim, source):
+    spans = [found.span for found in values.unstated(claim, source)]
+    for name in names.missing(claim, source):
         at = claim.find(name)
         spans.append(Span(at, at + len(name)))
     return not any(span.start < start + len(value) and start < span.end for span in spans)

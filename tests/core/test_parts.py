@@ -25,7 +25,7 @@ def missing(claim: str, *texts: str) -> list[tuple[str, str]]:
 
 def test_atoms_of_every_kind() -> None:
     assert [(a.kind, a.text) for a in parts.atoms(CLAIM)] == [
-        *(("figure", "14"), ("figure", "May"), ("figure", "1886")),
+        ("figure", "14 May 1886"),
         *(("name", "Ingrid"), ("name", "Holm"), ("name", "Varde"), ("name", "Post")),
         ("quotation", "the line will never pay"),
     ]
@@ -42,7 +42,7 @@ def test_neighbours_that_are_missing_are_one_part() -> None:
 
 def test_only_what_no_passage_states_is_missing() -> None:
     texts = ("In May 1886 Holm spoke.", "The Varde paper said: “The line will\nnever  pay.”")
-    assert missing(CLAIM, *texts) == [("figure", "14"), ("name", "Ingrid"), ("name", "Post")]
+    assert missing(CLAIM, *texts) == [("figure", "14 May 1886"), ("name", "Post")]
 
 
 def test_what_is_known_of_the_page_counts_as_stated() -> None:

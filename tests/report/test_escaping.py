@@ -17,6 +17,7 @@ TODAY = date(2026, 11, 21)
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul li b main section").split(),
     *("table thead tbody tr th td").split(),
+    *("fieldset legend label input nav ol").split(),
     *("article span div blockquote mark i details summary pre footer dl dt dd").split(),
 }
 
@@ -27,6 +28,7 @@ def test_html_shows_the_text_and_gains_no_element(text: str, url: str) -> None:
     page.feed(html.to_html(report(text, url), TODAY))
     assert page.tags <= ALLOWED
     assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert {value for name, value in page.attributes if name == "type"} == {"radio"}
     links = [value for name, value in page.attributes if name in ("href", "src")]
     assert all(link.startswith(("http://", "https://", "#")) for link in links)
     if "\n" not in text and "\ud800" not in text:

@@ -95,7 +95,7 @@ def test_the_missing_part_is_marked_in_the_claim_and_escaped() -> None:
     page = html.to_html(only(partly()), TODAY)
     marked = '<mark class="missing">closed &lt;in&gt; 1952</mark>'
     assert f"<strong>The mill opened in 1911 &amp; {marked}.</strong>" in page
-    assert "Partly supported: nothing was found for “closed &lt;in&gt; 1952”." in page
+    assert "Nothing was found for “closed &lt;in&gt; 1952”." in page
 
 
 def test_overlapping_missing_parts_keep_the_claim_whole() -> None:
@@ -125,7 +125,7 @@ def test_a_part_that_is_denied_is_not_called_missing() -> None:
     said = wording.what_is_missing(
         CLAIM, Label.PARTLY_SUPPORTED, [dataclasses.replace(part, evidence=denied)]
     )
-    assert said == "the source may say otherwise about “closed <in> 1952”"
+    assert said == "the source seems to contradict “closed <in> 1952”"
 
 
 def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() -> None:
@@ -141,16 +141,15 @@ def test_support_is_that_of_the_whole_claim_whatever_ranks_it() -> None:
     assert found["prob_supported"] == data.probability(-1.5)
 
 
-def test_advice_says_how_often_flags_are_right() -> None:
-    advice = wording.flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])
+def test_advice_says_how_often_flags_are_false_alarms() -> None:
+    advice = wording.flag_advice([(0.02, 0.12), (0.05, 0.22), (0.2, 0.67)])
     assert advice == (
-        "If 1 in 20 citations fails, about 3 in 10 flags at this threshold were right in tests "
-        "(1 in 50: about 1 in 10; 1 in 5: about 7 in 10). Read the source before you tag."
+        "Expect 8 of 10 flags to be false alarms when 1 in 20 citations is bad. "
+        "Read the source before you tag."
     )
-    assert wording.flag_advice([(0.1, 0.02)]).startswith(
-        "If 1 in 10 citations fails, fewer than 1 in 10 flags at this threshold were right in"
-    )
-    assert "nearly all flags" in wording.flag_advice([(0.5, 0.99)])
+    assert wording.flag_advice([(0.1, 0.02)]).startswith("Expect nearly all flags to be false")
+    assert wording.flag_advice([(0.5, 0.99)]).startswith("Expect fewer than 1 of 10 flags to be")
+    assert wording.other_rates([(0.05, 0.22)]) == ""
 
 
 def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
@@ -165,6 +164,7 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
             *(html.to_html(sample, TODAY), wikitext.to_wikitext(sample, TODAY)),
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
+        assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

@@ -215,24 +215,24 @@ def _scores(clauses: Sequence[Part]) -> list[float]:
 
 
 _ORDER = (
-    (Label.REFUTED, Label.NOT_SUPPORTED),
-    (Label.PARTLY_SUPPORTED,),
-    (Label.SUPPORTED,),
-    (Label.UNCHECKED,),
+    Label.REFUTED,
+    Label.NOT_SUPPORTED,
+    Label.PARTLY_SUPPORTED,
+    Label.UNCHECKED,
+    Label.SUPPORTED,
 )
 
 
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Worst first: likely failures, then the partly supported, the supported, and the unchecked.
+    """Worst first, by label: contradicted, not supported, partly, unchecked, supported.
 
     Inside each, by score; of the supported those whose source changed come first. Ties and claims
     without a score keep the order of the article.
     """
-    places = {label: place for place, labels in enumerate(_ORDER) for label in labels}
 
     def key(finding: Finding) -> tuple[int, bool, float]:
         last = finding.label is Label.SUPPORTED and not finding.source_changed
-        return places[finding.label], last, finding.score or 0.0
+        return _ORDER.index(finding.label), last, finding.score or 0.0
 
     return sorted(findings, key=key)
 

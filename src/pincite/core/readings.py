@@ -72,14 +72,14 @@ _NORMATIVE = {
     ),
 }
 # Opinions in other words: "badly", "too dangerous", "the best"; but "too" as "also" is none, nor
-# are comparisons ("better than placebo") and titles ("best known", "best of three").
+# are comparisons ("better than placebo") and what only holds the word ("in its best year").
 _OPINION = {
     "en": re.compile(
         r"\b(?:badly|poorly|brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
         r"|too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong|slow|fast|hard|easy"
         r"|late|early|little|much|many|few|soft|harsh|strict|lenient|risky|costly|high|low)"
         r"|the most (?:beautiful|important|impressive|interesting|exciting|boring|annoying)"
-        r"|best(?![- ](?:known|selling|of\b|man\b|actor|actress|picture|film|song|album)))\b"
+        r"|(?:is|are|was|were|be) (?:by far )?(?:the )?best(?![- ](?:known|selling|of\b)))\b"
     ),
     "de": re.compile(
         r"\b(?:leider|hässlich\w*|wunderschön\w*|zu (?:gefährlich|teuer|billig|groß|klein|lang|kurz"

@@ -136,11 +136,21 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
     rivals = [
         v for v in same if not any(values.states(v, c) or values.states(c, v) for c in claimed)
     ]
+    rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
     mine = _beside(value.span, part)
     rivals = [v for v in rivals if mine & _beside(v.span, sentence)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
         rivals = [v for v in rivals if _counted(value, part) == _counted(v, sentence)]
     return rivals[0] if len(rivals) == 1 else None
+
+
+_DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s(?:the\s)?\Z")
+
+
+def _direction(value: Value, text: str) -> str:
+    """The word before a date that says on which side of it: "until 1971" is not "since 1971"."""
+    found = _DIRECTION.search(text, max(0, value.span.start - 14), value.span.start)
+    return found[1] if found and value.measure == "date" else ""
 
 
 def _counted(value: Value, text: str) -> list[str]:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from pincite.checks import Failed, Judged, Reading
 from pincite.completions import Completion, Guidance, Prompt
-from pincite.core import aggregation, replies, wording
+from pincite.core import aggregation, replies, values, wording
 from pincite.pipeline.atonce import all_at_once, in_calls
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
@@ -64,7 +64,7 @@ class VerifierJudge:
         except KeyboardInterrupt:
             pass
         stopped = [Failed("stopped", "the run was stopped")] * (len(pairs) - len(found))
-        return [*map(_of_verifier, _settled(pairs, found)), *stopped]
+        return [*(_of_verifier(*each) for each in _of_documents(pairs, found)), *stopped]
 
     def _evidence(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence]:
         return self.verifier.verify(
@@ -72,24 +72,31 @@ class VerifierJudge:
         )
 
 
-def _settled(pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]) -> list[Evidence]:
-    """What each passage says, read beside the others of its document."""
+def _of_documents(
+    pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
+) -> list[tuple[str, str, Evidence]]:
+    """The reading, what was found of the passage's document, and what the passage says."""
     texts: dict[tuple[str, str], list[str]] = {}
     for reading, passage in pairs:
-        texts.setdefault((reading.text, passage.doc_id), []).append(passage.text)
+        of_document = texts.setdefault((reading.text, passage.doc_id), [passage.about])
+        of_document.append(passage.text)
     return [
-        aggregation.settled(reading.text, evidence, "\n".join(texts[reading.text, passage.doc_id]))
+        (reading.text, "\n".join(texts[reading.text, passage.doc_id]), evidence)
         for (reading, passage), evidence in zip(pairs, found, strict=False)
     ]
 
 
-def _of_verifier(evidence: Evidence) -> Judged:
+def _of_verifier(statement: str, document: str, evidence: Evidence) -> Judged:
     """The verifier's two probabilities, 0 where the passage says neither for nor against.
 
-    A passage that "lacks a detail" has some of both: that is no evidence of either.
+    A passage that "lacks a detail" has some of both: that is no evidence of either. A document
+    that does not state a number or a date of the statement does not confirm it.
     """
+    evidence = aggregation.settled(statement, evidence, document)
     against = evidence.prob_refuted if aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
+    if confirms and values.unstated(statement, document):
+        confirms = False
     supported = evidence.prob_supported if confirms else 0.0
     return Judged(supported, against, evidence.quote, evidence.reasons)
 

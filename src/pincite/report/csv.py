@@ -1,4 +1,4 @@
-"""One row a citation, for spreadsheets; texts cannot become formulas.
+"""One row a citation, for spreadsheets, in the words of the other reports; no text is a formula.
 
 How far a citation came stands in its row (`citation_reached`): counting that column gives the
 funnel, and no line has to be told apart from the rows.
@@ -8,7 +8,7 @@ import csv
 import io
 from collections.abc import Sequence
 
-from pincite.core.funnel import stage
+from pincite.core.funnel import FLAGS, stage
 from pincite.report import wording
 from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
 
@@ -47,7 +47,7 @@ def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str
     claim = finding.claim
     section = " › ".join(claim.section)
     head: list[str | float | None] = [rank, claim.claim_id, section, claim.text]
-    head += [str(finding.label), finding.score]
+    head += [wording.LABELS[finding.label], finding.score]
     return [*head, *_of_citation(result), *_of_suggestion(finding)]
 
 
@@ -55,7 +55,7 @@ def _of_citation(result: CitationResult | None) -> list[str | float | None]:
     if result is None:
         return [None] * 9
     citation, outcome = result.citation, result.outcome
-    head = [citation.citation_id, citation.title, citation.url, str(result.label)]
+    head = [citation.citation_id, citation.title, citation.url, wording.LABELS[result.label]]
     if isinstance(outcome, Unchecked):
         return [*head, None, str(outcome.reason), outcome.detail, None, None]
     return [*head, outcome.score, None, None, outcome.quoted, "; ".join(outcome.reasons)]
@@ -80,8 +80,7 @@ def _words(claim: str, parts: Sequence[Part]) -> str | None:
 
 def _advice(report: Report, finding: Finding) -> str | None:
     """On the rows that it is about: those of flagged claims."""
-    flagged = finding.label in (Label.REFUTED, Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED)
-    return wording.flag_advice(report.flag_precision) or None if flagged else None
+    return wording.flag_advice(report.flag_precision) or None if finding.label in FLAGS else None
 
 
 def _reliability(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
@@ -98,7 +97,7 @@ def _copy(result: CitationResult | None) -> list[str | float | None]:
         return [None] * 6
     copy, changed = result.copy, result.changed
     not_live = str(result.not_live.reason) if result.not_live else None
-    today = [str(changed.label), changed.evidence.quoted] if changed else [None, None]
+    today = [wording.LABELS[changed.label], changed.evidence.quoted] if changed else [None, None]
     return [str(copy.kind), copy.url, copy.date, not_live, *today]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from pincite.pipeline.estimate import Estimate, Seconds
 from pincite.pipeline.settings import Settings
 from pincite.report.json_text import dumped
+from pincite.report.wording import n_of
 
 FREE = "Nothing is paid, and no language model's server is asked."
 SHORT = 10.0  # seconds that nobody needs to be told of
@@ -35,15 +36,15 @@ def to_json(found: Estimate, settings: Settings) -> str:
 
 def lines(found: Estimate, settings: Settings) -> list[str]:
     """What is to be done, and how long it may take."""
-    counted = f"{_n(found.n_claims, 'claim')}, {_n(found.n_citations, 'citation')}, "
-    counted += f"{found.n_with_address} with an address ({_n(found.n_sources, 'source')}"
+    counted = f"{n_of(found.n_claims, 'claim')}, {n_of(found.n_citations, 'citation')}, "
+    counted += f"{found.n_with_address} with an address ({n_of(found.n_sources, 'source')}"
     copies = [f"{found.n_at_hand} at hand"]
     if found.n_known_to_fail:
         copies.append(f"{found.n_known_to_fail} known to fail")
     if found.n_fetched_before:
         copies.append(f"{found.n_fetched_before} fetched before")
     if found.n_to_fetch:
-        hosts = _n(len(found.hosts), "host")
+        hosts = n_of(len(found.hosts), "host")
         copies.append(f"{found.n_to_fetch} to fetch from {hosts}")
     if found.n_missing:
         copies.append(f"{found.n_missing} missing: hand in copies, or give --online")
@@ -81,7 +82,3 @@ def length(seconds: Seconds) -> str:
     if least == 0:
         return f"up to {most} {name}"
     return f"about {most} {name}" if least == most else f"about {least} to {most} {name}"
-
-
-def _n(number: int, of_what: str) -> str:
-    return f"{number} {of_what}{'' if number == 1 else 's'}"

@@ -4,11 +4,13 @@ Every text from an article or a page is a `rich.text.Text`, never markup, and ha
 characters: a title like "[red]" or an escape sequence is shown, not obeyed.
 """
 
+from collections.abc import Sequence
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pincite.report import data, funnel, wording
+from pincite.report import data, excerpts, funnel, wording
 from pincite.types import (
     CitationResult,
     CopyKind,
@@ -18,6 +20,7 @@ from pincite.types import (
     Label,
     Listing,
     Report,
+    Stage,
 )
 
 STYLES = {
@@ -27,7 +30,8 @@ STYLES = {
     Label.REFUTED: "bold red",
     Label.UNCHECKED: "yellow",
 }
-CLAIM_WIDTH, SOURCE_WIDTH = 150, 90  # characters before an ellipsis
+CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH = 150, 90, 70  # characters before an ellipsis
+SHOWN = 10  # claims of one reason for which nothing could be checked
 
 
 def print_report(
@@ -37,66 +41,67 @@ def print_report(
 
     `excluded`: also the pages that were found and left out of the suggestions.
     """
-    shown = report.findings[:limit]
-    checked = [f for f in shown if f.label is not Label.UNCHECKED]
-    open_ = [f for f in report.findings if f.label is Label.UNCHECKED]
-    ranks = {id(finding): rank for rank, finding in enumerate(report.findings, 1)}
-    parts: list[RenderableType] = [_head(report), Text(), funnel_table(report.funnel)]
+    shown = list(enumerate(report.findings, 1))[:limit]
+    checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
+    parts: list[RenderableType] = [_head(report)]
+    if report.funnel.stages[Stage.JUDGED].uses:
+        advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
+        parts += [Text(advice, style="italic"), Text()]
     if checked:
-        parts.append(_table(checked, ranks))
+        parts.append(_table(checked))
     if len(shown) < len(report.findings):
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
-    if report.funnel.reasons:
-        parts += [Text(), lost_table(report.funnel)]
-    if open_:
-        parts += [Text(), _open_table(open_, ranks)]
+    if groups := funnel.by_reason(report.findings):
+        parts += [Text(), _open_table(groups)]
     if excluded:
-        parts += [Text(), _excluded(report, ranks)]
-    parts.append(Text(wording.ADVICE, style="italic"))
-    if report.flag_precision:
-        parts.append(Text(wording.flag_advice(report.flag_precision), style="italic"))
+        parts += [Text(), _excluded(report)]
+    parts += [Text(), funnel_table(report.funnel)]
+    parts.append(Text(funnel.counted(report.funnel), style="dim"))
     parts += [Text(f"warning: {wording.one_line(w)}", style="dim") for w in report.warnings]
     console.print(Group(*parts))
 
 
 def _head(report: Report) -> Text:
-    counted = data.counts(report)
+    """What was looked at, and how many claims have which label; each label with its meaning."""
+    counted, cited = data.counts(report), report.funnel.stages[Stage.CITED]
     head = Text(wording.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {wording.one_line(report.revision_id)}", style="dim")
-    line = f"\n{counted['claims']} claims, {counted['references']} references"
+    line = f"\n{wording.n_of(counted['claims'], 'claim')}, "
+    line += f"{wording.n_of(cited.uses, 'citation')} of {wording.n_of(cited.sources, 'source')}"
     if not report.complete:
-        line += f"; stopped after {counted['judged']} claims"
+        line += f"; stopped after {wording.n_of(counted['judged'], 'claim')}"
     head.append(line, style="not bold")
     for label in wording.ORDER:
-        words = f"\n{counted['labels'][label]:4} {wording.verdict(label)}"
+        words = f"\n{counted['labels'][label]:4} {wording.verdict(label):18}"
         head.append(words, style=f"not bold {STYLES[label]}")
+        head.append(f" {wording.LEGEND[label]}", style="not bold dim")
     return head
 
 
 def funnel_table(found: Funnel) -> Table:
-    """How far the citations came, counted by uses and by sources."""
+    """How far the citations came, and how many sources they are."""
     table = Table(
+        title="How far the citations came",
+        title_justify="left",
+        title_style="",
         box=None,
-        padding=(0, 1, 0, 0),  # fits 80 columns
+        padding=(0, 2, 0, 0),
         header_style="dim",
-        caption=funnel.counted(found),
-        caption_justify="left",
-        caption_style="dim",
     )
-    steps = funnel.columns(found)
-    table.add_column("citations")
-    for head, _, _ in steps:
+    table.add_column("")
+    for head in funnel.UNITS:
         table.add_column(head, justify="right")
-    table.add_row("uses", *(str(uses) for _, uses, _ in steps))
-    table.add_row("sources", *("" if n is None else str(n) for _, _, n in steps), style="dim")
+    for head, uses, sources in funnel.columns(found):
+        table.add_row(head, str(uses), "" if sources is None else str(sources))
     return table
 
 
 def lost_table(found: Funnel) -> Table:
     """Why citations could not be checked, and what to do."""
+    n_lost = wording.n_of(funnel.n_lost(found), "citation")
     table = Table(
-        title=f"Citations that could not be checked ({funnel.n_lost(found)}), and what you can do",
+        title=f"{n_lost} could not be checked, and what you can do",
         title_justify="left",
         title_style="yellow",
         box=None,
@@ -110,13 +115,13 @@ def lost_table(found: Funnel) -> Table:
     return table
 
 
-def _table(findings: list[Finding], ranks: dict[int, int]) -> Table:
+def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
     table.add_column("#", justify="right", width=3)
     table.add_column("verdict", width=19)
     table.add_column("claim, source, better source", ratio=1)
-    for finding in findings:
-        table.add_row(str(ranks[id(finding)]), _verdict(finding), _details(finding))
+    for rank, finding in findings:
+        table.add_row(str(rank), _verdict(finding), _details(finding))
     return table
 
 
@@ -139,7 +144,11 @@ def _details(finding: Finding) -> Text:
         text.append(_listed(result.listing), style="dim")
         if isinstance(result.outcome, Evidence):
             text.append(_copy_lines(result), style="dim")
-            text.append(_evidence_lines(result.outcome), style="dim")
+            if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
+                reasons = wording.unsaid(
+                    result.outcome.reasons, finding.claim.text, result.missing or finding.missing
+                )
+                text.append(_evidence_lines(result.outcome, reasons), style="dim")
             if place := wording.where(result.place, result.label):
                 text.append(f"\n      {place}", style="dim")
         else:
@@ -150,7 +159,7 @@ def _details(finding: Finding) -> Text:
         text.append(f"\n  ⇄ better: {title}", style="cyan")
         text.append(_listed(suggestion.listing), style="dim")
         text.append(f"\n      {wording.one_line(passage.url)}", style="dim cyan")
-        text.append(_evidence_lines(suggestion.evidence), style="dim")
+        text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
         if place := wording.where(suggestion.place, Label.SUPPORTED):
             text.append(f"\n      {place}", style="dim")
     return text
@@ -172,29 +181,31 @@ def _copy_lines(result: CitationResult) -> str:
     return "".join(lines)
 
 
-def _excluded(report: Report, ranks: dict[int, int]) -> Text:
-    """Every page that was found and left out, with its finding's number and the reason."""
+def _excluded(report: Report) -> Text:
+    """Every page that was found and left out, with its claim's number and the reason."""
     text = Text("Left out of the suggestions", style="yellow")
-    for finding in report.findings:
+    for rank, finding in enumerate(report.findings, 1):
         for left_out in finding.excluded:
-            text.append(f"\n{ranks[id(finding)]:3} {wording.one_line(left_out.url)}", style="")
+            text.append(f"\n{rank:3} {wording.one_line(left_out.url)}", style="")
             text.append(f"\n      {wording.why_excluded(left_out)}", style="dim")
     if not any(finding.excluded for finding in report.findings):
         text.append("\n    nothing was", style="dim")
     return text
 
 
-def _evidence_lines(evidence: Evidence) -> str:
-    lines = []
-    if evidence.quoted:
-        lines.append(f"\n      “{wording.shortened(evidence.quoted, CLAIM_WIDTH)}”")
-    lines += [f"\n      {wording.one_line(reason)}" for reason in evidence.reasons[:2]]
+def _evidence_lines(evidence: Evidence, reasons: Sequence[str]) -> str:
+    shown = excerpts.excerpt(evidence.passage.text, evidence.quote)
+    quoted = f"“{wording.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else excerpts.NONE
+    lines = [f"\n      {quoted}"]
+    lines += [f"\n      {wording.one_line(reason)}" for reason in reasons[:2]]
     return "".join(lines)
 
 
-def _open_table(findings: list[Finding], ranks: dict[int, int]) -> Table:
+def _open_table(groups: Sequence[funnel.Open]) -> Table:
+    """The claims that could not be checked, under the reasons that they share."""
+    n_claims = sum(len(group.findings) for group in groups)
     table = Table(
-        title=f"Claims left open ({len(findings)})",
+        title=f"Could not check {wording.n_of(n_claims, 'claim')}, and what you can do",
         title_justify="left",
         title_style="yellow",
         box=None,
@@ -202,12 +213,22 @@ def _open_table(findings: list[Finding], ranks: dict[int, int]) -> Table:
         show_header=False,
         expand=True,
     )
-    table.add_column(justify="right", width=3)
+    table.add_column(justify="right", width=4)
     table.add_column(ratio=1)
-    for finding in findings:
-        text = Text(wording.shortened(finding.claim.text, SOURCE_WIDTH))
-        text.append(f"\n  – {wording.one_line(wording.why_open(finding))}", style="yellow")
-        for suggestion in finding.suggestions[:1]:
-            text.append(f"\n  ⇄ {wording.one_line(suggestion.evidence.passage.url)}", style="cyan")
-        table.add_row(str(ranks[id(finding)]), text)
+    for group in groups:
+        head = Text(f"{wording.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
+        head.append(f"\n{group.steps}" if group.steps else "", style="dim")
+        table.add_row(Text("–", style="yellow"), head)
+        for rank, finding in group.findings[:SHOWN]:
+            table.add_row(str(rank), _open_claim(finding))
+        if len(group.findings) > SHOWN:
+            more = f"… and {len(group.findings) - SHOWN} more; --html or --json has all"
+            table.add_row("", Text(more, style="dim"))
     return table
+
+
+def _open_claim(finding: Finding) -> Text:
+    text = Text(wording.shortened(finding.claim.text, OPEN_WIDTH))
+    for suggestion in finding.suggestions[:1]:
+        text.append(f"\n⇄ {wording.one_line(suggestion.evidence.passage.url)}", style="cyan")
+    return text

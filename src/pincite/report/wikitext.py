@@ -33,10 +33,9 @@ def to_wikitext(report: Report, today: date) -> str:
         if f.label in FAILED or f.suggestions or any(map(archived, f.citations))
     ]
     blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
-    head = f"# {wording.one_line(report.title)}: {len(blocks)} claims. {wording.ADVICE}\n"
+    advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
+    head = f"# {wording.one_line(report.title)}: {wording.n_of(len(blocks), 'claim')}. {advice}\n"
     head += f"# {funnel.line(report.funnel)}\n"
-    if report.flag_precision:
-        head += f"# {wording.flag_advice(report.flag_precision)}\n"
     return "\n".join([head, *blocks])
 
 

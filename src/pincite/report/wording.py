@@ -36,9 +36,17 @@ SIGNS = {
 LABELS = {
     Label.SUPPORTED: "supported",
     Label.PARTLY_SUPPORTED: "partly supported",
-    Label.NOT_SUPPORTED: "likely fails",
-    Label.REFUTED: "may say otherwise",
+    Label.NOT_SUPPORTED: "not supported",
+    Label.REFUTED: "contradicted?",
     Label.UNCHECKED: "could not check",
+}
+# What each label means, for who meets it first: a program reads, so no label is a fact.
+LEGEND = {
+    Label.SUPPORTED: "the source says this",
+    Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
+    Label.NOT_SUPPORTED: "likely not supported: not found in the source",
+    Label.REFUTED: "the source seems to say something else",
+    Label.UNCHECKED: "the source could not be read: no verdict",
 }
 REASONS = {
     Reason.DEAD: "dead link",
@@ -117,15 +125,15 @@ def _read(kind: CopyKind, dated: bool) -> str:
 READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (True, False)}
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
-# What an archived copy bears out, the whole or a part, and today's page less of it.
+# What an archived copy supports, the whole or a part, and today's page less of it.
 _THEN = {
-    True: "the archived copy of %(date)s bears the claim out",
-    False: "the archived copy of %(date)s bears a part of the claim out",
+    True: "the archived copy of %(date)s supports the claim",
+    False: "the archived copy of %(date)s supports a part of the claim",
 }
 _TODAY = {
     Label.PARTLY_SUPPORTED: "today's page only a part of it",
     Label.NOT_SUPPORTED: "today's page does not",
-    Label.REFUTED: "today's page may say otherwise",
+    Label.REFUTED: "today's page seems to contradict it",
 }
 CHANGED = {
     (whole, label): f"{then}, {today}"
@@ -162,6 +170,7 @@ ORDER = (
     Label.UNCHECKED,
     Label.SUPPORTED,
 )
+_IN_QUOTES = re.compile("“([^“”]+)”")
 MAX_PART = 120  # characters of a missing part
 
 
@@ -255,8 +264,10 @@ def reliability(listing: Listing | None) -> str:
 
 def why_excluded(left_out: Exclusion) -> str:
     """The reason in words, with the detail."""
-    detail = f": {left_out.detail}" if left_out.detail else ""
-    return one_line(f"{BARS[left_out.bar]}{detail}")
+    words, detail = BARS[left_out.bar], left_out.detail
+    if detail.startswith(words):
+        return one_line(detail)
+    return one_line(f"{words}: {detail}" if detail else words)
 
 
 def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
@@ -272,14 +283,32 @@ def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
     if absent:
         said.append(f"nothing was found for {_quoted(claim, absent)}")
     if denied:
-        said.append(f"the source may say otherwise about {_quoted(claim, denied)}")
+        said.append(f"the source seems to contradict {_quoted(claim, denied)}")
     if label is Label.PARTLY_SUPPORTED and not said:
         return "each part was found in one of the sources, the whole in none"
     return "; ".join(said)
 
 
+def unsaid(reasons: Sequence[str], claim: str, missing: Sequence[Part]) -> tuple[str, ...]:
+    """The reasons but for those that name nothing except what is named as missing already.
+
+    >>> from pincite.types import Span
+    >>> part = Part("figure", Span(10, 14), "1911", supported=False)
+    >>> told = ["the passage does not state “1911”", "the claim says “1911”, the quote “1913”"]
+    >>> unsaid(told, "Opened in 1911.", [part])
+    ('the claim says “1911”, the quote “1913”',)
+    """
+    named = [part.span.of(claim) for part in missing]
+
+    def is_named(reason: str) -> bool:
+        words = _IN_QUOTES.findall(reason)
+        return bool(words) and all(any(word in part for part in named) for word in words)
+
+    return tuple(reason for reason in reasons if not is_named(reason))
+
+
 def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
-    """The missing parts that a source is silent on, and those on which it may say otherwise."""
+    """The missing parts that a source is silent on, and those that it seems to contradict."""
     denied = [part for part in missing if _may_be_denied(part)]
     return [part for part in missing if part not in denied], denied
 
@@ -294,21 +323,33 @@ def _quoted(claim: str, parts: Sequence[Part]) -> str:
 
 
 def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
-    """How often a flag is right, for who knows how many citations fail; empty if not measured.
+    """How many flags are false alarms, at the middle one of the base rates; empty if not measured.
 
     Args:
         precision: (share of citations that fail, share of flags that are right), as in a Report.
 
-    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:78]
-    'If 1 in 20 citations fails, about 3 in 10 flags at this threshold were right i'
+    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:73]
+    'Expect 7 of 10 flags to be false alarms when 1 in 20 citations is bad. Re'
     """
     if not precision:
         return ""
+    base_rate, share = sorted(precision)[(len(precision) - 1) // 2]
+    expected = f"Expect {_tenths(1 - share)} flags to be false alarms"
+    return f"{expected} when {_one_in(base_rate)} citations is bad. {READ_FIRST}"
+
+
+def other_rates(precision: Sequence[tuple[float, float]]) -> str:
+    """The false alarms among flags at the other base rates; empty if there are none.
+
+    >>> other_rates([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])
+    '9 of 10 when 1 in 50 citations is bad, 3 of 10 when 1 in 5 is'
+    """
     ordered = sorted(precision)
-    base_rate, share = ordered.pop((len(ordered) - 1) // 2)
-    first = f"If {_one_in(base_rate)} citations fails, {_tenths(share)} flags at this threshold "
-    others = "; ".join(f"{_one_in(rate)}: {_tenths(share)}" for rate, share in ordered)
-    return f"{first}were right in tests{f' ({others})' if others else ''}. {READ_FIRST}"
+    if ordered:
+        ordered.pop((len(ordered) - 1) // 2)
+    said = [f"{_tenths(1 - share)} when {_one_in(rate)}" for rate, share in ordered]
+    ends = [" citations is bad", *[" is"] * len(said)]
+    return ", ".join(words + end for words, end in zip(said, ends, strict=False))
 
 
 def _one_in(base_rate: float) -> str:
@@ -319,8 +360,17 @@ def _tenths(share: float) -> str:
     """A share as people say it: more digits would promise more than tests can."""
     tenths = round(10 * share)
     if tenths == 0:
-        return "fewer than 1 in 10"
-    return "nearly all" if tenths == 10 else f"about {tenths} in 10"
+        return "fewer than 1 of 10"
+    return "nearly all" if tenths == 10 else f"{tenths} of 10"
+
+
+def n_of(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> n_of(1, "claim"), n_of(2, "claim"), n_of(0, "source")
+    ('1 claim', '2 claims', '0 sources')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def name_of(citation: Citation) -> str:

@@ -1,6 +1,6 @@
 """The work-list of many articles: which one to look at first, as JSON, CSV and one HTML page.
 
-Risk is the expected number of claims that their sources do not bear out: the sum of
+Risk is the expected number of claims that their sources do not support: the sum of
 1 − P(supported) over the claims that could be checked. The probabilities are the verifier's,
 calibrated on test sets; they rank articles, and promise nothing about one.
 """
@@ -16,8 +16,10 @@ from pincite.core.funnel import FLAGS, together
 from pincite.report import funnel, templates, wording
 from pincite.report.csv import cell
 from pincite.report.html import safe_link
+from pincite.report.wording import n_of
 from pincite.types import Funnel, Label, Reliability, Stage
 
+FLAGGED = "Flagged claims are contradicted? or not supported."
 _POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
 
 
@@ -32,7 +34,7 @@ class Row:
     n_flagged: int = 0
     n_partly: int = 0
     n_poor_sources: int = 0  # citations whose site a list calls unreliable or worse
-    worst: str = ""  # the claim that ranks first
+    worst: str = ""  # the claim that ranks first, if it is not supported
     revision_id: str = ""
     url: str = ""
     report: str = ""  # name of the article's own report, beside the list
@@ -69,8 +71,8 @@ class WorkList:
     def head(self) -> str:
         """How many articles, and how many wait."""
         if self.complete:
-            return f"{self.n_articles} articles"
-        return f"{self._n_done} of {self.n_articles} articles; the run was stopped"
+            return n_of(self.n_articles, "article")
+        return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
 def row_of(report: Mapping[str, Any], name: str) -> Row:
@@ -88,7 +90,7 @@ def row_of(report: Mapping[str, Any], name: str) -> Row:
         n_flagged=sum(labels[label] for label in FLAGS),
         n_partly=labels[Label.PARTLY_SUPPORTED],
         n_poor_sources=sum(source["label"] in _POOR for source in sources),
-        worst=checked[0]["claim"] if checked else "",
+        worst=checked[0]["claim"] if checked and checked[0]["label"] != Label.SUPPORTED else "",
         revision_id=article["revision_id"] or "",
         url=article["url"] or "",
         report=name,
@@ -145,6 +147,8 @@ def to_html(found: WorkList) -> str:
         waiting=summed.waiting,
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
+        flagged=FLAGGED,
+        n_of=n_of,
     )
 
 

@@ -1,12 +1,12 @@
-"""The work-list on a terminal: the funnel of all articles, and the riskiest of them."""
+"""The work-list on a terminal: the riskiest articles, and the funnel of all of them."""
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pincite.report import wording
+from pincite.report import funnel, wording
 from pincite.report.terminal import funnel_table, lost_table
-from pincite.report.worklist import Row, WorkList
+from pincite.report.worklist import FLAGGED, Row, WorkList
 
 SHOWN = 20  # articles: a screen; the pages have all
 
@@ -14,20 +14,20 @@ SHOWN = 20  # articles: a screen; the pages have all
 def print_list(found: WorkList, console: Console) -> None:
     """Print it; no text of an article is obeyed."""
     head = Text(f"{found.head} · riskiest first", style="bold")
-    summed = found.funnel
-    parts: list[RenderableType] = [head, Text(), funnel_table(summed), Text()]
-    if summed.reasons:
-        parts += [lost_table(summed), Text()]
-    parts.append(_table(found.rows[:SHOWN]))
+    parts: list[RenderableType] = [head, Text(), _table(found.rows[:SHOWN])]
     if len(found.rows) > SHOWN:
         parts.append(Text(f"… and {len(found.rows) - SHOWN} more", style="dim"))
-    parts.append(Text(wording.ADVICE, style="italic"))
+    parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
+    summed = found.funnel
+    if summed.reasons:
+        parts += [lost_table(summed), Text()]
+    parts += [funnel_table(summed), Text(funnel.counted(summed), style="dim")]
     console.print(Group(*parts))
 
 
 def _table(rows: tuple[Row, ...]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("risk", "likely fail", "in part", "checked"):
+    for name in ("risk", "flagged", "partly", "checked"):
         table.add_column(name, justify="right")
     table.add_column("article", overflow="fold")
     for row in rows:

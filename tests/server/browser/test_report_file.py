@@ -1,0 +1,84 @@
+"""The file that `verify --html` writes, in a browser: no script, the finding at first sight."""
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from samples import report
+from server.browser.looks import looked_at, opened_details
+
+from pincite.report import html
+from pincite.types import Label
+
+SIZES = [(1200, 900), (375, 800), (320, 640)]
+SEEN = """[...document.querySelectorAll(".finding")]
+  .filter(each => each.checkVisibility()).map(each => each.id)"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A report in which every label and fold is there, twice."""
+    found = report("The bridge opened in 1911.")
+    sound = (dataclasses.replace(f, citations=()) for f in found.findings)
+    more = [f for f in sound if f.label is Label.SUPPORTED]
+    findings = tuple(f for f in (*found.findings, *more) for _ in range(2))
+    path = tmp_path / "report.html"
+    whole = dataclasses.replace(found, findings=findings, n_claims=len(findings))
+    path.write_text(html.to_html(whole, date(2026, 11, 21)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(chromium: Browser, file: Path) -> Iterator[Page]:
+    """It, in a browser; axe-core is let in past its policy."""
+    context = chromium.new_context(bypass_csp=True)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    yield page
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_it_can_be_read_at_every_size(opened: Page, size: tuple[int, int], scheme: str) -> None:
+    opened.set_viewport_size({"width": size[0], "height": size[1]})
+    opened.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    looked_at(opened)
+    opened_details(opened)
+    looked_at(opened)
+
+
+@pytest.mark.parametrize("size", SIZES[:2], ids=str)
+def test_the_first_claim_is_on_the_first_screen(opened: Page, size: tuple[int, int]) -> None:
+    opened.set_viewport_size({"width": size[0], "height": size[1]})
+    box = opened.locator("#claim-1 .claim").bounding_box()
+    assert box
+    assert box["y"] + box["height"] < size[1]
+
+
+def test_a_tile_shows_its_claims_and_no_others(opened: Page) -> None:
+    for label in (Label.NOT_SUPPORTED, Label.PARTLY_SUPPORTED, Label.SUPPORTED, Label.UNCHECKED):
+        tile = opened.locator(f"label:has(#show-{label})")
+        tile.click()
+        shown = opened.evaluate(SEEN)
+        assert len(shown) == int(tile.locator("b").inner_text())
+        for name in shown:
+            assert str(label) in (opened.locator(f"#{name}").get_attribute("class") or "").split()
+    opened.locator("label:has(#show-all)").click()
+    assert "claim-1" in opened.evaluate(SEEN)
+
+
+def test_the_filter_is_moved_by_keys(opened: Page) -> None:
+    opened.locator("#show-all").focus()
+    opened.keyboard.press("ArrowRight")
+    assert opened.locator("#show-not_supported").is_checked()
+    assert opened.locator(".finding.partly_supported").first.is_hidden()
+
+
+def test_what_is_printed_holds_what_is_folded_away(opened: Page) -> None:
+    opened.emulate_media(media="print")
+    assert opened.locator(".group.unchecked .claim").first.is_visible()
+    assert opened.locator(".extra").first.is_hidden()
