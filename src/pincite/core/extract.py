@@ -52,7 +52,9 @@ _OWN_PAPER = frozenset(
     "result results review series study studies survey systematic trial work".split()
 )
 # What a study set out to do says nothing of what it found.
-_STUDY = r"(?:present |current |prospective |retrospective |pilot )?(?:study|paper|article|work|trial)"
+_STUDY = (
+    r"(?:present |current |prospective |retrospective |pilot )?(?:study|paper|article|work|trial)"
+)
 _WE_ASK = (
     r"(?:aim(?:ed)?|sought|set out|wished|wanted|intend(?:ed)?|hypothesi[sz]ed?|(?:investigated?|"
     r"explored?|examined?|evaluated?|assess(?:ed)?|ask(?:ed)?|tested|test|determined?|stud(?:y|ied)|"
@@ -64,8 +66,8 @@ _AIM = re.compile(
     rf"(?:.{{0,60}}?\b(?:was|were|is|are)\b|,? of (?:the|this|our) {_STUDY})"
     rf"|(?:(?:in|with) (?:this|the|our) {_STUDY},? |here,? |therefore,? |thus,? )?"
     rf"(?:we (?:therefore |also |thus |further )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
-    rf"|(?:questions/ )?(?:this|the|our) {_STUDY} (?:investigat|explor|examin|evaluat|assess|compar|"
-    r"measur|address|describ|analy[sz]|review|test)\w*\b"
+    rf"|(?:questions/ )?(?:this|the|our) {_STUDY} (?:investigat|explor|examin|evaluat|assess|"
+    r"compar|measur|address|describ|analy[sz]|review|test)\w*\b"
     rf"|(?:this|the|our) {_STUDY} (?:was|is) (?:to|designed|conducted|performed|undertaken|aimed)\b"
     r"|whether\b",
     re.IGNORECASE,
@@ -74,7 +76,8 @@ _AIM = re.compile(
 _TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our|\w+s?) ).*)?\Z", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"\b(?:conclu\w+|suggest(?:s|ing)?|indicates?|demonstrates?|shows?|supports?|implies|confirms?|"
-    r"appears?|seems?|should|recommend(?:ed)?|therefore|thus|overall|our (?:results|findings|data))\b",
+    r"appears?|seems?|should|recommend(?:ed)?|therefore|thus|overall|"
+    r"our (?:results|findings|data))\b",
     re.IGNORECASE,
 )
 _DONE = re.compile(
@@ -172,9 +175,8 @@ def depth(place: int, n_sentences: int) -> float:
 def parts(sentences: Sequence[str]) -> Iterator[Part]:
     """What each sentence of a document is in it: by the labels of its sections, else by wording.
 
-    >>> said = ("AIM: To see. METHODS: We saw. RESULTS: All fell. CONCLUSIONS: It works.").split(". ")
-    >>> [str(part) for part in parts(said)]
-    ['aim', 'method', 'other', 'conclusion']
+    >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: All fell.", "CONCLUSION: It works."])]
+    ['aim', 'other', 'conclusion']
     >>> [str(part) for part in parts(["We recruited 40 adults.", "Thus tea may help."])]
     ['method', 'conclusion']
     """

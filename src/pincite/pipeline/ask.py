@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.answers import Answer, Checked, Reference, Searched
-from pincite.core import cited, wording
+from pincite.core import cited
+from pincite.core.absent import absent_words
 from pincite.pipeline.answer_check import AnswerChecker, copied
 from pincite.pipeline.literature import FoundDocument, LiteratureFinder
 from pincite.pipeline.repair import Repairer
@@ -68,7 +69,7 @@ class AskPipeline:
             self.searched,
             found=tuple(r.ref_id for r in references),
             best=best,
-            absent=tuple(wording.absent_words(question, read)) if references else (),
+            absent=tuple(absent_words(question, read)) if references else (),
         )
         left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
         silent = _silent(question, self.writer.fingerprint, searched, left_out)
@@ -227,6 +228,4 @@ def _silent(
         Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
         for e in left_out
     )
-    return Answer(
-        question, "", (), (), by, searched, abstained=NOTHING_SAID, left_out=retracted
-    )
+    return Answer(question, "", (), (), by, searched, abstained=NOTHING_SAID, left_out=retracted)

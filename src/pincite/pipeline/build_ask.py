@@ -161,7 +161,9 @@ def _writer(
     templates: Templates | None,
 ) -> Writer | Extractor:
     if calls is None or templates is None:
-        return Extractor(verifier, encoder, settings.sentences, settings.least_answer, settings.rerank)
+        return Extractor(
+            verifier, encoder, settings.sentences, settings.least_answer, settings.rerank
+        )
     return ModelWriter(
         calls,
         templates,
