@@ -25,16 +25,36 @@ WEIGHTS = {
     "depth": 2.0,
     "concludes": 1.5,
     "is_method": -1.8,
+    "is_open": -1.5,
+    "goes_on": -0.75,
 }
 # Chosen on the same half: below LEAST few sentences answer, nor do those so far BEHIND the best.
-LEAST = -1.5
-BEHIND = 3.0
+LEAST = -2.0
+BEHIND = 2.5
 REPEATED = 1.0  # of a sentence all of whose words were said before
 MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text the place of one says nothing
 MIDDLE = 0.5
+LATE = 0.75  # conclusions begin about there, most often with what was found
 FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
 # What a sentence points at may stand in the one before, which is not there in an extract.
-_POINTS_BACK = frozenset("this these those it they he she such both latter former".split())
+_POINTS_BACK = frozenset(
+    "this these those it its they their he his she her such both latter former".split()
+)
+# What opens so goes on from the sentence before, but can be read without it.
+_GOES_ON = re.compile(
+    r"(?:however|nevertheless|nonetheless|conversely|in contrast|in addition|moreover|furthermore|"
+    r"similarly|also|but|yet|although|for example)\b",
+    re.IGNORECASE,
+)
+# What nobody knows yet, or ought to find out or to do, is no finding.
+_OPEN = re.compile(
+    r"\b(?:(?:further|future|more|additional|larger|prospective) (?:\w+ )?(?:stud|research|data|work|"
+    r"trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
+    r"few (?:data|studies)|little is known|poorly understood|(?:remains?|is|are) (?:largely |still )?"
+    r"(?:unknown|unclear|obscure|controversial|debated)|to date|among the first|limitations?|"
+    r"could be explained|deserves?|merits?)\b",
+    re.IGNORECASE,
+)
 _THIS = frozenset({"this", "these", "those"})
 _POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
 # Words of the labels that open a section of an abstract, with a colon behind them or without.
@@ -73,7 +93,7 @@ _AIM = re.compile(
     re.IGNORECASE,
 )
 # "To test whether it falls." is an aim; "To test this, we measured it." is none.
-_TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our|\w+s?) ).*)?\Z", re.IGNORECASE)
+_TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our|\w+s) ).*)?\Z", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"\b(?:conclu\w+|suggest(?:s|ing)?|indicates?|demonstrates?|shows?|supports?|implies|confirms?|"
     r"appears?|seems?|should|recommend(?:ed)?|therefore|thus|overall|"
@@ -93,8 +113,8 @@ _DONE = re.compile(
 )
 _FOUND = re.compile(
     r"signific|\bp ?[<=>≤≥]|\d ?%|\b(?:higher|lower|greater|less|fewer|better|worse|longer|shorter|"
-    r"differen\w+|similar|increased|decreased|reduced|improved|associated|correlated|predict\w*|"
-    r"effective|fell|rose|found|showed|revealed|compared (?:with|to))\b",
+    r"differences?|similar|increased|decreased|reduced|improved|associated|correlated|predict\w*|"
+    r"effective|fell|rose|found|showed|revealed|compared with)\b",
     re.IGNORECASE,
 )
 
@@ -140,6 +160,8 @@ class Quotable:
             "depth": self.depth,
             "concludes": float(self.part is Part.CONCLUSION),
             "is_method": float(self.part in (Part.METHOD, Part.AIM)),
+            "is_open": float(bool(_OPEN.search(self.text))),
+            "goes_on": float(bool(_GOES_ON.match(self.text))),
         }
         return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
 
@@ -169,13 +191,13 @@ def depth(place: int, n_sentences: int) -> float:
     """How far into an abstract a sentence stands, 0 to 1; half-way in all longer texts."""
     if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
         return MIDDLE
-    return place / (n_sentences - 1)
+    return min(LATE, place / (n_sentences - 1))
 
 
 def parts(sentences: Sequence[str]) -> Iterator[Part]:
     """What each sentence of a document is in it: by the labels of its sections, else by wording.
 
-    >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: All fell.", "CONCLUSION: It works."])]
+    >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
     ['aim', 'other', 'conclusion']
     >>> [str(part) for part in parts(["We recruited 40 adults.", "Thus tea may help."])]
     ['method', 'conclusion']

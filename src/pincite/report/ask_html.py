@@ -151,7 +151,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, object]:
         "says": [
             (verb, ask_wording.places_of(reference, answer.sentences, support))
             for verb, support in (
-                ("says", Support.VERBATIM),
+                ("quoted in", Support.VERBATIM),
                 ("bears out", Support.SUPPORTS),
                 ("contradicts", Support.CONTRADICTS),
             )

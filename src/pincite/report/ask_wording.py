@@ -248,7 +248,7 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
     Empty for a reference that no sentence names.
     """
     words = {
-        Support.VERBATIM: "says",
+        Support.VERBATIM: "quoted in",
         Support.SUPPORTS: "bears out",
         Support.CONTRADICTS: "contradicts",
     }

@@ -57,6 +57,8 @@ def ask(form: Form, who: Runner, site: Stores) -> RedirectResponse:
     settings: dict[str, Any] = {n: v for n in FIELDS if (v := forms.text(form, n))}
     if forms.text(form, "undated"):
         settings["undated"] = True
+    if forms.text(form, "include_retracted"):
+        settings["include_retracted"] = True
     for name in ("kinds", "source_languages"):
         if values := [each for each in forms.text(form, name).replace(",", " ").split() if each]:
             settings[name] = values
