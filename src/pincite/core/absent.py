@@ -25,9 +25,10 @@ _ASKING = frozenset(
 )
 # What forms of a word end in behind what they share: inflections, and Latin and Greek plurals.
 _ENDINGS = frozenset(
-    "s es y ies ied e ed d ing er ers or ors en ren ly al ally ic ical ically ion ions ation "
-    "ations ative ive ives ively ment ments ity ities ous ness able ible ance ence ences ances "
-    "ant ants ent ents um a us i is ae ia ata eutic eutics ist ists ism sis ses tic".split()
+    "s es y ies ied e ed d ing er ers or ors en ren ly al ally ual ic ical ically ion ions ation "
+    "ations ative ive ives ively ment ments ity ities ous ness able ible ance ances ence ences ant "
+    "ants ent ents ise ised ize ized ising izing isation ization ist ists ism um a us i is ae ia "
+    "ata eutic eutics sis ses tic ue ues".split()
 ) | {""}
 _IRREGULAR = {
     "women": "woman",

@@ -130,7 +130,7 @@ class Extractor:
 def quotable(source: int, document: Document) -> list[_Place]:
     """The sentences of a document that can stand alone, without what other languages say."""
     text = in_own_words(document.text)
-    spans = sentences(text, document.language or "en")
+    spans = _whole_ones(text, sentences(text, document.language or "en"))
     kinds = extract.parts([span.of(text) for span in spans])
     found = []
     for place, (span, part) in enumerate(zip(spans, kinds, strict=True)):
@@ -139,6 +139,18 @@ def quotable(source: int, document: Document) -> list[_Place]:
         depth = extract.depth(place, len(spans))
         found.append(_Place(source, place, depth, part, own, said))
     return [place for place in found if extract.can_stand_alone(place.text)]
+
+
+def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The spans, those put together that were cut within a sentence."""
+    found: list[Span] = []
+    for span in spans:
+        gap = text[found[-1].end : span.start] if found else "\n"
+        if "\n" not in gap and extract.is_cut(found[-1].of(text), span.of(text)):
+            found[-1] = Span(found[-1].start, span.end)
+        else:
+            found.append(span)
+    return found
 
 
 def _passage(document: Document, place: _Place) -> Passage:
