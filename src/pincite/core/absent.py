@@ -28,7 +28,7 @@ _ENDINGS = frozenset(
     "s es y ies ied e ed d ing er ers or ors en ren ly al ally ual ic ical ically ion ions ation "
     "ations ative ive ives ively ment ments ity ities ous ness able ible ance ances ence ences ant "
     "ants ent ents ise ised ize ized ising izing isation ization ist ists ism um a us i is ae ia "
-    "ata eutic eutics sis ses tic ue ues".split()
+    "ata eutic eutics sis ses tic ue ues hood".split()
 ) | {""}
 _IRREGULAR = {
     "women": "woman",
