@@ -1,6 +1,7 @@
 """Answers made of sentences of the sources."""
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_of_equals_the_one_that_says_something_new_comes_first() -> None:
 
 @pytest.mark.parametrize("name", ["relevance", "likeness", "of_document", "depth"])
 def test_each_signal_speaks_for_a_sentence(name: str) -> None:
-    given = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
+    given: dict[str, Any] = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
     more = given | {name: 0.9}
     assert Quotable(PAIN, 0, 0, **more).answers > Quotable(PAIN, 0, 0, **given).answers
 

@@ -339,7 +339,7 @@ def test_repair_strikes_out_and_drops_in_sight(
         ]
     )
     plan = pipeline(corpus, verifier, writer, repairer=Repairer())
-    before = plan.writer.write(QUESTION, [])
+    before = writer.write(QUESTION, [])
     text = "".join(piece.text for piece in before)
     answer = plan.check(QUESTION, text, references(11))
     assert answer.text == "Velorin reduced migraine days in adults [1]."
