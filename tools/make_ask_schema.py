@@ -25,7 +25,8 @@ EVIDENCE = obj(
     prob_supported=PROBABILITY,
     prob_refuted=PROBABILITY,
     prob_neutral=PROBABILITY,
-    score=NUMBER | {"description": "log-odds of support"},
+    score=NUMBER
+    | {"description": "log-odds of support; of a copied sentence, that it answers the question"},
     reasons=TEXTS,
 )
 VERDICT = obj(
@@ -45,9 +46,10 @@ CHECKED = obj(
     verdicts=listed(VERDICT),
 )
 REFERENCE = obj(
-    number=WHOLE,
+    number=WHOLE | {"description": "0: left out, so that no sentence names it"},
     ref_id=TEXT,
     relevance=NUMBER | {"description": "log-odds that it bears on the question"},
+    verbatim=PLACES,
     retraction={"enum": [str(retraction) for retraction in Retraction]},
     supports=PLACES,
     contradicts=PLACES,
@@ -84,6 +86,7 @@ ANSWER = obj(
     references=listed(REFERENCE),
     dropped=listed(SENTENCE) | {"description": "by verification: no longer in the answer"},
     changes=listed(obj(before=SENTENCE, after=TEXT, why=TEXT)),
+    left_out=listed(REFERENCE) | {"description": "retracted ones; without their texts"},
     searched=SEARCHED,
 )
 REPORT = obj(

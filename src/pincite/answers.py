@@ -34,9 +34,14 @@ class Reference:
 
     @property
     def retraction(self) -> Retraction:
-        """As the document's metadata has it, with blanks or without."""
-        known = self.document.meta.get("retracted", "").replace(" ", "_")
-        return Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
+        """What is known of its document."""
+        return retraction_of(self.document)
+
+
+def retraction_of(document: Document) -> Retraction:
+    """As the document's metadata has it, with blanks or without."""
+    known = document.meta.get("retracted", "").replace(" ", "_")
+    return Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class Support(StrEnum):
     """What one reference says of a sentence (Verif.ai, §II-C), and what that leaves out."""
 
     SUPPORTS = "supports"
+    VERBATIM = "verbatim"  # it says it word for word: the sentence was copied from it
     CONTRADICTS = "contradicts"
     NO_EVIDENCE = "no_evidence"
     NO_SUCH_REFERENCE = "no_such_reference"  # the answer names what it was not given
@@ -86,6 +92,7 @@ class Standing(StrEnum):
     """What all references of a sentence say of it together."""
 
     SUPPORTED = "supported"  # one supports it, none contradicts
+    VERBATIM = "verbatim"  # copied word for word from its reference, so that nothing is judged
     CONTRADICTED = "contradicted"  # one contradicts it, none supports
     MIXED = "mixed"  # one supports, another contradicts
     NO_EVIDENCE = "no_evidence"
@@ -142,6 +149,8 @@ class Answer:
     changes: tuple[Change, ...] = ()
     cut: bool = False  # the writer was stopped before it ended
     failure: str = ""  # why a part is missing: a server that went away
+    # Retracted papers that would have been read; their number is 0, so that nothing can name them.
+    left_out: tuple[Reference, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -88,8 +88,10 @@ def test_filters_and_lists_of_papers(corpus: Path, home: Path) -> None:
         name: json.loads(run(QUESTION, "--corpus", corpus, "--json", "-", *given).stdout)
         for name, given in {
             "sound": ("--not-retracted",),
-            "mine": ("--pmids", "mine.txt"),
+            "mine": ("--pmids", "mine.txt", "--include-retracted"),
             "late": ("--from-date", "2014"),
+            "all": ("--include-retracted",),
+            "default": (),
         }.items()
     }
     ids = {
@@ -97,7 +99,12 @@ def test_filters_and_lists_of_papers(corpus: Path, home: Path) -> None:
         | set(one["answers"][0]["searched"]["found"])
         for name, one in found.items()
     }
-    assert ids == {"sound": {"11"}, "mine": {"12"}, "late": {"11"}}
+    assert ids == {
+        **{name: {"11"} for name in ("sound", "default", "late")},
+        "mine": {"12"},
+        "all": {"11", "12"},
+    }
+    assert [r["ref_id"] for r in found["default"]["answers"][0]["left_out"]] == ["12"]
     assert found["mine"]["answers"][0]["searched"]["filters"] == "pmid in 12"
     (home / "wrong.txt").write_text("PMC12\n")
     assert "PMC12" in run(QUESTION, "--corpus", corpus, "--pmids", "wrong.txt", code=2).output

@@ -7,6 +7,7 @@ from pincite.answers import Sentence
 from pincite.core.cited import (
     cited_sentences,
     marks,
+    quoted,
     renumbered,
     resolved,
     settled,
@@ -159,3 +160,17 @@ def test_a_neighbour_without_marks_gives_none() -> None:
         ("2",),
         ("2",),
     ]
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.integers(1, 99)), max_size=6))
+def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) -> None:
+    told = [
+        (f"{said} as Holm et al. [3] and others [55, 7-9] (12) saw (PMID 5).", n)
+        for said, n in copied
+    ]
+    text, found = quoted(told)
+    assert [sentence.ids for sentence in found] == [(str(n),) for _, n in told]
+    for (said, n), sentence in zip(told, found, strict=True):
+        assert sentence.text == " ".join(said.split())
+        assert sentence.span.of(text) == f"{sentence.text} [{n}]"
+        assert [mark.span.of(text) for mark in sentence.marks] == [f"[{n}]"]

@@ -1,19 +1,27 @@
 """`ask` from question to answer, with the shipped models on documents written for this test."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from pincite.answers import Checked, Reference, Retraction, Searched, Standing, Support
 from pincite.core.cited import cited_sentences
+from pincite.core.filters import Filters, condition
 from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.pipeline.answer_check import AnswerChecker
-from pincite.pipeline.ask import NOTHING_FOUND, NOTHING_RELEVANT, AskPipeline, numbered
+from pincite.pipeline.ask import (
+    NOTHING_FOUND,
+    NOTHING_RELEVANT,
+    RETRACTED,
+    AskPipeline,
+    numbered,
+)
+from pincite.pipeline.literature import Found as Found_
 from pincite.pipeline.literature import FoundDocument, LiteratureFinder
 from pincite.pipeline.repair import Repairer
 from pincite.pipeline.writers import Extractor, Written, within_budget
@@ -95,10 +103,14 @@ def pipeline(
     given: dict[str, object] = {"searched": Searched("d", len(PAPERS), "weighted"), **more}
     return AskPipeline(
         finder,
-        writer or Extractor(verifier, least_relevance=-2.0),  # type: ignore[arg-type]
+        writer or extractor(verifier),  # type: ignore[arg-type]
         AnswerChecker(verifier),
         **given,  # type: ignore[arg-type]
     )
+
+
+def extractor(verifier: CrossEncoderVerifier, least: float = -4.0) -> Extractor:
+    return Extractor(verifier, OnnxEncoder(weights.locate(weights.ENCODER)), 9, least)
 
 
 def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
@@ -118,8 +130,13 @@ def test_an_extracted_answer_quotes_its_sources_word_for_word(
         number = int(checked.sentence.ids[0])
         source = answer.references[number - 1].document.text
         assert checked.sentence.text in source
-        assert checked.standing is Standing.SUPPORTED
+        assert checked.standing is Standing.VERBATIM
+        (verdict,) = checked.verdicts
+        assert verdict.support is Support.VERBATIM
+        assert verdict.evidence is not None
+        assert verdict.evidence.quoted == checked.sentence.text
     assert {"11", "12"} <= {r.ref_id for r in answer.references[:3]}
+    assert "Velorin reduced" in answer.sentences[0].sentence.text
 
 
 def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVerifier) -> None:
@@ -128,20 +145,69 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
         "Velorin a réduit le nombre de jours de migraine chez les adultes."
     )
     given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
-    written = "".join(p.text for p in Extractor(verifier, 9, -99.0).write(QUESTION, given))
-    assert written == "Velorin reduced the number of migraine days in adults. [1]\n"
+    (quote,) = extractor(verifier, -99.0).quotes(QUESTION, given)
+    assert (quote.text, quote.number) == (
+        "Velorin reduced the number of migraine days in adults.",
+        1,
+    )
+    assert quote.span.of(text) == quote.text
 
 
-def test_a_retracted_paper_is_named_as_such(
+CURE = "Were patients free of migraine after velorin?"
+
+
+def test_a_retracted_paper_is_left_out_and_listed(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
-    answer = pipeline(corpus, verifier, least_relevance=-2.0).ask(
-        "Were patients free of migraine after velorin?"
+    answer = pipeline(corpus, verifier, least_relevance=-4.0).ask(CURE)
+    assert [(r.ref_id, r.number, r.document.text) for r in answer.left_out] == [("13", 0, "")]
+    assert "13" not in {r.ref_id for r in answer.references}
+    assert all("free of migraine" not in c.sentence.text for c in answer.sentences)
+
+
+def test_where_all_was_retracted_nothing_is_answered(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    only = Filters(where=(condition("retracted == yes"),))
+    finder = LiteratureFinder(
+        corpus.lexical((), only), corpus.dense((), only), corpus.get, verifier
     )
+    plan = replace(pipeline(corpus, verifier, least_relevance=-9.0), finder=finder)
+    answer = plan.ask(CURE)
+    assert answer.abstained == RETRACTED
+    assert [r.ref_id for r in answer.left_out] == ["13"]
+
+
+def test_a_retracted_paper_that_is_asked_for_is_marked(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    plan = pipeline(corpus, verifier, least_relevance=-4.0)
+    plan = replace(plan, finder=replace(plan.finder, include_retracted=True))
+    answer = plan.ask(CURE)
     retracted = [r.number for r in answer.references if r.retraction is Retraction.YES]
     notes = [note for checked in answer.sentences for note in checked.notes]
     assert len(retracted) == 1
+    assert answer.left_out == ()
     assert f"reference {retracted[0]} was retracted" in notes
+
+
+def test_marks_of_a_paper_are_text_in_a_copy(verifier: CrossEncoderVerifier) -> None:
+    said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
+    given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
+
+    class Found(LiteratureFinder):
+        def found(self, question: str) -> Found_:
+            return Found_(tuple(FoundDocument(r.document, (), 6.0) for r in given))
+
+    finder = Found(None, None, list, None)  # type: ignore[arg-type]
+    plan = AskPipeline(
+        finder, extractor(verifier, -99.0), AnswerChecker(verifier), Searched("d", 3, "weighted")
+    )
+    answer = plan.ask(QUESTION)
+    assert [c.sentence.text for c in answer.sentences] == [said]
+    assert answer.text == f"{said} [1]"
+    (checked,) = answer.sentences
+    assert (checked.sentence.ids, checked.standing) == (("1",), Standing.VERBATIM)
 
 
 def test_nothing_relevant_is_no_answer(
@@ -156,8 +222,6 @@ def test_nothing_relevant_is_no_answer(
 def test_filters_leave_papers_out_before_ranking(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
-    from pincite.core.filters import Filters, condition
-
     chosen = Filters(where=(condition("retracted != yes"),))
     finder = LiteratureFinder(
         corpus.lexical((), chosen), corpus.dense((), chosen), corpus.get, verifier
@@ -275,7 +339,7 @@ def test_repair_strikes_out_and_drops_in_sight(
         ]
     )
     plan = pipeline(corpus, verifier, writer, repairer=Repairer())
-    before = plan.writer.write(QUESTION, [])
+    before = writer.write(QUESTION, [])
     text = "".join(piece.text for piece in before)
     answer = plan.check(QUESTION, text, references(11))
     assert answer.text == "Velorin reduced migraine days in adults [1]."
@@ -297,6 +361,8 @@ def test_a_model_is_given_as_many_abstracts_as_have_room() -> None:
 def test_phrases_and_whole_questions_come_before_likeness(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
-    finder = LiteratureFinder(corpus.lexical(), corpus.dense(), corpus.get, verifier)
+    finder = LiteratureFinder(
+        corpus.lexical(), corpus.dense(), corpus.get, verifier, include_retracted=True
+    )
     first = finder.find('"free of migraine" in trials of velorin')[0]
     assert first.document.meta["pmid"] == "13"

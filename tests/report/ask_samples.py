@@ -1,6 +1,7 @@
 """Answers built by hand: one of a scientist's question with every standing, and hostile ones."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pincite.answers import (
     Answer,
@@ -16,6 +17,8 @@ from pincite.answers import (
     Verdict,
 )
 from pincite.checks import Usage
+from pincite.core import cited
+from pincite.pipeline import answer_check
 from pincite.types import Document, Evidence, Passage, Span
 
 ABSTRACT = (
@@ -176,15 +179,25 @@ def every_standing() -> Answer:
     )
 
 
+def copied(number: int, source: Document, text: str) -> Checked:
+    """A sentence that stands in its source."""
+    start = source.text.index(text)
+    place = cited.quoted([(text, number)])[1][0]
+    return answer_check.copied(
+        place, reference(number, source), Span(start, start + len(text)), 1.25
+    )
+
+
 def extract() -> Answer:
-    one = document(1)
+    one, gone = document(1), document(2, retracted="yes")
     return Answer(
         question="How much shorter is sleep beside a tram line?",
         text=f"{FINDING} [1]",
-        sentences=(checked(FINDING, "supported", supports(1, one)),),
+        sentences=(copied(1, one, FINDING),),
         references=(reference(1, one),),
         by="extract",
         searched=SEARCHED,
+        left_out=(replace(reference(2, replace(gone, text="")), number=0),),
     )
 
 

@@ -111,7 +111,10 @@ def test_what_the_json_says() -> None:
     given = ask_data.as_dict(samples.everything())
     first, extract, abstained, broken = given["answers"]
     assert (given["complete"], given["n_questions"]) == (False, 5)
-    assert {s["standing"] for s in first["sentences"]} == {str(s) for s in Standing}
+    said = {s["standing"] for s in (*first["sentences"], *extract["sentences"])}
+    assert said == {str(s) for s in Standing}
+    assert [r["verbatim"] for r in extract["references"]] == [[1]]
+    assert [(r["number"], r["retraction"]) for r in extract["left_out"]] == [(0, "yes")]
     assert [r["supports"] for r in first["references"]] == [[1, 6], [3], [], [6], []]
     assert [r["contradicts"] for r in first["references"]] == [[2], [], [], [3], []]
     assert [r["retraction"] for r in first["references"]] == ["no", "yes", "unknown", "no", "no"]
@@ -348,7 +351,7 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
         "{% endfor %}{% for r in references %}|{{ r.name }}{{ r.meta.journal }}{% endfor %}"
     )
     written = ask_markdown.to_markdown(samples.answer_report(samples.extract()), template)
-    assert written.endswith("supported|\\[1\\]Journal of Trams & Sleep")
+    assert written.endswith("verbatim|\\[1\\]Journal of Trams & Sleep")
 
 
 @pytest.mark.parametrize("text", ["{{ nothing }}", "{% for %}", "{{ ''.__class__.__mro__ }}"])
@@ -394,3 +397,29 @@ def test_snapshots(snapshot: SnapshotAssertion) -> None:
     assert ask_html.to_html(report) == snapshot(name="html")
     assert ask_markdown.to_markdown(report) == snapshot(name="markdown")
     assert shown(report, width=90) == snapshot(name="terminal")
+
+
+# ── What was copied, and what was left out ───────────────────────────────────────────────────────
+
+
+def test_a_copy_is_verbatim_from_its_source_and_never_supported() -> None:
+    for text in in_every_format(samples.answer_report(samples.extract())):
+        assert "verbatim from [1]" in text
+        assert "✓" not in text
+        assert "no evidence" not in text.lower().replace("no sufficient evidence", "")
+        assert "% for" not in text
+        assert "Left out: retracted" in text
+
+
+def test_only_copies_have_the_advice_of_copies() -> None:
+    both = samples.answer_report(samples.extract(), samples.every_standing())
+    alone = samples.answer_report(samples.extract(), samples.abstained())
+    assert ask_wording.advice(both.answers) == ask_wording.ADVICE
+    assert ask_wording.advice(alone.answers) == ask_wording.COPIED
+    assert ask_wording.advice([samples.abstained()]) == ask_wording.ADVICE
+
+
+def test_a_result_of_before_that_knows_of_nothing_left_out_is_read() -> None:
+    given = ask_data.as_dict(samples.answer_report(samples.extract()))
+    del given["answers"][0]["left_out"]
+    assert ask_read.from_dict(given).answers[0].left_out == ()

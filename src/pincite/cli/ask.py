@@ -44,7 +44,11 @@ def output_options(command: Any) -> Any:
 @click.option("--documents", type=int, help="Papers to answer from. [10]")
 @click.option("--sentences", type=int, help="Of an answer without a model. [5]")
 @click.option("--fusion", help="How both searches become one; verifai: 0.7 and 0.3. [weighted]")
-@click.option("--not-retracted", is_flag=True, help="Leave retracted papers out.")
+@click.option(
+    "--include-retracted/--not-retracted",
+    default=None,
+    help="Read retracted papers too, and mark them. [left out, and listed]",
+)
 @click.option("--pmids", type=options.FilePath, help="Only these papers: a PMID a line.")
 @click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
 @click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
@@ -76,7 +80,7 @@ def command(
     template, quiet = given.pop("template"), given.pop("quiet")
     if given.pop("llm"):
         given["answer"] = "model"
-    given["where"] = (*given["where"], *_conditions(given.pop("not_retracted"), given.pop("pmids")))
+    given["where"] = (*given["where"], *_conditions(given.pop("pmids")))
     earlier = again_.earlier(again) if again else None
     if earlier:
         given = {**earlier.settings, **{k: v for k, v in given.items() if v not in (None, ())}}
@@ -94,9 +98,9 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _conditions(not_retracted: bool, pmids: Path | None) -> list[str]:
+def _conditions(pmids: Path | None) -> list[str]:
     """The filters that have an option of their own, as conditions on metadata."""
-    found = ["retracted != yes"] if not_retracted else []
+    found = []
     if pmids:
         listed = options.lines_of(pmids)
         wrong = [pmid for pmid in listed if not pmid.isdigit()]

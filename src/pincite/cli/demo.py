@@ -13,8 +13,6 @@ from pincite.pipeline.settings import Settings
 DEMO = Path(__file__).parents[1] / "demo"
 DEMO_CHECK = Path(__file__).parents[1] / "demo_check"
 DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
-# The demo's web has some 250 passages: 25 from each retriever are a tenth of it.
-DEPTH = 25
 
 
 @click.command("demo", short_help="see it work on a shipped article, offline")
@@ -43,7 +41,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     from pincite.pipeline import build
     from pincite.wiki.article import read_articles
 
-    settings = options.settings_of({"depth": DEPTH, "online": False})
+    settings = options.settings_of({"online": False})
     title = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["title"]
     page = next(iter(read_articles(DEMO / "article.wiki", title=title)))
     out.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,25 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     return [_sentence(text, span, found) for span in spans]
 
 
+def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
+    """Sentences that were copied as a text, a line each, with the number of its source behind it.
+
+    Marks within a copied sentence are its paper's own: they are text, and name nothing here.
+
+    >>> text, (one,) = quoted([("It fell [55].", 2)])
+    >>> text, one.text, one.ids
+    ('It fell [55]. [2]', 'It fell [55].', ('2',))
+    """
+    lines, sentences_, at = [], [], 0
+    for text, number in found:
+        text = " ".join(text.split())
+        mark = Mark(Span(at + len(text) + 1, at + len(text) + 3 + len(str(number))), (str(number),))
+        lines.append(f"{text} [{number}]")
+        sentences_.append(Sentence(Span(at, mark.span.end), text, (mark,)))
+        at = mark.span.end + 1
+    return "\n".join(lines), sentences_
+
+
 def _blanked(text: str, found: Sequence[Mark]) -> str:
     """`text` with a filler in each mark's place; of the same length."""
     parts, at = [], 0

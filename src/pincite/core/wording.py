@@ -95,19 +95,6 @@ def missing_words(claim: str, source: str) -> float:
     return len(wanted - _stems(source)) / len(wanted) if wanted else 0.0
 
 
-def absent_words(text: str, source: str) -> list[str]:
-    """The content words of `text` that `source` lacks, as written, each once, in order.
-
-    >>> absent_words("Is there a vaccine against measles?", "Measles is a disease.")
-    ['vaccine']
-    """
-    stems = _stems(source)
-    found = [
-        match[0] for match in _WORD.finditer(text) if not stems.issuperset(content_words(match[0]))
-    ]
-    return list(dict.fromkeys(found))
-
-
 def is_negated(text: str) -> bool:
     """Whether an odd number of negating words stands in `text`.
 

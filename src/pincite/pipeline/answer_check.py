@@ -20,10 +20,10 @@ from pincite.answers import (
 )
 from pincite.core import aggregation, cascade, cited, wording
 from pincite.core.contrasts import contrasts, other_figures
-from pincite.core.passages import cited_passages
+from pincite.core.passages import around, cited_passages
 from pincite.core.sentences import sentences as split
 from pincite.protocols import Verifier
-from pincite.types import Claim, Document, Evidence, Passage, claim_id_of
+from pincite.types import Claim, Document, Evidence, Passage, Span, about, claim_id_of
 
 # Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
 # from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
@@ -160,9 +160,36 @@ class AnswerChecker:
             verdicts.append(
                 Verdict(written, known.support, reference.number, known.evidence, known.why)
             )
-            if reference.retraction in NOTES:
-                notes.append(NOTES[reference.retraction] % {"n": reference.number})
+            notes += _notes(reference)
         return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
+
+
+def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
+    """A sentence that was copied from `span` of its reference: nothing is left to be judged.
+
+    `score`: log-odds that it answers the question.
+    """
+    document = reference.document
+    near = around(document, span)
+    passage = Passage(
+        document.doc_id,
+        document.url,
+        document.title,
+        near.of(document.text),
+        near,
+        about(document.title, document.published, document.meta),
+    )
+    quote = Span(span.start - near.start, span.end - near.start)
+    evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
+    verdict = Verdict(str(reference.number), Support.VERBATIM, reference.number, evidence)
+    return Checked(sentence, (verdict,), Standing.VERBATIM, notes=tuple(_notes(reference)))
+
+
+def _notes(reference: Reference) -> list[str]:
+    """What became of a reference, if a reader has to know."""
+    if reference.retraction not in NOTES:
+        return []
+    return [NOTES[reference.retraction] % {"n": reference.number}]
 
 
 class Said(NamedTuple):

@@ -1,27 +1,33 @@
 """`ask`: a question answered from a corpus, every sentence verified against its references.
 
-question ─▶ documents ─▶ writer (extract, or a model) ─▶ sentences ─▶ verdicts ─▶ repair ─▶ answer
+question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdicts ─▶ repair ─┬▶ answer
+                       └▶ sentences of theirs that answer it, word for word ─┘
 
-Where nothing relevant is found there is no answer. An answer streams: each sentence is verified as
-soon as the next one begins.
+Where nothing relevant is found there is no answer. A model's answer streams: each sentence is
+verified as soon as the next one begins. A sentence that was copied is not verified, since its
+source says it; marks that stand in it are its paper's own, and text.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.answers import Answer, Checked, Reference, Searched
-from pincite.core import cited, wording
-from pincite.pipeline.answer_check import AnswerChecker
+from pincite.core import cited
+from pincite.core.absent import absent_words
+from pincite.pipeline.answer_check import AnswerChecker, copied
 from pincite.pipeline.literature import FoundDocument, LiteratureFinder
 from pincite.pipeline.repair import Repairer
-from pincite.pipeline.writers import Writer, Written
+from pincite.pipeline.writers import Extractor, Writer, Written
 from pincite.types import Document
 
 NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the question"
 FILTERED = "nothing that the filters let through has words or meaning in common with the question"
 NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
 NOTHING_SAID = "no sentence of what was found answers the question"
-SENTENCES = (NOTHING_FOUND, FILTERED, NOTHING_RELEVANT, NOTHING_SAID)  # for who says them again
+RETRACTED = "all that was found for the question was retracted"
+SENTENCES = (  # for who says them again
+    *(NOTHING_FOUND, FILTERED, NOTHING_RELEVANT, NOTHING_SAID, RETRACTED),
+)
 
 Tell = Callable[[Checked], None]
 Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
@@ -40,7 +46,7 @@ class AskPipeline:
     """The parts that `ask` is made of."""
 
     finder: LiteratureFinder
-    writer: Writer
+    writer: Writer | Extractor
     checker: AnswerChecker
     searched: Searched  # what is known of it before anything was found
     repairer: Repairer | None = None  # None: sentences are labelled and left as they are
@@ -55,25 +61,35 @@ class AskPipeline:
         An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
         what there is of it, and says so.
         """
-        found = self.finder.find(question)
-        references = numbered(found)
-        best = max((each.relevance for each in found), default=None)
+        found = self.finder.found(question)
+        references = numbered(found.documents)
+        best = max((each.relevance for each in found.documents), default=None)
         read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
         searched = replace(
             self.searched,
             found=tuple(r.ref_id for r in references),
             best=best,
-            absent=tuple(wording.absent_words(question, read)) if references else (),
+            absent=tuple(absent_words(question, read)) if references else (),
         )
+        left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
+        silent = _silent(question, self.writer.fingerprint, searched, left_out)
         if best is None or best < self.least_relevance:
-            nothing = FILTERED if self.searched.filters else NOTHING_FOUND
-            why = nothing if best is None else NOTHING_RELEVANT
-            return _silent(question, why, self.writer.fingerprint, searched)
+            return replace(silent, abstained=self._why_nothing(best, retracted=bool(left_out)))
         hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
-        text, ending = self._written(question, references, hears)
-        if not text.strip() and not ending.failure:
-            return _silent(question, NOTHING_SAID, self.writer.fingerprint, searched)
-        return self._finished(question, text, ending, references, searched)
+        if isinstance(self.writer, Extractor):
+            answer = self._extracted(self.writer, silent, references, hears)
+        else:
+            text, ending = self._written(self.writer, question, references, hears)
+            if not text.strip() and not ending.failure:
+                return silent
+            answer = self._finished(question, text, ending, references, searched)
+        return replace(answer, left_out=silent.left_out)
+
+    def _why_nothing(self, best: float | None, *, retracted: bool) -> str:
+        if retracted:
+            return RETRACTED
+        nothing = FILTERED if self.searched.filters else NOTHING_FOUND
+        return nothing if best is None else NOTHING_RELEVANT
 
     def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
         """An answer that somebody else wrote, verified (and repaired) in the same way."""
@@ -81,12 +97,44 @@ class AskPipeline:
         searched = replace(self.searched, found=ids)
         return self._finished(question, text, Written(), references, searched)
 
+    def _extracted(
+        self,
+        writer: Extractor,
+        silent: Answer,
+        references: Sequence[Reference],
+        hears: _Hears | None,
+    ) -> Answer:
+        """The sentences that answer the question; `silent` where there are none."""
+        quotes = writer.quotes(silent.question, references)
+        if not quotes:
+            return silent
+        ordered, new = renumbered(references, [quote.number for quote in quotes])
+        text, sentences = cited.quoted([(quote.text, new[quote.number]) for quote in quotes])
+        checked = [
+            copied(sentence, ordered[new[quote.number] - 1], quote.span, quote.relevance)
+            for sentence, quote in zip(sentences, quotes, strict=True)
+        ]
+        if hears:
+            for each in checked:
+                hears.tell(each)
+        return replace(
+            silent,
+            abstained="",
+            text=text,
+            sentences=tuple(checked),
+            references=tuple(ordered),
+        )
+
     def _written(
-        self, question: str, references: Sequence[Reference], hears: _Hears | None
+        self,
+        writer: Writer,
+        question: str,
+        references: Sequence[Reference],
+        hears: _Hears | None,
     ) -> tuple[str, Written]:
         text, ending, n_told = "", Written(), 0
         try:
-            for piece in self.writer.write(question, references):
+            for piece in writer.write(question, references):
                 text += piece.text
                 if piece.cut or piece.failure:
                     ending = piece
@@ -155,11 +203,16 @@ def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
     """The text and its references numbered as the text first names them, the others behind."""
     text, used = cited.renumbered(text, {each.ref_id: each.number for each in references})
+    return text, renumbered(references, used)[0]
+
+
+def renumbered(
+    references: Sequence[Reference], used: Sequence[int]
+) -> tuple[list[Reference], dict[int, int]]:
+    """The references numbered as they are first used, the others behind; new numbers by old."""
     by_number = {each.number: each for each in references}
-    rest = [number for number in by_number if number not in used]
-    return text, [
-        replace(by_number[old], number=new) for new, old in enumerate([*used, *rest], start=1)
-    ]
+    order = {old: new for new, old in enumerate(dict.fromkeys([*used, *by_number]), start=1)}
+    return [replace(by_number[old], number=new) for old, new in order.items()], order
 
 
 def ref_id(document: Document) -> str:
@@ -167,5 +220,12 @@ def ref_id(document: Document) -> str:
     return document.meta.get("pmid") or document.url
 
 
-def _silent(question: str, why: str, by: str, searched: Searched) -> Answer:
-    return Answer(question, "", (), (), by, searched, abstained=why)
+def _silent(
+    question: str, by: str, searched: Searched, left_out: Sequence[FoundDocument]
+) -> Answer:
+    """No answer; why is `NOTHING_SAID` where nothing else is known."""
+    retracted = tuple(
+        Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
+        for e in left_out
+    )
+    return Answer(question, "", (), (), by, searched, abstained=NOTHING_SAID, left_out=retracted)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pincite.core import extract
 from pincite.errors import ConfigError
 from pincite.pipeline.answer_check import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.pipeline.check_settings import CheckSettings
@@ -23,6 +24,8 @@ class AskSettings(CheckSettings):
     rerank: bool = True  # whether the verifier's network reads what the search found
     exact_first: bool = True  # quoted phrases and all words of a question before likeness
     least_relevance: float = LEAST_RELEVANCE  # log-odds of the best document; below: no answer
+    least_answer: float = extract.LEAST  # log-odds that a sentence answers it; below: not quoted
+    include_retracted: bool = False  # whether retracted papers are read, and marked as such
     supported_from: float = SUPPORTED_FROM  # probability from which a reference supports
     contradicted_from: float = CONTRADICTED_FROM
     uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule

@@ -25,7 +25,7 @@ from pincite.pipeline.settings import Settings
 from pincite.pipeline.templates import Templates
 from pincite.pipeline.web_settings import PRIVATE
 from pincite.pipeline.writers import Extractor, ModelWriter, Writer
-from pincite.protocols import Verifier
+from pincite.protocols import Encoder, Verifier
 
 UNDATED = "Pages without a known date are not read while a date is asked for."
 GERMAN = "%(n)s of %(all)s questions look German; the models read English."
@@ -57,7 +57,8 @@ def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[A
         judged = build.judgements_file() if keep else None
         verifier = CrossEncoderVerifier(folder, threads=settings.threads, judged=judged)
         stack.callback(verifier.close)
-        stored = stack.enter_context(EmbeddedCorpus.open(corpus, build.encoder(settings)))
+        encoder = build.encoder(settings)
+        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
         manifest = stored.manifest()
         languages = frozenset(weights.read_card(folder).get("languages", ["en"]))
         calls = None
@@ -66,7 +67,7 @@ def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[A
             models = build_check.models(settings)
             calls = Calls(models, build_check.budget(settings))
             templates = build_check.templates(settings)
-        writer = _writer(settings, verifier, calls, templates)
+        writer = _writer(settings, verifier, encoder, calls, templates)
         pipeline = AskPipeline(
             finder=finder(settings, stored, verifier),
             writer=writer,
@@ -148,17 +149,21 @@ def finder(
         read=settings.judged,
         fusion=settings.fusion,
         exact_first=settings.exact_first,
+        include_retracted=settings.include_retracted,
     )
 
 
 def _writer(
     settings: Settings,
     verifier: CrossEncoderVerifier,
+    encoder: Encoder,
     calls: Calls | None,
     templates: Templates | None,
-) -> Writer:
+) -> Writer | Extractor:
     if calls is None or templates is None:
-        return Extractor(verifier, settings.sentences, settings.least_relevance)
+        return Extractor(
+            verifier, encoder, settings.sentences, settings.least_answer, settings.rerank
+        )
     return ModelWriter(
         calls,
         templates,

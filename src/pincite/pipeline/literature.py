@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pincite.answers import Retraction, retraction_of
 from pincite.core import wording
 from pincite.core.fusion import JUDGED, Mode, fused, kept, shares, with_prior
 from pincite.pipeline.verify import DocumentsOf
@@ -31,6 +32,19 @@ class FoundDocument:
     passages: tuple[Passage, ...]
     relevance: float  # log-odds that its best passage bears on the question; the fused score unread
 
+    @property
+    def is_retracted(self) -> bool:
+        """Whether it is known to be; partly is not."""
+        return retraction_of(self.document) is Retraction.YES
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was found for a question, best first."""
+
+    documents: tuple[FoundDocument, ...]
+    left_out: tuple[FoundDocument, ...] = ()  # retracted ones that would have been among them
+
 
 @dataclass(frozen=True, slots=True)
 class LiteratureFinder:
@@ -45,9 +59,14 @@ class LiteratureFinder:
     read: int = JUDGED  # of them together, that the reader reads
     fusion: Mode = "weighted"
     exact_first: bool = True
+    include_retracted: bool = False
 
     def find(self, question: str) -> list[FoundDocument]:
         """At most `limit` documents; none if neither search found a passage."""
+        return list(self.found(question).documents)
+
+    def found(self, question: str) -> Found:
+        """The same, with what was left out."""
         words = self.lexical.retrieve([question], self.depth)[0] if self.lexical else []
         meaning = self.dense.retrieve([question], self.depth)[0] if self.dense else []
         hits = fused(words, meaning, 2 * self.depth, self.fusion)
@@ -57,11 +76,23 @@ class LiteratureFinder:
             hits = exact_matches_first(question, hits)
         return self._documents(hits)
 
-    def _documents(self, hits: Sequence[Hit]) -> list[FoundDocument]:
+    def _documents(self, hits: Sequence[Hit]) -> Found:
         of_url: dict[str, list[Hit]] = {}
         for hit in hits:
             of_url.setdefault(hit.passage.url, []).append(hit)
-        urls = list(of_url)[: self.limit]
+        sound: list[FoundDocument] = []
+        retracted: list[FoundDocument] = []
+        # A few at a time: of a few hundred documents that were found ten are wanted.
+        urls = list(of_url)
+        for start in range(0, len(urls), self.limit):
+            for each in self._read(of_url, urls[start : start + self.limit]):
+                is_left_out = each.is_retracted and not self.include_retracted
+                (retracted if is_left_out else sound).append(each)
+                if len(sound) == self.limit:
+                    return Found(tuple(sound), tuple(retracted))
+        return Found(tuple(sound), tuple(retracted))
+
+    def _read(self, of_url: dict[str, list[Hit]], urls: Sequence[str]) -> list[FoundDocument]:
         return [
             FoundDocument(document, tuple(h.passage for h in found), max(h.score for h in found))
             for document, found in zip(

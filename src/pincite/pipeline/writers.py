@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from pincite.answers import Reference, Retraction
+from pincite.answers import Reference
 from pincite.completions import Completion, Prompt
 from pincite.core import extract
 from pincite.core.prompts import abstract
@@ -13,13 +13,17 @@ from pincite.documents.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.pipeline.calls import Calls
 from pincite.pipeline.templates import Templates
-from pincite.protocols import Reader
-from pincite.types import Claim, Passage, claim_id_of
+from pincite.protocols import Encoder, Reader
+from pincite.types import Claim, Document, Passage, Span, claim_id_of
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
 STEP = "answer_question"
 CHARS_A_TOKEN = 3  # of a prompt, on the safe side
 FENCE_TOKENS = 40  # around each abstract
+READ = 100  # sentences, the nearest to the question in meaning, that the network reads
+# Log-odds behind the best document from which on none of a document's sentences is taken: its
+# sentences would be further behind than `extract.BEHIND`.
+TOO_FAR = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,48 +49,112 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence that a source says word for word."""
+
+    text: str
+    number: int  # of its reference
+    span: Span  # in the reference's text
+    relevance: float  # log-odds that it answers the question
+
+
+class _Place(NamedTuple):
+    """A sentence that may be quoted, where it stands."""
+
+    source: int  # place of its reference, from 0
+    place: int  # in its document, from 0
+    depth: float
+    part: extract.Part
+    span: Span  # without the label of its section
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Extractor:
-    """The sentences of the sources that bear on the question most, word for word."""
+    """The sentences of the sources that answer the question best, word for word."""
 
     reader: Reader
+    encoder: Encoder
     sentences: int = 5
-    least_relevance: float = 0.0
+    least: float = extract.LEAST
+    documents_read: bool = True  # whether a reference's relevance is the network's log-odds
     fingerprint: str = EXTRACT
 
-    def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
-        """A sentence a piece; those of retracted papers come last."""
-        sound = [r for r in references if r.retraction is not Retraction.YES]
-        order = [*sound, *(r for r in references if r.retraction is Retraction.YES)]
-        chosen = extract.chosen(
-            self._candidates(question, order), self.sentences, self.least_relevance
-        )
-        for each in chosen:
-            yield Written(f"{each.text} [{order[each.source].number}]\n")
-
-    def _candidates(self, question: str, references: Sequence[Reference]) -> list[extract.Quotable]:
+    def quotes(self, question: str, references: Sequence[Reference]) -> list[Quote]:
+        """One to `sentences` of them, the most answering first; none if none answers it."""
+        best = max((each.relevance for each in references), default=0.0)
         places = [
-            (source, place, reference.document, span)
+            place
             for source, reference in enumerate(references)
-            for place, span in enumerate(
-                sentences(
-                    in_own_words(reference.document.text), reference.document.language or "en"
-                )
-            )
+            if reference.relevance >= best - TOO_FAR or not self.documents_read
+            for place in quotable(source, reference.document)
         ]
-        kept = [
-            p for p in places if extract.can_stand_alone(extract.unlabelled(p[3].of(p[2].text)))
-        ]
-        claim = Claim(claim_id_of("", (), question), question)
-        odds = self.reader.relevance(
-            [
-                (claim, Passage(d.doc_id, d.url, d.title, span.of(d.text), span))
-                for _, _, d, span in kept
-            ]
-        )
+        by_place = {(p.source, p.place): p for p in places}
+        candidates = self._candidates(question, references, places)
         return [
-            extract.Quotable(extract.unlabelled(span.of(d.text)), source, place, float(score))
-            for (source, place, d, span), score in zip(kept, odds, strict=True)
+            Quote(c.text, references[c.source].number, by_place[c.source, c.place].span, c.answers)
+            for c in extract.chosen(candidates, self.sentences, self.least)
         ]
+
+    def _candidates(
+        self, question: str, references: Sequence[Reference], places: Sequence[_Place]
+    ) -> list[extract.Quotable]:
+        if not places:
+            return []
+        asked = self.encoder.encode([question], "query")[0]
+        likeness = self.encoder.encode([p.text for p in places], "passage") @ asked
+        near = sorted(range(len(places)), key=lambda i: (-float(likeness[i]), i))[:READ]
+        claim = Claim(claim_id_of("", (), question), question)
+        read = [(claim, _passage(references[places[i].source].document, places[i])) for i in near]
+        odds = self.reader.relevance(read)
+        best = dict[int, float]()  # of each document, where nobody has read it as a whole
+        for i, score in zip(near, odds, strict=True):
+            best[places[i].source] = max(float(score), best.get(places[i].source, float(score)))
+        if self.documents_read:
+            best = {source: references[source].relevance for source in best}
+        return [
+            extract.Quotable(
+                text=(at := places[i]).text,
+                source=at.source,
+                place=at.place,
+                relevance=float(score),
+                likeness=float(likeness[i]),
+                of_document=best[at.source],
+                depth=at.depth,
+                part=at.part,
+            )
+            for i, score in zip(near, odds, strict=True)
+        ]
+
+
+def quotable(source: int, document: Document) -> list[_Place]:
+    """The sentences of a document that can stand alone, without what other languages say."""
+    text = in_own_words(document.text)
+    spans = _whole_ones(text, sentences(text, document.language or "en"))
+    kinds = extract.parts([span.of(text) for span in spans])
+    found = []
+    for place, (span, part) in enumerate(zip(spans, kinds, strict=True)):
+        said = extract.unlabelled(span.of(text))
+        own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
+        depth = extract.depth(place, len(spans))
+        found.append(_Place(source, place, depth, part, own, said))
+    return [place for place in found if extract.can_stand_alone(place.text)]
+
+
+def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The spans, those put together that were cut within a sentence."""
+    found: list[Span] = []
+    for span in spans:
+        gap = text[found[-1].end : span.start] if found else "\n"
+        if "\n" not in gap and extract.is_cut(found[-1].of(text), span.of(text)):
+            found[-1] = Span(found[-1].start, span.end)
+        else:
+            found.append(span)
+    return found
+
+
+def _passage(document: Document, place: _Place) -> Passage:
+    return Passage(document.doc_id, document.url, document.title, place.text, place.span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "references": [_reference(reference, answer) for reference in answer.references],
         "dropped": [sentence_dict(sentence) for sentence in answer.dropped],
         "changes": [_change(change) for change in answer.changes],
+        "left_out": [_reference(reference, answer) for reference in answer.left_out],
         "searched": {
             "corpus": searched.corpus,
             "n_documents": searched.n_documents,
@@ -120,6 +121,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
         "ref_id": reference.ref_id,
         "relevance": _rounded(reference.relevance),
         "retraction": str(reference.retraction),
+        "verbatim": ask_wording.places_of(reference, answer.sentences, Support.VERBATIM),
         "supports": ask_wording.places_of(reference, answer.sentences, Support.SUPPORTS),
         "contradicts": ask_wording.places_of(reference, answer.sentences, Support.CONTRADICTS),
         "doc_id": document.doc_id,

@@ -21,6 +21,7 @@ MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a 
 # Classes of the style sheet, which knows the tones of `verify`.
 TONES = {  # of sentences
     Standing.SUPPORTED: "supported",
+    Standing.VERBATIM: "suggested",
     Standing.CONTRADICTED: "refuted",
     Standing.MIXED: "partly_supported",
     Standing.NO_EVIDENCE: "unchecked",
@@ -30,6 +31,7 @@ TONES = {  # of sentences
 }
 _VERDICT_TONES = {
     Support.SUPPORTS: "supported",
+    Support.VERBATIM: "suggested",
     Support.CONTRADICTS: "refuted",
     Support.NO_EVIDENCE: "unchecked",
     Support.NO_SUCH_REFERENCE: "refuted",
@@ -47,7 +49,8 @@ def to_html(report: AnswerReport) -> str:
             for name, value in report.settings.items()
         ],
         answers=[view(answer) for answer in report.answers],
-        advice=ask_wording.ADVICE,
+        advice=ask_wording.advice(report.answers),
+        left_out=ask_wording.LEFT_OUT,
         no_answer=ask_wording.NO_ANSWER,
         inherited=ask_wording.INHERITED,
         used=check_wording.asked(report.usage),
@@ -71,6 +74,7 @@ def view(answer: Answer) -> dict[str, Any]:
         "sentences": [_sentence(sentence, known) for sentence in answer.sentences],
         "references": [_reference(reference, answer) for reference in named],
         "unnamed": [_reference(reference, answer) for reference in unnamed],
+        "left_out": [_reference(reference, answer) for reference in answer.left_out],
         "unknown": ask_wording.unknown_retractions(answer.references),
         "dropped": [_sentence(sentence, known) for sentence in answer.dropped],
         "changes": [_change(change) for change in answer.changes],
@@ -84,14 +88,15 @@ def _sentence(checked: Checked, known: dict[int, Document]) -> dict[str, object]
         "text": checked.sentence.text,
         "tone": TONES[standing],
         "sign": ask_wording.SIGNS[standing],
-        "label": ask_wording.LABELS[standing],
+        "label": ask_wording.label(checked),
+        "is_copied": standing is Standing.VERBATIM,
         "numbers": ask_wording.numbers(checked),
         "known": {str(number) for number in known},
         "notes": checked.notes,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known) for verdict in checked.verdicts],
         # What is borne out need not be looked at; all else waits for a reader.
-        "open": standing is not Standing.SUPPORTED,
+        "open": standing not in (Standing.SUPPORTED, Standing.VERBATIM),
     }
 
 
@@ -104,10 +109,14 @@ def _verdict(verdict: Verdict, known: dict[int, Document]) -> dict[str, object]:
         "title": wording.one_line(document.title) or document.url if document else "",
         "tone": _VERDICT_TONES[verdict.support],
         "words": ask_wording.verdict(verdict),
-        "shares": ask_wording.shares(evidence) if evidence else None,
+        "shares": ask_wording.shares(evidence) if evidence and _is_judged(verdict) else None,
         "reasons": evidence.reasons if evidence else (),
         "text": _marked(evidence, document) if evidence else None,
     }
+
+
+def _is_judged(verdict: Verdict) -> bool:
+    return verdict.support is not Support.VERBATIM
 
 
 def _marked(evidence: Evidence, document: Document | None) -> dict[str, str]:
@@ -142,6 +151,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, object]:
         "says": [
             (verb, ask_wording.places_of(reference, answer.sentences, support))
             for verb, support in (
+                ("quoted in", Support.VERBATIM),
                 ("bears out", Support.SUPPORTS),
                 ("contradicts", Support.CONTRADICTS),
             )

@@ -45,7 +45,12 @@ def _values(answer: Answer, values: dict[str, Any], given: dict[str, Any]) -> di
         "incomplete": ask_wording.cautions(answer),
         "unknown_retractions": ask_wording.unknown_retractions(answer.references),
         "no_answer": ask_wording.NO_ANSWER,
-        "advice": ask_wording.ADVICE,
+        "advice": ask_wording.advice([answer]),
+        "left_out": [
+            _reference(reference, answer, each)
+            for reference, each in zip(answer.left_out, values["left_out"], strict=True)
+        ],
+        "left_out_title": ask_wording.LEFT_OUT,
         "time": given["created"],
         "warnings": given["warnings"],
         "versions": given["versions"],
@@ -64,7 +69,7 @@ def _sentence(checked: Checked, values: dict[str, Any]) -> dict[str, Any]:
         **values,
         "numbers": f"[{numbers}]" if numbers else "",
         "sign": ask_wording.SIGNS[checked.standing],
-        "label": ask_wording.LABELS[checked.standing],
+        "label": ask_wording.label(checked),
         "warnings": [*checked.notes, *([ask_wording.INHERITED] if checked.inherited else [])],
         "verdicts": [_verdict(verdict, each) for verdict, each in verdicts],
     }

@@ -96,6 +96,7 @@ def _answer(given: Values) -> Answer:
         changes=given.each("changes", _change),
         cut=given.flag("cut"),
         failure=given.maybe("failure", given.text) or "",
+        left_out=given.each("left_out", _reference) if given.has("left_out") else (),
     )
 
 

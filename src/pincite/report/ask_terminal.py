@@ -25,6 +25,7 @@ from pincite.report import ask_wording, bibliography, check_wording, wording
 
 STYLES = {
     Standing.SUPPORTED: "green",
+    Standing.VERBATIM: "cyan",
     Standing.CONTRADICTED: "red",
     Standing.MIXED: "dark_orange",
     Standing.NO_EVIDENCE: "yellow",
@@ -34,6 +35,7 @@ STYLES = {
 }
 VERDICT_STYLES = {
     Support.SUPPORTS: "green",
+    Support.VERBATIM: "cyan",
     Support.CONTRADICTS: "red",
     Support.NO_EVIDENCE: "yellow",
     Support.NO_SUCH_REFERENCE: "bold red",
@@ -52,7 +54,7 @@ def print_report(report: AnswerReport, console: Console) -> None:
     if len(report.answers) < report.n_questions:
         done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
         parts.append(Text(f"… {done}", "yellow"))
-    parts.append(Text(ask_wording.ADVICE, style="italic"))
+    parts.append(Text(ask_wording.advice(report.answers), style="italic"))
     if used := check_wording.asked(report.usage):
         parts.append(Text(used, style="dim"))
     parts += [Text(f"warning: {wording.one_line(w)}", style="dim") for w in report.warnings]
@@ -69,9 +71,10 @@ def sentence_line(checked: Checked, place: int | None = None) -> Text:
     text = Text() if place is None else Text(f"{place:>2} ", "dim")
     text.append(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
     text.append(wording.one_line(checked.sentence.text))
-    if numbers := ask_wording.numbers(checked):
+    numbers = ask_wording.numbers(checked)
+    if numbers and checked.standing is not Standing.VERBATIM:
         text.append(f" [{', '.join(numbers)}]", "bold")
-    text.append(f"  {ask_wording.LABELS[checked.standing]}", STYLES[checked.standing])
+    text.append(f"  {ask_wording.label(checked)}", STYLES[checked.standing])
     indent = "  " if place is None else "     "
     for note in _notes(checked):
         text.append(f"\n{indent}{note}", "dark_orange")
@@ -106,7 +109,7 @@ def _abstention(answer: Answer) -> Text:
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
     """A sentence; what its references say is told where they do not all bear it out."""
     lines: list[RenderableType] = [sentence_line(checked)]
-    if checked.standing is not Standing.SUPPORTED:
+    if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]
     return _row("" if place is None else str(place), Group(*lines))
 
@@ -137,6 +140,9 @@ def _references(answer: Answer) -> list[RenderableType]:
     if unnamed:
         parts.append(_heading("Found for the question, but no sentence names them"))
         parts += [_row(f"[{reference.number}]", _short(reference)) for reference in unnamed]
+    if answer.left_out:
+        parts.append(_heading(ask_wording.LEFT_OUT))
+        parts += [_row("", _short(reference)) for reference in answer.left_out]
     if unknown := ask_wording.unknown_retractions(answer.references):
         parts.append(Text(f"    {unknown}", "dim"))
     return parts

@@ -24,6 +24,7 @@ from pincite.types import Evidence, Span
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
+    Standing.VERBATIM: "❝",
     Standing.CONTRADICTED: "✗",
     Standing.MIXED: "◐",
     Standing.NO_EVIDENCE: "○",
@@ -33,6 +34,7 @@ SIGNS = {
 }
 LABELS = {
     Standing.SUPPORTED: "supported",
+    Standing.VERBATIM: "verbatim",
     Standing.CONTRADICTED: "contradicted",
     Standing.MIXED: "mixed: one reference supports it, another contradicts it",
     Standing.NO_EVIDENCE: "no evidence in its references",
@@ -50,9 +52,11 @@ ORDER = (
     Standing.NOT_CHECKED,
     Standing.UNCITED,
     Standing.SUPPORTED,
+    Standing.VERBATIM,
 )
 VERDICT_SIGNS = {
     Support.SUPPORTS: "✓",
+    Support.VERBATIM: "❝",
     Support.CONTRADICTS: "✗",
     Support.NO_EVIDENCE: "○",
     Support.NO_SUCH_REFERENCE: "⊘",
@@ -60,6 +64,7 @@ VERDICT_SIGNS = {
 }
 VERDICTS = {
     Support.SUPPORTS: "supports it",
+    Support.VERBATIM: "says it word for word",
     Support.CONTRADICTS: "contradicts it",
     Support.NO_EVIDENCE: "says neither",
     Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
@@ -71,13 +76,19 @@ ADVICE = (
     "A program compared each sentence with its references; it errs, and it gives no advice. Read "
     "the references before you rely on a sentence."
 )
+COPIED = (
+    "These sentences were copied word for word: what is open is whether they answer the question. "
+    "Read the references before you rely on one; this is no advice."
+)
+LEFT_OUT = "Left out: retracted"
+VERBATIM_FROM = "verbatim from %(numbers)s"
 ONLY_ABSTRACTS = "abstracts only, not full texts"
 ABSENT = "Nothing that was read has %(words)s: the answer may be beside the point."
 CUT = "The writer was stopped before its end: the answer breaks off."
 MISSING = "A part is missing: %(failure)s"
 UNKNOWN_ONE = "Whether the reference was retracted is not known here."
 UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
-SENTENCES = (ABSENT, CUT, MISSING, UNKNOWN_ONE, UNKNOWN)  # for who says them again
+SENTENCES = (COPIED, ABSENT, CUT, MISSING, UNKNOWN_ONE, UNKNOWN)  # for who says them again
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 
 
@@ -85,6 +96,27 @@ def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
     """How many sentences have each standing, those that need a person first."""
     found = Counter(sentence.standing for sentence in sentences)
     return [(standing, found[standing]) for standing in ORDER if found[standing]]
+
+
+def label(checked: Checked) -> str:
+    """How a sentence stands, in words.
+
+    >>> from pincite.answers import Sentence
+    >>> copied = Verdict("2", Support.VERBATIM, 2)
+    >>> label(Checked(Sentence(Span(0, 8), "It fell."), (copied,), Standing.VERBATIM))
+    'verbatim from [2]'
+    """
+    if checked.standing is not Standing.VERBATIM:
+        return LABELS[checked.standing]
+    return VERBATIM_FROM % {"numbers": f"[{', '.join(numbers(checked))}]"}
+
+
+def advice(answers: Sequence[Answer]) -> str:
+    """What a reader must know of all the answers."""
+    copied = all(
+        sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
+    )
+    return COPIED if copied and any(a.sentences for a in answers) else ADVICE
 
 
 def written_by(answer: Answer) -> str:
@@ -215,7 +247,11 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
 
     Empty for a reference that no sentence names.
     """
-    words = {Support.SUPPORTS: "bears out", Support.CONTRADICTS: "contradicts"}
+    words = {
+        Support.VERBATIM: "quoted in",
+        Support.SUPPORTS: "bears out",
+        Support.CONTRADICTS: "contradicts",
+    }
     said = []
     named = [v for s in sentences for v in s.verdicts if v.number == reference.number]
     for support, verb in words.items():

@@ -28,6 +28,10 @@ class Values:
             raise InputError(f"{self._place(name)} is missing")
         return self._values[name]
 
+    def has(self, name: str) -> bool:
+        """Whether anything stands there: results of an earlier version lack what is new."""
+        return name in self._values
+
     def text(self, name: str) -> str:
         """A text."""
         value: str = self._of(name, str)

@@ -18,7 +18,6 @@ ROOT = Path(__file__).parents[1]
 WEB = "Demo: the web around Varrowmouth"
 KNOWLEDGE = "Demo: a knowledge base"
 ABSTRACTS = "Demo: sixty abstracts"
-DEPTH = 25  # of the searches in WEB, which has some 250 passages: a tenth of it
 _ASIDE = ".demo-"  # folders in which corpora are made
 _CORPORA = {
     WEB: (ROOT / "demo" / "corpus", "Pages of museums, newspapers and councils; for Verify."),

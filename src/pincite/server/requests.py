@@ -47,6 +47,7 @@ class Tuning(Body):
     source_languages: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
     kinds: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
     where: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
+    include_retracted: bool | None = None  # of `ask`
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
 
     def given(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def article(demo: Served) -> str:
     """The job of the first example, done, with its corpus."""
     corpora = demo.get("/api/v1/corpora")["corpora"]
     web = next(c["corpus_id"] for c in corpora if "Varrowmouth" in c["name"])
-    return demo.ran("verify", example="article", corpus=web, settings={"depth": 25})
+    return demo.ran("verify", example="article", corpus=web)
 
 
 @pytest.fixture

@@ -56,6 +56,8 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     settings: dict[str, Any] = {n: v for n in FIELDS if (v := forms.text(form, n))}
     if forms.text(form, "undated"):
         settings["undated"] = True
+    if forms.text(form, "include_retracted"):
+        settings["include_retracted"] = True
     for name in ("kinds", "source_languages"):
         if values := [each for each in forms.text(form, name).replace(",", " ").split() if each]:
             settings[name] = values
@@ -193,11 +195,13 @@ def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any
     by_number = {reference.number: reference for reference in answer.references}
     for shown in (*view["references"], *view["unnamed"]):
         _word_reference(shown, by_number[shown["number"]], words)
+    for shown, reference in zip(view["left_out"], answer.left_out, strict=True):
+        _word_reference(shown, reference, words)
     return view
 
 
 def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> None:
-    shown["label"] = words.standing(checked.standing)
+    shown["label"] = words.label(checked)
     shown["standing"] = checked.standing.value
     for verdict, each in zip(shown["verdicts"], checked.verdicts, strict=True):
         verdict |= {"words": words.support(each.support), "why": each.why}

@@ -160,7 +160,7 @@ def _beside(form: Form, site: Site) -> dict[str, Any]:
     """The corpus of the first example, where there is one."""
     if forms.text(form, "example") != "article" or not (corpus := demo.web(site)):
         return {}
-    return {"corpus": corpus.corpus_id, "settings": {"depth": demo.DEPTH}}
+    return {"corpus": corpus.corpus_id}
 
 
 def _examples(request: Request) -> list[tuple[str, str, str]]:

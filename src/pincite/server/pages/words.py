@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import Request
 
-from pincite.answers import Retraction, Standing, Support
+from pincite.answers import AnswerReport, Checked, Retraction, Standing, Support
 from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
 from pincite.report import ask_wording, bibliography, check_wording, wording
 from pincite.report.check_wording import signed
@@ -54,8 +54,9 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     wording.READ,
     dict(enumerate((wording.NOT_LIVE, wording.NOT_LIVE_STATUS))),
     {retraction: mark for retraction, mark in bibliography.RETRACTIONS.items() if mark},
-    dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE))),
+    dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE, ask_wording.COPIED))),
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
+    dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
     dict(enumerate(again.SENTENCES)),
     *(study_wording.SIDES, study_wording.OTHERWISE, study_wording.EVIDENCE),
 )
@@ -143,15 +144,24 @@ class Words:
         )
         return otherwise % {"num": n}
 
-    def advice(self, report: CheckReport | None = None) -> str:
+    def advice(self, report: CheckReport | AnswerReport) -> str:
         """What a reader must know of every result."""
-        return self._(check_wording.ADVICE if report else ask_wording.ADVICE)
+        if isinstance(report, CheckReport):
+            return self._(check_wording.ADVICE)
+        return self._(ask_wording.advice(report.answers))
 
     # ── ask ──────────────────────────────────────────────────────────────────────────────────────
 
     def standing(self, standing: Standing) -> str:
         """How a sentence stands."""
         return self._(ask_wording.LABELS[standing])
+
+    def label(self, checked: Checked) -> str:
+        """The same, with the source of what was copied."""
+        if checked.standing is not Standing.VERBATIM:
+            return self.standing(checked.standing)
+        numbers = ", ".join(ask_wording.numbers(checked))
+        return self._(ask_wording.VERBATIM_FROM) % {"numbers": f"[{numbers}]"}
 
     def short(self, standing: Standing) -> str:
         """The same where sentences are counted."""
