@@ -20,6 +20,7 @@ MAX_SUBJECT = 12  # words
 MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours
 _WORD = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
 _WORDS = re.compile(r"\w+")
+_OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # of "He said"
 _SHORTEST = 6  # words of a line with a full stop that is taken for a sentence whatever it holds
 _CONJUNCTIONS = frozenset(
     "and but or nor yet so while whilst although though whereas because since if as however when "
@@ -96,11 +97,13 @@ def widened(sentence: str, part: Span, marks: Sequence[int], language: str = "en
 def _readable(sentence: str, part: Span, language: str) -> bool:
     piece = part.of(sentence)
     kind = standing(piece, language)
-    if kind is Standing.PREDICATE and part.start > 0:
+    if kind is not Standing.FRAGMENT and part.start > 0 and language == "en":
         left = sentence[max(0, part.start - MAX_CHARS) : part.start]
-        return standing(left, language) is not Standing.FRAGMENT
+        if standing(left) is Standing.FRAGMENT:
+            return False  # "Alba" + "and Borg opposed it", "In 1902" + "it closed"
     if kind is not Standing.FRAGMENT:
-        return part.start > 0 or len(_WORDS.findall(piece)) >= MIN_WORDS  # "He said" + "that …"
+        said = part.start == 0 and len(_WORDS.findall(piece)) < MIN_WORDS
+        return not (said and _OBJECT.match(sentence, part.end))
     if len(_WORDS.findall(piece)) < MIN_WORDS or len(sentence) > MAX_CHARS:
         return False
     if sentence[:1].isupper() and sentence.endswith(".") and len(sentence.split()) > _SHORTEST:
@@ -202,14 +205,21 @@ def _verbs(words: Sequence[str]) -> list[int]:
         after = words[n + 1] if n + 1 < len(words) else ""
         if n and verbs.is_adverb(before.lower()) and n > 1:
             before = words[n - 2]
-        opens = n == _past(words[:n], _COORDINATING) and verbs.is_sure(word, after)
         may = verbs.may_be_finite(word, "" if before in ",;:(" else before, after)
-        if may and before in ",;:(" and not opens and verbs.may_be_past(word):
-            may = word in verbs.AUXILIARIES or (before == "," and verbs.is_sure(word, after))
-            may = may or (before == "," and after[:1].isupper())
-        if (may or (opens and verbs.may_be_past(word))) and not _leans(words, n, found):
+        if verbs.may_be_past(word) and word not in verbs.AUXILIARIES:
+            may = _past_form(words, n, before, after, may=may)
+        if may and not _leans(words, n, found):
             found.append(n)
     return found
+
+
+def _past_form(words: Sequence[str], n: int, before: str, after: str, *, may: bool) -> bool:
+    """Whether a past tense or participle at word `n` is a verb with an object, or behind a noun."""
+    if n == _past(words[:n], _COORDINATING) and verbs.is_sure(words[n], after):
+        return True
+    if before == ",":
+        return may and (verbs.is_sure(words[n], after) or after[:1].isupper())
+    return may and before not in ";:("
 
 
 def _leans(words: Sequence[str], n: int, found: Sequence[int]) -> bool:

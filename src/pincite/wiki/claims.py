@@ -235,8 +235,9 @@ class _Wordings:
     def _about_item(self, home: Span) -> str:
         """What a list item without a verb is an item of: "The club won: " or its heading."""
         block, sentence = self.block, home.of(self.block.text)
-        alone = standing(sentence, self.page.language) is not Standing.FRAGMENT
-        if block.kind is not BlockKind.ITEM or alone or sentence.rstrip().endswith(":"):
+        if block.kind is not BlockKind.ITEM or sentence.endswith(":"):
+            return ""
+        if standing(sentence, self.page.language) is not Standing.FRAGMENT:
             return ""
         lead = _last_sentence(block.lead, self.page.language).of(block.lead)
         if not lead.endswith(":") and len(lead.split()) > MAX_LABELLED:
