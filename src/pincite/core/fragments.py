@@ -1,8 +1,9 @@
 """The part of a sentence that a reference vouches for, made such that it can be read alone.
 
-A part that is a clause stays as it is. One without a finite verb takes in the part before it, or at
-the sentence's start the part behind it; one without a subject is given that of its sentence. By the closed lists of `verbs.py`, leaning towards "yes": a piece that may be a clause stays one.
-For languages other than English only the number of words is looked at.
+A part that is a clause stays as it is. One without a finite verb takes in the part before it, or
+at the sentence's start the part behind it; one without a subject is given that of its sentence.
+Verbs are found by the closed lists of `verbs.py`, leaning towards "yes": a piece that may be a
+clause stays one. For languages other than English only the number of words is looked at.
 """
 
 import re
@@ -30,7 +31,9 @@ _COORDINATING = frozenset("and but or nor yet then also later".split())
 _JOINING = frozenset({"and", "but", "or", "nor", "yet"})
 _UNSURE = verbs.PREPOSITIONS | verbs.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
 _RELATIVE = frozenset("which who whom whose where".split())
-_SUBORDINATING = frozenset("which who whom whose where when that because although though if".split())
+_SUBORDINATING = frozenset(
+    "which who whom whose where when that because although though if".split()
+)
 
 
 class Standing(StrEnum):
@@ -44,8 +47,8 @@ class Standing(StrEnum):
 def standing(piece: str, language: str = "en") -> Standing:
     """What `piece` is by itself.
 
-    >>> standing("the mill closed in 1902"), standing("and closed the mill"), standing("in 1902")
-    (<Standing.CLAUSE: 'clause'>, <Standing.PREDICATE: 'predicate'>, <Standing.FRAGMENT: 'fragment'>)
+    >>> [str(standing(piece)) for piece in ("it closed in 1902", "and closed the mill", "in 1902")]
+    ['clause', 'predicate', 'fragment']
     """
     words = _WORD.findall(piece)
     if language != "en":
@@ -134,7 +137,9 @@ def with_subject(sentence: str, part: Span, language: str = "en") -> tuple[str, 
         return plain
     tokens = [(m[0], m.start()) for m in _WORD.finditer(sentence)]
     words = [word for word, _ in tokens]
-    n = next(i for i, (_, start) in enumerate(tokens) if start >= part.start and words[i][0].isalnum())
+    n = next(
+        i for i, (_, start) in enumerate(tokens) if start >= part.start and words[i][0].isalnum()
+    )
     if words[n].lower() in _RELATIVE:
         return _with_antecedent(sentence, Span(tokens[n][1], part.end)) or plain
     subject = _subject(words, n)
@@ -151,8 +156,16 @@ def _with_antecedent(sentence: str, part: Span) -> tuple[str, Span] | None:
         words = span.of(sentence)
         lead = text[: -len(words)]
         opens = part.start <= span.start < part.end and len(sentence[part.start : span.start]) < 8
-        several = re.search(r"\b(?:and|or) \Z", sentence[: sentence.rfind(lead.strip(), 0, span.start)])
-        if opens and lead and not several and text.endswith(words) and standing(lead) is Standing.FRAGMENT:
+        several = re.search(
+            r"\b(?:and|or) \Z", sentence[: sentence.rfind(lead.strip(), 0, span.start)]
+        )
+        if (
+            opens
+            and lead
+            and not several
+            and text.endswith(words)
+            and standing(lead) is Standing.FRAGMENT
+        ):
             own = Span(span.start, part.end)
             return f"{lead}{own.of(sentence)}", own
     return None
@@ -169,7 +182,9 @@ def _subject(words: Sequence[str], n: int) -> tuple[int, int] | None:
     subject = words[opening : found[0]]
     first = subject[0]
     lower = {word.lower() for word in subject}
-    opens = first[:1].isupper() or first[:1].isdigit() or first in verbs.DETERMINERS | verbs.PRONOUNS
+    opens = (
+        first[:1].isupper() or first[:1].isdigit() or first in verbs.DETERMINERS | verbs.PRONOUNS
+    )
     if not opens or lower & (_SUBORDINATING | {",", ":", ";", "there"}) or first.lower() in _UNSURE:
         return None
     between = {word.lower() for word in words[found[0] : n]}

@@ -44,7 +44,8 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
     For an article's prose. A page as it was extracted may lack the spaces and capitals that this
     goes by, and passages are cut by `sentences` in every corpus that there is.
 
-    >>> [s.of("He read vol. 5. N.EX.T won.") for s in whole_sentences("He read vol. 5. N.EX.T won.")]
+    >>> text = "He read vol. 5. N.EX.T won."
+    >>> [span.of(text) for span in whole_sentences(text)]
     ['He read vol. 5.', 'N.EX.T won.']
     """
     found: list[Span] = []

@@ -45,34 +45,36 @@ _MODALS = frozenset(
 ) - {"be", "done", "need"}
 # Irregular past forms beside those above; "set", "put" and the like are participles as often.
 _MORE_PAST = frozenset(
-    "rose blew clung crept dug felt got hung heard leapt meant rang saw sought slept slid spun stole "
-    "strode swept thought woke wound bore bound bred burst cast cut hit let put read rent rid "
-    "set shed shot shut split spread thrust dreamt learnt spelt burnt lay beat bid overtook".split()
+    "rose blew clung crept dug felt got hung heard leapt meant rang saw sought slept slid spun "
+    "stole strode swept thought woke wound bore bound bred burst cast cut hit let put read rent "
+    "rid set shed shot shut split spread thrust dreamt learnt spelt burnt lay beat bid "
+    "overtook".split()
 )
 # Verbs whose present is hardly ever a noun, in the form of the plural.
 _PLURAL_PRESENT = frozenset(
-    "accept account achieve acquire add admit affect affirm agree allow announce attract attribute "
-    "compare focus follow generate help host include join lay manage manufacture need outnumber "
-    "point range rank rely reside urge cause preclude pray remove report state visit announce appear apply argue arise arrive "
-    "assert assume attend avoid become begin believe belong bring carry cite claim collect come "
-    "comprise conclude confirm consider consist constitute contain continue contribute convert "
-    "create decide declare define denote depend derive describe destroy develop die differ "
-    "discover discuss earn emphasise emphasize employ enable encourage enjoy ensure exist expand "
-    "explain express extend follow form get give go grow happen have hold identify imply improve "
-    "include incorporate increase indicate influence involve keep know lack lead learn live lose "
-    "maintain make marry mean mention observe obtain occupy occur offer operate oppose originate "
-    "own participate perform permit possess prefer prevent produce prohibit promote propose prove "
-    "provide publish react receive recognise recognize reduce refer reflect refuse regard reject "
-    "relate remain replace represent require respond retain reveal say see seek seem sell serve "
-    "show speak spend stand stem suggest support take teach tell tend think travel treat "
-    "understand undergo use vary want wear win write".split()
+    "accept account achieve acquire add admit affect affirm agree allow announce attract "
+    "attribute compare focus follow generate help host include join lay manage manufacture need "
+    "outnumber point range rank rely reside urge cause preclude pray remove report state visit "
+    "appear apply argue arise arrive assert assume attend avoid become begin believe belong bring "
+    "carry cite claim collect come comprise conclude confirm consider consist constitute contain "
+    "continue contribute convert create decide declare define denote depend derive describe "
+    "destroy develop die differ discover discuss earn emphasise emphasize employ enable encourage "
+    "enjoy ensure exist expand explain express extend form get give go grow happen have hold "
+    "identify imply improve incorporate increase indicate influence involve keep know lack lead "
+    "learn live lose maintain make marry mean mention observe obtain occupy occur offer operate "
+    "oppose originate own participate perform permit possess prefer prevent produce prohibit "
+    "promote propose prove provide publish react receive recognise recognize reduce refer reflect "
+    "refuse regard reject relate remain replace represent require respond retain reveal say see "
+    "seek seem sell serve show speak spend stand stem suggest support take teach tell tend think "
+    "travel treat understand undergo use vary want wear win write".split()
 )
 # In this form a noun is as likely: only an object behind it makes a verb of it.
 _MAYBE_NOUN = frozenset(
-    "claim claims account accounts help host hosts cause causes need needs point points range ranks ranges "
-    "rank report reports state states visit visits focus form forms influence influences increase increases lead leads offer offers "
-    "support supports use uses show shows stands stand want wants live lives hold holds own "
-    "treat treats travel travels win wins stem stems say lack react".split()
+    "claim claims account accounts help host hosts cause causes need needs point points range "
+    "ranks ranges rank report reports state states visit visits focus form forms influence "
+    "influences increase increases lead leads offer offers support supports use uses show shows "
+    "stands stand want wants live lives hold holds own treat treats travel travels win wins stem "
+    "stems say lack react".split()
 )
 _NOT_PAST = frozenset(
     "red bed bred shed led indeed hundred sacred naked wicked kindred speed seed need feed weed "

@@ -31,7 +31,9 @@ def parse_article(
     flat = read_html(source) if markup == "html" else read_wikitext(source)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
-    heads = [f"no claim is made of the heading at character {at.start}" for at in headed(flat.blocks)]
+    heads = [
+        f"no claim is made of the heading at character {at.start}" for at in headed(flat.blocks)
+    ]
     warnings = list(dict.fromkeys((*flat.warnings, *missing, *heads)))
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS

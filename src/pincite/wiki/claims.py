@@ -334,7 +334,9 @@ def _in_title(block: Block, left: Span, right: Span) -> bool:
     if block.text[left.end - 1] not in "!?":
         return False
     inside = block.starts[left.end - 1]
-    marks = [m[k - 1] for m in (block.links, block.styles) if (k := bisect_right(m, (inside, inside)))]
+    marks = [
+        m[k - 1] for m in (block.links, block.styles) if (k := bisect_right(m, (inside, inside)))
+    ]
     return any(block.starts[left.start] < m.start and before <= m.end <= after for m in marks)
 
 

@@ -20,10 +20,6 @@ DEBRIS = re.compile(
     r"[ ]?\((?=[\s;,]*\))[\s;,]*\)|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
 )
 
-_RUN = re.compile(r"\s+|\S+")
-# The sentence splitter is Rust and takes no half of a surrogate pair.
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
 
 class BlockKind(StrEnum):
     """What a block is in the article; `claims.py` words a claim by it."""
@@ -115,17 +111,14 @@ class TextBuilder:
         if "\n" in text:  # quotes end with their line
             self.opened.pop("''", None)
             self.opened.pop("'''", None)
-        for run in _RUN.finditer(text):
-            first, last = start + run.start(), start + run.end()
-            rest = run[0][1:]
-            self._put(run[0][0], first, first + 1)
-            if run[0][0].isspace():
-                for offset, char in enumerate(rest, first + 1):
-                    self._put(char, offset, offset + 1)
-                continue
-            self.chars.extend(_SURROGATE.sub("\ufffd", rest))
-            self.starts.extend(range(first + 1, last))
-            self.ends.extend(range(first + 2, last + 1))
+        if text and text.isprintable() and "  " not in text:  # its only white space is one " "
+            self._put(text[0], start, start + 1)
+            self.chars.extend(text[1:])
+            self.starts.extend(range(start + 1, start + len(text)))
+            self.ends.extend(range(start + 2, start + len(text) + 1))
+            return
+        for offset, char in enumerate(text, start):
+            self._put(char, offset, offset + 1)
 
     def rendered(self, text: str, span: Span) -> None:
         """Append `text`, which the markup at `span` renders."""
@@ -154,7 +147,7 @@ class TextBuilder:
             self.opened.setdefault(name, span.start)
             return
         start = self.opened.pop(name, -1)
-        if start < 0 or any(l.start < start < l.end < span.end for l in self.links[-1:]):
+        if start < 0 or any(a < start < b < span.end for a, b in self.links[-1:]):
             return
         if self.links and start < self.links[-1].start and span.end < self.links[-1].end:
             return
@@ -185,6 +178,7 @@ class TextBuilder:
         if self._glued(char):
             mark = self.marks[-1].span
             self._put_space(" ", mark.start, mark.end)
+        # The sentence splitter is Rust and takes no half of a surrogate pair.
         self.chars.append("\ufffd" if "\ud800" <= char <= "\udfff" else char)
         self.starts.append(start)
         self.ends.append(end)

@@ -86,12 +86,10 @@ class Renderer:
                 self._link(node)
             case Kind.EXTERNAL:
                 self._external(node)
-            case Kind.TAG:
+            case Kind.TAG | Kind.NOTHING:
                 self._tag(node)
             case Kind.TEMPLATE:
                 self._template(node)
-            case Kind.NOTHING if self.source[node.start : node.end].startswith("''"):
-                self.out.quotes(node.span)
             case Kind.EXTENSION if self.observer:
                 self.observer.extension(node, self.out)
 
@@ -104,7 +102,9 @@ class Renderer:
         self.out.literal(self.source[start : node.end], start)
 
     def _tag(self, node: Node) -> None:
-        if node.name in _BREAKS:
+        if self.source.startswith("''", node.start):
+            self.out.quotes(node.span)
+        elif node.name in _BREAKS:
             self.out.line_break(node.span)
         elif node.name.startswith("/") and node.name[1:] in STYLES:
             self.out.style(node.name[1:], node.span, opens=False)
