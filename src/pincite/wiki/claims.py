@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.core.fragments import Standing, standing, widened, with_subject
+from pincite.core.fragments import MAX_CHARS, Standing, standing, widened, with_subject
 from pincite.core.sentences import whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import Block, BlockKind, Mark
@@ -218,6 +218,8 @@ class _Wordings:
     def _part(self, home: Span, clause: Span) -> _Wording:
         """What is judged of the sentence `home`: `clause`, or as much as can be read alone."""
         text, language = self.block.text, self.page.language
+        if home.end - home.start > MAX_CHARS:  # no sentence; each of its marks would copy it
+            home = clause
         marks = self.marks[bisect_left(self.marks, home.start) : bisect_left(self.marks, home.end)]
         inside = Span(clause.start - home.start, clause.end - home.start)
         grown = widened(home.of(text), inside, [mark - home.start for mark in marks], language)
