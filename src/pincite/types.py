@@ -236,22 +236,34 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What stands before a reference mark: a sentence, or the clause since the mark before it."""
+    """What stands before a reference mark: a sentence, or a part of one that can be read alone.
+
+    `part` of `sentence` are the words that are judged, as the article has them. `text` is the
+    same, with the subject before it where the part has none ("and closed in 1902"), or with what
+    a cell or an item is about: it always ends in the words of the part.
+    """
 
     claim_id: str  # 12 hex digits over title, section and text: survives renumbering
-    text: str
+    text: str  # what is judged
     title: str = ""  # of the article
     section: tuple[str, ...] = ()  # heading path, outermost first; () in the lead
     before: str = ""  # the sentences before the claim in its paragraph, and the lead-in
     span: Span | None = None  # in the article's source; None if the claim has no article
     citations: tuple[Citation, ...] = ()  # adjacent references: one group, judged together
     tags: tuple[str, ...] = ()  # "citation needed", "failed verification", …
-    origin: str = "prose"  # prose, list, table, template
+    origin: str = "prose"  # prose, list, table, template, caption
+    sentence: str = ""  # the whole sentence, for a reader; "": not known, the text is all there is
+    part: Span | None = None  # of `sentence`: what is judged of it
+
+    @property
+    def words(self) -> str:
+        """The judged words as the article has them, without a subject put before them."""
+        return self.part.of(self.sentence) if self.part else self.text
 
     @property
     def context(self) -> str:
         """SIDE's input string: `title [SEP] section [SEP] text … [CIT]` (Petroni et al., §4)."""
-        text = f"{self.before} {self.text}".strip()
+        text = f"{self.before} {self.words}".strip()
         return f"{self.title} [SEP] {' :: '.join(self.section)} [SEP] {text}[CIT]"
 
 

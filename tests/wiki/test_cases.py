@@ -70,3 +70,25 @@ def test_case(path: Path, markup: Literal["wikitext", "html"]) -> None:
 def test_there_are_enough_cases() -> None:
     assert len(WIKITEXT) >= 65
     assert len(HTML) >= 4
+
+
+def test_the_sentence_shows_what_is_judged_of_it() -> None:
+    source = "The mill burnt down<ref>x</ref> and was sold in 1902.<ref>y</ref>"
+    first, second = parse_article(source, "Example").claims
+    assert first.sentence == second.sentence == "The mill burnt down and was sold in 1902."
+    assert (first.text, first.words) == ("The mill burnt down", "The mill burnt down")
+    assert (second.text, second.words) == ("The mill was sold in 1902.", "was sold in 1902.")
+
+
+def test_fragments_of_one_clause_are_one_claim_with_all_their_citations() -> None:
+    source = "Alba<ref>x</ref> and Borg<ref>y</ref> opposed it {{by whom}} in 1990."
+    (claim,) = parse_article(source, "Example").claims
+    assert claim.text == "Alba and Borg opposed it in 1990."
+    assert [citation.text for citation in claim.citations] == ["x", "y"]
+
+
+@pytest.mark.parametrize("language", ["de", "xx"])
+def test_no_clause_is_looked_for_in_other_languages(language: str) -> None:
+    source = "Die Mühle brannte 1840 ab<ref>x</ref> und wurde verkauft.<ref>y</ref>"
+    claims = parse_article(source, "Beispiel", language=language).claims
+    assert [claim.text for claim in claims] == ["Die Mühle brannte 1840 ab", "und wurde verkauft."]

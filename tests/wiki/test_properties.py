@@ -1,6 +1,7 @@
 """What holds for any text at all, hostile ones included."""
 
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 
 import mwparserfromhell
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pincite.core.fragments import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
 from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat
@@ -59,6 +61,9 @@ def check_article(article: Article) -> None:
     starts = []
     for claim in article.claims:
         assert claim.text.strip()
+        assert claim.part is not None
+        assert claim.text.endswith(claim.words)
+        assert claim.words in claim.sentence
         assert claim.span is not None
         assert 0 <= claim.span.start < claim.span.end <= len(source)
         starts.append(claim.span.start)
@@ -108,7 +113,57 @@ def test_prose_claims_are_in_their_span(parts: list[str]) -> None:
     for claim in parse_article(source, "T").claims:
         assert claim.span is not None
         plain = source[claim.span.start : claim.span.end].replace("<ref>x</ref>", "")
-        assert "".join(claim.text.split()) == "".join(plain.split())
+        assert "".join(claim.words.split()) == "".join(plain.split())
+
+
+SENTENCES = [
+    "The dog ran", " and [[a cat|the cat]] slept", " with ''two [[ball]]s''", ", which barked",
+    " in {{convert|5|km}}", " ({{lang|xx|so}} it is said)", " and ended the '''day''' asleep",
+    "<ref>x</ref>", "<ref>x</ref>", ". ", ", ", " [http://a.example the page]", " St. John", ": ",
+    "<small>small</small>", " {{nowrap|No. 5}}", "It was", " of 1990", "Alba", "; it is red",
+]  # fmt: skip
+prose = st.lists(st.sampled_from(SENTENCES), max_size=14).map("".join)
+
+
+def inline(source: str) -> Iterator[Span]:
+    """The links and templates of `source`."""
+    for node in descendants(parse(source)[0]):
+        if node.kind in (Kind.LINK, Kind.EXTERNAL, Kind.TEMPLATE):
+            yield node.span
+
+
+@given(prose)
+def test_no_span_ends_in_a_link_or_a_template(source: str) -> None:
+    for claim in parse_article(source, "T").claims:
+        assert claim.span is not None
+        for start, end in inline(source):
+            assert not start < claim.span.start < end
+            assert not start < claim.span.end < end
+
+
+@given(prose)
+def test_spans_hold_both_quotes_or_none(source: str) -> None:
+    for claim in parse_article(source, "T").claims:
+        assert claim.span is not None
+        assert claim.span.of(source).count("'''") % 2 == 0
+        assert claim.span.of(source).replace("'''", "").count("''") % 2 == 0
+
+
+@given(prose)
+def test_the_judged_part_lies_in_its_sentence(source: str) -> None:
+    for claim in parse_article(source, "T").claims:
+        assert claim.part is not None
+        assert claim.words
+        assert claim.text.endswith(claim.words)
+        assert claim.words in claim.sentence
+
+
+@given(prose)
+def test_no_short_fragment_where_it_has_a_neighbour(source: str) -> None:
+    for claim in parse_article(source, "T").claims:
+        others = len(claim.sentence.split()) - len(claim.text.split())
+        if len(claim.text.split()) < MIN_WORDS and others > 0:
+            assert standing(claim.text) is not Standing.FRAGMENT
 
 
 @settings(max_examples=200)

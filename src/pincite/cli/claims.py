@@ -44,11 +44,19 @@ def _as_dict(article: Article, claim: Claim) -> dict[str, object]:
     return {"revision_id": article.revision_id, "context": claim.context, **fields}
 
 
+def _marked(claim: Claim) -> str:
+    """The whole sentence, with what is judged of it between brackets if that is only a part."""
+    sentence, part = claim.sentence, claim.part
+    if part is None or not any(map(str.isalnum, sentence[: part.start] + sentence[part.end :])):
+        return one_line(claim.text)
+    return one_line(f"{sentence[: part.start]}⟦{claim.words}⟧{sentence[part.end :]}")
+
+
 def _print(claim: Claim) -> None:
     place = " › ".join((claim.title, *claim.section))
     where = f" [{claim.span.start}–{claim.span.end}]" if claim.span else ""
     click.secho(one_line(f"{place}{where}"), dim=True)
-    click.echo(f"  {one_line(claim.text)}")
+    click.echo(f"  {_marked(claim)}")
     for citation in claim.citations:
         address = f" <{one_line(citation.url)}>" if citation.url else ""
         click.echo(f"    {citation.citation_id} {name_of(citation)}{address}")

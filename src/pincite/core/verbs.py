@@ -38,6 +38,44 @@ _PRESENT = frozenset(
     "joins begins makes gives lives provides serves produces publishes employs extends stands "
     "runs crosses".split()
 )
+_MODALS = frozenset(
+    "am be may might must shall should cannot ought need remains became did does done has "
+    "isn't aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't hasn't "
+    "haven't hadn't shouldn't mustn't".split()
+) - {"be", "done", "need"}
+# Irregular past forms beside those above; "set", "put" and the like are participles as often.
+_MORE_PAST = frozenset(
+    "rose blew clung crept dug felt got hung heard leapt meant rang saw sought slept slid spun "
+    "stole strode swept thought woke wound bore bound bred burst cast cut hit let put read rent "
+    "rid set shed shot shut split spread thrust dreamt learnt spelt burnt lay beat bid "
+    "overtook".split()
+)
+# Verbs whose present is hardly ever a noun, in the form of the plural.
+_PLURAL_PRESENT = frozenset(
+    "accept account achieve acquire add admit affect affirm agree allow announce attract "
+    "attribute compare focus follow generate help host include join lay manage manufacture need "
+    "outnumber point range rank rely reside urge cause preclude pray remove report state visit "
+    "appear apply argue arise arrive assert assume attend avoid become begin believe belong bring "
+    "carry cite claim collect come comprise conclude confirm consider consist constitute contain "
+    "continue contribute convert create decide declare define denote depend derive describe "
+    "destroy develop die differ discover discuss earn emphasise emphasize employ enable encourage "
+    "enjoy ensure exist expand explain express extend form get give go grow happen have hold "
+    "identify imply improve incorporate increase indicate influence involve keep know lack lead "
+    "learn live lose maintain make marry mean mention observe obtain occupy occur offer operate "
+    "oppose originate own participate perform permit possess prefer prevent produce prohibit "
+    "promote propose prove provide publish react receive recognise recognize reduce refer reflect "
+    "refuse regard reject relate remain replace represent require respond retain reveal say see "
+    "seek seem sell serve show speak spend stand stem suggest support take teach tell tend think "
+    "travel treat understand undergo use vary want wear win write".split()
+)
+# In this form a noun is as likely: only an object behind it makes a verb of it.
+_MAYBE_NOUN = frozenset(
+    "claim claims account accounts help host hosts cause causes need needs point points range "
+    "ranks ranges rank report reports state states visit visits focus form forms influence "
+    "influences increase increases lead leads offer offers support supports use uses show shows "
+    "stands stand want wants live lives hold holds own treat treats travel travels win wins stem "
+    "stems say lack react".split()
+)
 _NOT_PAST = frozenset(
     "red bed bred shed led indeed hundred sacred naked wicked kindred speed seed need feed weed "
     "breed deed reed creed steed unneeded need aged beloved learned".split()
@@ -46,6 +84,8 @@ DETERMINERS = frozenset(
     "the a an its his her their our this that these those some several many both all each every "
     "another no".split()
 )
+# What a noun follows and a verb does not; "these" and "all" may be subjects themselves.
+_BEFORE_NOUN = frozenset("the a an its his her their our every no".split())
 _BEFORE_INFINITE = frozenset("be been being to having get got".split())
 _SUBJECTS_ONLY = frozenset("it he she they who which".split())
 _OPENERS = frozenset("well here £ $ € ¥".split())
@@ -93,6 +133,37 @@ def is_finite(word: str, before: str, after: str) -> bool:
         alone = before.lower() in _SUBJECTS_ONLY  # "it", "who": what follows is their verb
         return (alone or opens_complement(after)) and after != "by"
     return False
+
+
+def may_be_finite(word: str, before: str, after: str) -> bool:
+    """Whether `word` may well be a finite verb: what is not so surely is none.
+
+    The opposite lean of `is_finite`: where no word of a piece may be one, the piece says nothing.
+
+    >>> may_be_finite("include", "These", "the"), may_be_finite("effects", "nanomolar", "")
+    (True, False)
+    """
+    if word in AUXILIARIES or word in _MODALS:
+        return True
+    if before.lower() in _BEFORE_NOUN or before.lower() in PREPOSITIONS | _BEFORE_INFINITE:
+        return False
+    if word in _PAST or word in _MORE_PAST:
+        return True
+    if len(word) > 3 and word.islower() and word.endswith("s") and after.lower() in _BEFORE_NOUN:
+        return True  # "attributes the": whatever it is, it has an object
+    if word in _PRESENT or _singular(word) in _PLURAL_PRESENT or word in _PLURAL_PRESENT:
+        follows = opens_complement(after) or after.lower() in SUBORDINATORS
+        return word not in _MAYBE_NOUN or follows or before.lower() in _SUBJECTS_ONLY
+    return bool(before) and may_be_past(word) and after != "by"
+
+
+def _singular(word: str) -> str:
+    """The plural form of a present in -s: "tries" to "try"."""
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("shes", "ches", "sses", "oes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") else ""
 
 
 def may_be_past(word: str) -> bool:

@@ -86,6 +86,8 @@ def _finding(finding: Finding, rank: int) -> dict[str, Any]:
         "rank": rank,
         "claim_id": claim.claim_id,
         "claim": claim.text,
+        "sentence": claim.sentence,
+        "part": _span(claim.part),
         "before": claim.before,
         "section": list(claim.section),
         "span": _span(claim.span),

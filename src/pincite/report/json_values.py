@@ -22,6 +22,10 @@ class Values:
             raise InputError(f"{where or 'the whole'} is not a JSON object")
         self._values, self._where = values, where
 
+    def holds(self, name: str) -> bool:
+        """Whether anything stands there; reports of earlier versions lack what came later."""
+        return name in self._values
+
     def any(self, name: str) -> Any:
         """Whatever stands there."""
         if name not in self._values:

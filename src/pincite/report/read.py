@@ -94,6 +94,8 @@ def _finding(given: Values, title: str) -> Finding:
         given.maybe("span", given.span),
         tuple(result.citation for result in results),
         given.texts("tags"),
+        sentence=given.text("sentence") if given.holds("sentence") else "",
+        part=given.maybe("part", given.span) if given.holds("part") else None,
     )
     return Finding(
         claim,

@@ -13,6 +13,7 @@ from rich.text import Text
 from pincite.report import data, excerpts, funnel, wording
 from pincite.types import (
     CitationResult,
+    Claim,
     CopyKind,
     Evidence,
     Finding,
@@ -133,8 +134,18 @@ def _verdict(finding: Finding) -> Text:
     return text
 
 
+def _claim(claim: Claim) -> Text:
+    """The claim in its sentence, the rest of which is dim; alone where that would be too long."""
+    sentence, part = wording.one_line(claim.sentence), claim.part
+    if part is None or len(sentence) != len(claim.sentence) or len(sentence) > CLAIM_WIDTH:
+        return Text(wording.shortened(claim.text, CLAIM_WIDTH))
+    text = Text(sentence[: part.start], style="dim")
+    text.append(sentence[part.start : part.end], style="not dim")
+    return text.append(sentence[part.end :], style="dim")
+
+
 def _details(finding: Finding) -> Text:
-    text = Text(wording.shortened(finding.claim.text, CLAIM_WIDTH))
+    text = _claim(finding.claim)
     lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
     if lacks:
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from pincite.types import Article
-from pincite.wiki.claims import attach_tags, claims_of
+from pincite.wiki.claims import attach_tags, claims_of, headed
 from pincite.wiki.files import read_pages_of
 from pincite.wiki.flat import Flat
 from pincite.wiki.html import read_html
@@ -31,7 +31,10 @@ def parse_article(
     flat = read_html(source) if markup == "html" else read_wikitext(source)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
-    warnings = list(dict.fromkeys((*flat.warnings, *missing)))
+    heads = [
+        f"no claim is made of the heading at character {at.start}" for at in headed(flat.blocks)
+    ]
+    warnings = list(dict.fromkeys((*flat.warnings, *missing, *heads)))
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
         warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]

@@ -2,7 +2,8 @@
 
 A mark belongs to the sentence that holds the last character before it, so it does not matter
 whether the full stop stands before or after it. Inside a sentence it stands for the clause since
-the mark before. Where nothing stands before it, the block says what does.
+the mark before; what is no clause by itself takes in its neighbours. Where nothing stands before
+it, the block says what does. Headings make no claims.
 """
 
 import re
@@ -10,17 +11,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.core.sentences import sentences
+from pincite.core.fragments import MAX_CHARS, Standing, standing, widened, with_subject
+from pincite.core.sentences import whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import Block, BlockKind, Mark
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_LABELLED = 12  # words; a longer cell or parameter is a statement and needs no label
-MIN_CLAUSE = 3  # words; a shorter clause of function words takes its sentence along
-_FUNCTION_WORDS = frozenset(
-    "a also an and as at both but by for from in nor of on or so than the then to was were with yet"
-    " is are which who".split()
-)
 _OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/"
 _CLOSING_DEBRIS = " \n,;:–—·•/([{"
 NEEDED = "citation needed"
@@ -28,7 +25,11 @@ _ORIGINS = {
     BlockKind.ITEM: "list",
     BlockKind.CELL: "table",
     BlockKind.PARAMETER: "template",
+    BlockKind.CAPTION: "caption",
 }
+_HEADINGS = (BlockKind.HEADING, BlockKind.COLUMN_HEADING)
+_VALUES = (BlockKind.CELL, BlockKind.PARAMETER)
+_IN_BRACKETS = re.compile(r"\s*\([^()]*\)\Z")  # "Mercury (planet)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class _Wording:
     text: str
     before: str
     span: Span
+    sentence: str
+    part: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,9 @@ def claims_of(
     seen: dict[str, int] = {}
     previous: Block | None = None
     for block in blocks:
+        if block.kind in _HEADINGS:
+            previous = None
+            continue
         if block.marks:
             claims.extend(_block_claims(block, previous, page))
         if block.text and block.kind is not BlockKind.CAPTION:
@@ -99,15 +105,26 @@ def attach_tags(blocks: Sequence[Block], add: Callable[[int, str], None]) -> Non
                     add(use, mark.tag)
 
 
+def headed(blocks: Sequence[Block]) -> list[Span]:
+    """The references in headings of sections and columns, of which no claim is made."""
+    heads = (block for block in blocks if block.kind in _HEADINGS)
+    return [mark.span for block in heads for mark in block.marks if mark.use is not None]
+
+
 def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:
-    found = [s for s in sentences(block.text, page.language) if _has_words(s.of(block.text))]
-    reader = _Wordings(block, found, previous, page.language)
-    for group, tags in _with_loose_tags(_groups(block), reader):
-        wording = reader.word(group)
-        if wording is None:
-            continue
-        citations = tuple(citation for use in group.uses for citation in page.cited[use])
-        all_tags = (*tags, *(tag for citation in citations for tag in citation.tags))
+    reader = _Wordings(block, previous, page)
+    made = _with_loose_tags(_groups(block), reader)
+    reader.marks = [group.start for group, _ in made]
+    worded: dict[Span, tuple[_Wording, list[int], list[str]]] = {}
+    for group, tags in made:
+        if wording := reader.word(group):
+            # Two fragments of one clause became the same: they are judged together.
+            _, uses, every = worded.setdefault(wording.span, (wording, [], []))
+            uses.extend(group.uses)
+            every.extend(tags)
+    for wording, uses, every in worded.values():
+        citations = tuple(citation for use in uses for citation in page.cited[use])
+        every += [tag for citation in citations for tag in citation.tags]
         yield Claim(
             claim_id_of(page.title, block.section, wording.text),
             wording.text,
@@ -116,8 +133,10 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             wording.before,
             wording.span,
             citations,
-            tuple(dict.fromkeys(all_tags)),
+            tuple(dict.fromkeys(every)),
             _ORIGINS.get(block.kind, "prose"),
+            wording.sentence,
+            wording.part,
         )
 
 
@@ -165,14 +184,13 @@ def _with_loose_tags(
 class _Wordings:
     """Words the claims of one block, from left to right."""
 
-    def __init__(
-        self, block: Block, found: list[Span], previous: Block | None, language: str
-    ) -> None:
+    def __init__(self, block: Block, previous: Block | None, page: _Page) -> None:
         self.block = block
-        self.found = found
-        self.starts = [sentence.start for sentence in found]
+        self.found = _sentences_of(block, page.language)
+        self.starts = [sentence.start for sentence in self.found]
         self.previous = previous
-        self.language = language
+        self.page = page
+        self.marks: list[int] = []  # where the groups stand that make claims
         self.floor = 0  # the end of the last group that made a claim
 
     def sentence(self, position: int) -> Span | None:
@@ -194,29 +212,67 @@ class _Wordings:
     def _clause(self, home: Span, end: int) -> _Wording:
         text = self.block.text
         start = max(home.start, self.floor if self.floor < end else home.start)
-        if 0 < start - home.start <= MAX_BEFORE and _says_nothing(text[start:end]):
-            start = home.start
         clause = _stripped(text, Span(start, end))
-        return self._labelled(clause) or _Wording(
-            clause.of(text), self._before(clause.start), self.block.span(*clause)
-        )
+        return self._labelled(clause) or self._part(home, clause)
+
+    def _part(self, home: Span, clause: Span) -> _Wording:
+        """What is judged of the sentence `home`: `clause`, or as much as can be read alone."""
+        text, language = self.block.text, self.page.language
+        if home.end - home.start > MAX_CHARS:  # no sentence; each of its marks would copy it
+            home = clause
+        marks = self.marks[bisect_left(self.marks, home.start) : bisect_left(self.marks, home.end)]
+        inside = Span(clause.start - home.start, clause.end - home.start)
+        grown = widened(home.of(text), inside, [mark - home.start for mark in marks], language)
+        if grown != inside:
+            grown = _stripped(home.of(text), grown)
+        judged, part = with_subject(home.of(text), grown, language)
+        clause = Span(home.start + part.start, home.start + part.end)
+        before, span = self._before(clause.start), self.block.span(*clause)
+        if about := self._about_item(home):
+            shift = len(about)
+            part = Span(part.start + shift, part.end + shift)
+            return _Wording(about + judged, before, span, about + home.of(text), part)
+        return _Wording(judged, before, span, home.of(text), part)
+
+    def _about_item(self, home: Span) -> str:
+        """What a list item without a verb is an item of: "The club won: " or its heading."""
+        block, sentence = self.block, home.of(self.block.text)
+        if block.kind is not BlockKind.ITEM or sentence.endswith(":"):
+            return ""
+        if standing(sentence, self.page.language) is not Standing.FRAGMENT:
+            return ""
+        lead = _last_sentence(block.lead, self.page.language).of(block.lead)
+        if not lead.endswith(":") and len(lead.split()) > MAX_LABELLED:
+            lead = ""
+        lead = lead or (block.section[-1] if block.section else self.page.title)
+        return f"{lead.rstrip(' .:')}: "
 
     def _labelled(self, clause: Span) -> _Wording | None:
         """A short cell or parameter with the words that say what it is about."""
         block, value = self.block, clause.of(self.block.text)
-        if not (block.label or block.row) or len(value.split()) > MAX_LABELLED:
+        if block.kind not in _VALUES or len(value.split()) > MAX_LABELLED:
             return None
-        labelled = f"{block.label}: {value}" if block.label else value
-        text = f"{block.row}; {labelled}" if block.row else labelled
+        text = self._label(value)
         spans = [s for s in (block.row_span, block.span(*clause)) if s]
-        return _Wording(text, "", Span(min(s.start for s in spans), max(s.end for s in spans)))
+        span = Span(min(s.start for s in spans), max(s.end for s in spans))
+        return _Wording(text, "", span, text, Span(len(text) - len(value), len(text)))
+
+    def _label(self, value: str) -> str:
+        """`value` as "row — column: value"; without a row what the table or the template is of."""
+        block = self.block
+        about = _IN_BRACKETS.sub("", self.page.title)
+        if block.kind is BlockKind.CELL:
+            about = block.row or block.lead or (block.section[-1] if block.section else about)
+        elif block.row:
+            about = f"{about} — {block.row}"
+        return " — ".join(filter(None, (about, ": ".join(filter(None, (block.label, value))))))
 
     def _before(self, start: int) -> str:
         """The lead-in of a list item and the text of the block up to `start`, by sentences."""
         block = self.block
         pieces = [block.row] if block.kind is BlockKind.CELL else []
         if block.kind is BlockKind.ITEM and block.lead:
-            pieces = [_last_sentence(block.lead, self.language).of(block.lead)]
+            pieces = [_last_sentence(block.lead, self.page.language).of(block.lead)]
         room = MAX_BEFORE - sum(map(len, pieces))
         kept: list[str] = []
         for index in range(bisect_left(self.starts, start) - 1, -1, -1):
@@ -234,39 +290,65 @@ class _Wordings:
         block = self.block
         index = bisect_right(self.starts, group.end - 1)
         if index < len(self.found):
-            clause = _stripped(block.text, self.found[index])
-            return self._labelled(clause) or _Wording(
-                clause.of(block.text), "", block.span(*clause)
-            )
+            home = self.found[index]
+            clause = _stripped(block.text, home)
+            return self._labelled(clause) or self._part(home, clause)
         if block.row and block.row_span:
-            text = f"{block.row}; {block.label}" if block.label else block.row
-            return _Wording(text, "", block.row_span)
+            return _alone(self._label(""), block.row_span)
         if block.kind is BlockKind.PARAMETER:
-            return _Wording(block.label, "", group.marks[0].span)
+            return _alone(self._label(""), group.marks[0].span)
         if block.lead and block.lead_span:
-            return _Wording(block.lead, "", block.lead_span)
+            return _alone(block.lead, block.lead_span)
         return self._of_previous()
 
     def _of_previous(self) -> _Wording | None:
         """The last sentence of the block before: a mark on a line of its own."""
         if self.previous is None:
             return None
-        home = _last_sentence(self.previous.text, self.language)
-        return _Wording(home.of(self.previous.text), "", self.previous.span(*home))
+        home = _last_sentence(self.previous.text, self.page.language)
+        return _alone(home.of(self.previous.text), self.previous.span(*home))
+
+
+def _alone(text: str, span: Span) -> _Wording:
+    """A claim whose text is all that there is of its sentence."""
+    return _Wording(text, "", span, text, Span(0, len(text)))
+
+
+def _sentences_of(block: Block, language: str) -> list[Span]:
+    """The sentences of a block that hold words; none ends in a link, or at the "?" of a title."""
+    found: list[Span] = []
+    for span in whole_sentences(block.text, language):
+        if found and _in_title(block, found[-1], span):
+            found[-1] = Span(found[-1].start, span.end)
+        else:
+            found.append(span)
+    return [span for span in found if _has_words(span.of(block.text))]
+
+
+def _in_title(block: Block, left: Span, right: Span) -> bool:
+    """Whether the end of `left` is within a link, or at the end of one such as [[What Is It?]]."""
+    if not block.links and not block.styles:
+        return False
+    before, after = block.ends[left.end - 1], block.starts[right.start]
+    n = bisect_left(block.links, (before, 0)) - 1
+    if n >= 0 and after < block.links[n].end:
+        return True
+    if block.text[left.end - 1] not in "!?":
+        return False
+    inside = block.starts[left.end - 1]
+    marks = [
+        m[k - 1] for m in (block.links, block.styles) if (k := bisect_right(m, (inside, inside)))
+    ]
+    return any(block.starts[left.start] < m.start and before <= m.end <= after for m in marks)
 
 
 def _last_sentence(text: str, language: str) -> Span:
-    found = [s for s in sentences(text, language) if _has_words(s.of(text))]
+    found = [s for s in whole_sentences(text, language) if _has_words(s.of(text))]
     return found[-1] if found else Span(0, len(text))
 
 
 def _has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
-
-
-def _says_nothing(clause: str) -> bool:
-    words = re.findall(r"\w+", clause.lower())
-    return len(words) < MIN_CLAUSE and all(word in _FUNCTION_WORDS for word in words)
 
 
 def _stripped(text: str, span: Span) -> Span:

@@ -6,6 +6,7 @@ a character is kept, and how text is tidied where a template or a tag has vanish
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -28,6 +29,7 @@ class BlockKind(StrEnum):
     CELL = "cell"
     PARAMETER = "parameter"
     HEADING = "heading"
+    COLUMN_HEADING = "column heading"
     CAPTION = "caption"
 
 
@@ -61,10 +63,34 @@ class Block:
     label: str = ""  # parameter name or column heading
     row: str = ""  # the cells of the same row before this one
     row_span: Span | None = None
+    links: tuple[Span, ...] = ()  # links and templates within a line: no claim ends in one
+    styles: tuple[Span, ...] = ()  # from ''opening'' to closing mark-up of type; longer templates
 
     def span(self, start: int, end: int) -> Span:
-        """The range of the source that covers `text[start:end]`; the slice must not be empty."""
-        return Span(min(self.starts[start:end]), max(self.ends[start:end]))
+        """The range of the source that covers `text[start:end]`; the slice must not be empty.
+
+        It takes in every link and template that it touches, and the mark-up around what it holds.
+        """
+        found = Span(min(self.starts[start:end]), max(self.ends[start:end]))
+        found = _with_marks(self.links, found)
+        grown = _with_marks(self.styles, found)
+        if grown.start < found.start and found.end < grown.end:  # lies in one: does it fill it?
+            around = range(bisect_left(self.starts, grown.start), len(self.text))
+            others = (i for i in around if self.ends[i] <= grown.end and not start <= i < end)
+            return found if any(self.text[i].isalnum() for i in others) else grown
+        return grown
+
+
+def _with_marks(marks: Sequence[Span], span: Span) -> Span:
+    """`span` and those of `marks` that its ends lie in; they are in order and never overlap."""
+    start, end = span
+    first = bisect_left(marks, (start, 0)) - 1
+    if first >= 0 and start < marks[first].end:
+        start, end = marks[first].start, max(end, marks[first].end)
+    last = bisect_left(marks, (end, 0)) - 1
+    if last >= 0 and end < marks[last].end:
+        end = marks[last].end
+    return Span(start, end)
 
 
 @dataclass(slots=True)
@@ -76,9 +102,21 @@ class TextBuilder:
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    links: list[Span] = field(default_factory=list)
+    styles: list[Span] = field(default_factory=list)
+    opened: dict[str, int] = field(default_factory=dict)  # type not yet closed: where it began
 
     def literal(self, text: str, start: int) -> None:
         """Append `text`, which stands at `start` in the source exactly so."""
+        if "\n" in text:  # quotes end with their line
+            self.opened.pop("''", None)
+            self.opened.pop("'''", None)
+        if text and text.isprintable() and "  " not in text:  # its only white space is one " "
+            self._put(text[0], start, start + 1)
+            self.chars.extend(text[1:])
+            self.starts.extend(range(start + 1, start + len(text)))
+            self.ends.extend(range(start + 2, start + len(text) + 1))
+            return
         for offset, char in enumerate(text, start):
             self._put(char, offset, offset + 1)
 
@@ -97,6 +135,37 @@ class TextBuilder:
     ) -> None:
         """Note a reference use or a tag at the present end of the text."""
         self.marks.append(Mark(len(self.chars), span, use, in_text, tag))
+
+    def link(self, span: Span) -> None:
+        """Note that a link or a template stands at `span`, before its text is appended."""
+        if not self.links or self.links[-1].end <= span.start:  # not within another
+            self.links.append(span)
+
+    def style(self, name: str, span: Span, *, opens: bool) -> None:
+        """Note a tag of type, or quotes for italics, at `span`: it opens or closes `name`."""
+        if opens:
+            self.opened.setdefault(name, span.start)
+            return
+        start = self.opened.pop(name, -1)
+        if start < 0 or any(a < start < b < span.end for a, b in self.links[-1:]):
+            return
+        if self.links and start < self.links[-1].start and span.end < self.links[-1].end:
+            return
+        self.whole(Span(start, span.end))
+
+    def whole(self, span: Span) -> None:
+        """Note mark-up that may hold several claims, but no part of one."""
+        while self.styles and self.styles[-1].start >= span.start:
+            self.styles.pop()
+        if not self.styles or self.styles[-1].end <= span.start:
+            self.styles.append(span)
+
+    def quotes(self, span: Span) -> None:
+        """Note two quotes for italics, three for bold or five for both."""
+        width = span.end - span.start
+        for name in ("''", "'''"):
+            if width in (len(name), 5):
+                self.style(name, span, opens=name not in self.opened)
 
     def line_break(self, span: Span) -> None:
         """Append a line break (a space, unless line breaks are kept)."""
@@ -143,6 +212,8 @@ class TextBuilder:
             [self.starts[i] for i in chosen],
             [self.ends[i] for i in chosen],
             marks,
+            links=tuple(self.links),
+            styles=tuple(self.styles),
             **details,  # type: ignore[arg-type]  # checked by Block itself
         )
 

@@ -9,6 +9,7 @@ from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html_references import Reading, tag_of
 from pincite.wiki.html_tokens import Token, TokenKind, attributes_of, tokens
 from pincite.wiki.references import Use
+from pincite.wiki.render import STYLES
 from pincite.wiki.writer import Writer
 
 _SKIPPED_TAGS = frozenset({"nav", "head", "title", "button", "audio", "video", "select", "form"})
@@ -108,8 +109,17 @@ class _Page:
             width = width if width.isdecimal() and len(width) < 4 else "1"
             self.writer.begin_cell(heading=token.name == "th", width=max(int(width), 1))
         else:
+            self._style(token)
             self._open_block(token)
         return None
+
+    def _style(self, token: Token) -> None:
+        """Note links and tags of type, which a claim's span holds whole or not at all."""
+        out = self.writer.out
+        if token.name == "a" and token.partner:
+            out.link(Span(token.start, self.tokens[token.partner].end))
+        elif token.name in STYLES:
+            out.style(token.name, token.span, opens=token.kind is TokenKind.OPEN)
 
     def _open_block(self, token: Token) -> None:
         writer = self.writer
@@ -133,6 +143,7 @@ class _Page:
 
     def _close(self, token: Token) -> None:
         writer = self.writer
+        self._style(token)
         if token.name in _HEADINGS and writer.kind is BlockKind.HEADING:
             writer.end_heading(int(token.name[1]))
         elif token.name == "table":

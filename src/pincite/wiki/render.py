@@ -13,7 +13,7 @@ from pincite.wiki.convert import COMPUTED
 from pincite.wiki.flat import TextBuilder
 from pincite.wiki.nodes import Kind, Node
 from pincite.wiki.parameters import Parameter, name_of, parameters
-from pincite.wiki.templates import PATTERNS
+from pincite.wiki.templates import PATTERNS, QUOTES
 
 _PIECE = re.compile(r"\{([0-9*])\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
@@ -26,6 +26,13 @@ _FILE = re.compile(r"\s*(?:file|image|media)\s*:", re.IGNORECASE)
 _HIDDEN = re.compile(
     r"\s*(?:[Cc]ategory\s*:|(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
 )
+# Tags that open and close within a line of text: a claim's span holds both or none.
+STYLES = frozenset(
+    "i b em strong small big sub sup span u s del ins abbr cite q code tt var kbd font dfn mark "
+    "bdi bdo samp strike".split()
+)
+_ITEMS = re.compile(r"(?:ubl|unbulleted list|ublist|vunblist|hlist|flowlist|plainlist|.*\blist\Z)")
+_LONGEST = 500  # characters of a template that stands in a text; a longer one holds texts
 _OTHER_WIKI = re.compile(
     r"\s*:?(?:(?:w|wikt|wiktionary|s|wikisource|c|commons|d|m|meta|b|n|q|v|voy|wikipedia|wp|[a-z]{2,3}):(?=\S))?",
     re.IGNORECASE,
@@ -79,7 +86,7 @@ class Renderer:
                 self._link(node)
             case Kind.EXTERNAL:
                 self._external(node)
-            case Kind.TAG:
+            case Kind.TAG | Kind.NOTHING:
                 self._tag(node)
             case Kind.TEMPLATE:
                 self._template(node)
@@ -95,9 +102,15 @@ class Renderer:
         self.out.literal(self.source[start : node.end], start)
 
     def _tag(self, node: Node) -> None:
-        if node.name in _BREAKS:
+        if self.source.startswith("''", node.start):
+            self.out.quotes(node.span)
+        elif node.name in _BREAKS:
             self.out.line_break(node.span)
-        elif node.name == "sup" and self.out.chars and self.out.chars[-1].isdigit():
+        elif node.name.startswith("/") and node.name[1:] in STYLES:
+            self.out.style(node.name[1:], node.span, opens=False)
+        elif node.name in STYLES:
+            self.out.style(node.name, node.span, opens=True)
+        if node.name == "sup" and self.out.chars and self.out.chars[-1].isdigit():
             self.out.rendered("^", node.span)  # 10<sup>6</sup> is not 106
 
     def _link(self, node: Node) -> None:
@@ -106,9 +119,11 @@ class Renderer:
         if _FILE.match(target):
             if self.observer:
                 self.observer.file(node)
-        elif _HIDDEN.match(target) or first is None:
             return
-        elif len(node.parts) > 1:
+        if _HIDDEN.match(target) or first is None:
+            return
+        self.out.link(node.span)
+        if len(node.parts) > 1:
             self.render([n for part in node.parts[1:] for n in part])
         else:
             prefix = _OTHER_WIKI.match(target)
@@ -118,6 +133,7 @@ class Renderer:
 
     def _external(self, node: Node) -> None:
         """The label: what follows the address, which ends at the first space."""
+        self.out.link(node.span)
         for index, child in enumerate(node.parts[0]):
             space = None
             if child.kind is Kind.TEXT:
@@ -131,6 +147,7 @@ class Renderer:
 
     def _template(self, node: Node) -> None:
         name = name_of(node, self.source)
+        self._note(name, node)
         if self.observer and self.observer.template(name, node, self.out):
             return
         given = parameters(node, self.source)
@@ -148,6 +165,16 @@ class Renderer:
             return
         if self.observer:
             self.observer.unused([p for p in given if p.name not in used], self.out)
+
+    def _note(self, name: str, node: Node) -> None:
+        """A template in a line of text is part of it like a link; others hold texts themselves."""
+        source = self.source[node.start : node.end]
+        if name in QUOTES or name.startswith("infobox"):
+            return
+        if "\n" not in source and len(source) <= _LONGEST and not _ITEMS.match(name):
+            self.out.link(node.span)
+        else:
+            self.out.whole(node.span)
 
     def _pattern(self, pattern: str, node: Node, given: dict[str, Parameter]) -> set[str]:
         """Render `pattern`; the names of the parameters it has shown."""

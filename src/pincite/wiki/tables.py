@@ -20,6 +20,7 @@ class Table:
     headings: dict[int, str] = field(default_factory=dict)  # by column
     row: list[tuple[Block, bool, int, int]] = field(default_factory=list)  # heading?, column, width
     column: int = 0
+    caption: str = ""
 
     def cell(self, block: Block, *, heading: bool, width: int = 1) -> Block:
         """Add a cell that spans `width` columns; the block with its row and heading."""
@@ -31,6 +32,7 @@ class Table:
         made = replace(
             block,
             label=label,
+            lead=self.caption,
             row="; ".join(map(_line, shown))[-MAX_ROW:],
             row_span=_covering(earlier),
         )
@@ -38,14 +40,17 @@ class Table:
         self.column += width
         return made
 
-    def end_row(self) -> None:
-        """The row ends. Headings alone in a row head their columns; others headed the row."""
+    def end_row(self) -> list[Block]:
+        """The row ends. Headings alone in a row head their columns, and are returned."""
+        heads: list[Block] = []
         if self.row and all(heading for _, heading, _, _ in self.row):
+            heads = [block for block, *_ in self.row]
             for block, _, column, width in self.row:
                 for each in range(column, column + min(width, MAX_WIDTH)):
                     self.headings[each] = _line(block)
         self.row = []
         self.column = 0
+        return heads
 
 
 def _covering(cells: list[Block]) -> Span | None:

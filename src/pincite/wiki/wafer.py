@@ -151,7 +151,7 @@ def record_of(claim: Claim, *, language: str = "en") -> WaferRecord:
         tuple(Output(url, (Provenance(url),)) for url in urls),
         wikipedia_title=claim.title,
         wikipedia_section=" :: ".join(claim.section),
-        sentences=(*before, claim.text + CITATION),
+        sentences=(*before, claim.words + CITATION),
     )
 
 

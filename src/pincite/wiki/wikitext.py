@@ -88,6 +88,7 @@ class _Walker:
     def _line_start(self, node: Node) -> bool:
         """Begin a line at `node`; true if what comes next still stands at the line's start."""
         if node.kind is Kind.NOTHING:
+            self._render(node)
             return self.source.startswith("<!--", node.start)
         if node.kind is not Kind.TEXT:
             self._inline(node)

@@ -3,7 +3,7 @@
 Shared by wikitext and HTML, which differ only in how they say where these begin and end.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pincite.types import Span
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
@@ -45,6 +45,8 @@ class Writer:
             block = self.out.block(BlockKind.CELL, section=self.section)
             return self.tables[-1].cell(block, heading=self.heading_cell, width=self.width)
         block = self.out.block(self.kind, section=self.section)
+        if self.kind is BlockKind.CAPTION and self.tables:
+            self.tables[-1].caption = block.text
         self.items.clear()
         if block.text and self.kind is BlockKind.PARAGRAPH:
             self.lead = block
@@ -80,15 +82,24 @@ class Writer:
         """Close the row of the innermost table."""
         self.flush()
         if self.tables:
-            self.tables[-1].end_row()
+            self._mark_headings(self.tables[-1].end_row())
 
     def end_table(self) -> None:
         """Close the innermost table; the cell around it goes on."""
-        self.flush()
+        self.end_row()
         if self.tables:
             self.tables.pop()
         if self.tables:
             self.flush(BlockKind.CELL)
+
+    def _mark_headings(self, heads: list[Block]) -> None:
+        """Say of the last blocks that are `heads` that they head columns."""
+        n = len(self.flat.blocks)
+        while heads and n:
+            n -= 1
+            if self.flat.blocks[n] is heads[-1]:
+                head = heads.pop()
+                self.flat.blocks[n] = replace(head, kind=BlockKind.COLUMN_HEADING)
 
     def begin_cell(self, *, heading: bool, width: int = 1) -> None:
         """Open a cell of `width` columns."""
