@@ -265,7 +265,7 @@ def test_what_a_statement_lacks_is_told_of(run: Callable[..., Result], tmp_path:
     assert "no reading" in result.stdout
     report = json.loads((tmp_path / "out.json").read_text())
     german, long = report["warnings"]
-    assert "1 of 3 statements look German" in german
+    assert "1 of 3 statements are German" in german
     assert "more than 100 words" in long
 
 

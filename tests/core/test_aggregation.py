@@ -88,7 +88,7 @@ def test_worst_first_and_unchecked_apart() -> None:
         finding(Label.REFUTED, -2.0),
         finding(Label.SUPPORTED, 0.5),
     ]
-    assert [f.score for f in aggregation.ranked(findings)] == [-2.0, -1.0, -4.0, 0.5, 3.0, None]
+    assert [f.score for f in aggregation.ranked(findings)] == [-2.0, -1.0, -4.0, None, 0.5, 3.0]
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0]), max_size=8))

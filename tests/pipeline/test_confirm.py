@@ -24,7 +24,7 @@ from pincite.pipeline.confirm import (
 from pincite.pipeline.interpret import ModelInterpreter, RuleInterpreter
 from pincite.pipeline.templates import Templates
 from pincite.testing import check_interpreter, check_judge
-from pincite.types import Passage, Span
+from pincite.types import Claim, Evidence, Passage, Span
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
@@ -412,16 +412,36 @@ def test_the_verifier_as_a_judge() -> None:
     check_judge(judge, [(READING, passage) for passage in passages(20)])
 
 
-def test_a_text_on_something_else_denies_nothing() -> None:
-    from evaluation.invented import WordVerifier
+class Denying:
+    """Calls everything refuted, as a verifier of one's own may."""
 
+    fingerprint = "denying"
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        return [Evidence(passage, 0.1, 0.7, 0.2, -2.2) for _, passage in pairs]
+
+
+def test_a_text_on_something_else_denies_nothing() -> None:
     text = "The mill of Varde closed in 1934."
     reading = Reading("r1", "The harbour bridge opened in 1911.", StatementType.DESCRIPTIVE)
     same = Reading("r2", "The mill of Varde closed in 1911.", StatementType.DESCRIPTIVE)
     passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
-    judge = VerifierJudge(WordVerifier())
-    other, denied = judge.judge([(reading, passage), (same, passage)])
+    other, denied = VerifierJudge(Denying()).judge([(reading, passage), (same, passage)])
     assert isinstance(other, Judged)
     assert isinstance(denied, Judged)
     assert other.prob_negation == 0.0
-    assert denied.prob_negation > 0.4, "the same mill in another year"
+    assert denied.prob_negation == 0.7, "the same mill in another year"
+
+
+def test_only_what_states_the_numbers_confirms() -> None:
+    from evaluation.invented import WordVerifier
+
+    text = "The mill of Varde by the old bridge closed in 1934 for good."
+    passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
+    said = ("The mill of Varde closed in 1934.", "The old mill of Varde closed for good in 1911.")
+    readings = [Reading(f"r{n}", each, StatementType.DESCRIPTIVE) for n, each in enumerate(said)]
+    confirmed, other = VerifierJudge(WordVerifier()).judge([(r, passage) for r in readings])
+    assert isinstance(confirmed, Judged)
+    assert isinstance(other, Judged)
+    assert confirmed.prob_reading > 0.5
+    assert other.prob_reading == 0.0

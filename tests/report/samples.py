@@ -81,7 +81,7 @@ def changed(
 
 
 def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Report:
-    """Four findings: one fails and has a better source, one in part, one supported, one open."""
+    """Four findings: one fails and has a better source, one in part, one open, one supported."""
     citation = Citation(
         "r1", Span(40, 80), Span(40, 80), template="cite web", title=text, url=url, text=text
     )
@@ -114,20 +114,20 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         partly(claim, citation, weak, strong),
         Finding(
             claim,
+            (CitationResult(citation, gone, Label.UNCHECKED),),
+            None,
+            Label.UNCHECKED,
+            None,
+            (),
+        ),
+        Finding(
+            claim,
             (changed(citation, strong, weak, gone),),
             strong,
             Label.SUPPORTED,
             2.5,
             (),
             3,
-        ),
-        Finding(
-            claim,
-            (CitationResult(citation, gone, Label.UNCHECKED),),
-            None,
-            Label.UNCHECKED,
-            None,
-            (),
         ),
     )
     article = Article(text, text, tuple(f.claim for f in findings), n_references=4)

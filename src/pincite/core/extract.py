@@ -14,7 +14,7 @@ from pincite.core.figures import figures
 # A sentence that shares more of its content words with one that was chosen repeats it. Sentences
 # that differ in a figure or in polarity stay both: they may contradict each other.
 REPEATS = 0.75
-# Log-odds that a sentence answers its question: a logistic regression on half of PubMedQA's dev
+# Log-odds that a sentence answers its question: a logistic regression on 30 of PubMedQA's dev
 # questions, the sentences of the right paper's conclusion against those of its background and
 # methods and of other papers. The place in an abstract weighs less than it gives (4.1), and what
 # nobody judged, `is_open` and `goes_on`, was set by reading the answers of that half.

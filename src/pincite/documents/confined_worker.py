@@ -13,6 +13,7 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pincite.documents import read
@@ -82,7 +83,12 @@ def _limit(what: int, amount: int) -> None:
 
 
 def _bytes_held() -> int:
-    """The most memory that this process has had; macOS counts bytes, others kilobytes."""
+    """The memory that this process has; where no file says so, the most that it has had.
+
+    Linux counts as the most what the process that started this one had, too.
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 

@@ -33,6 +33,9 @@ ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
 # Probability of support from which a passage confirms a reading; below it, and without a witness
 # against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
 CONFIRMED_FROM = 0.5
+# A document that lacks more of the reading's content words speaks of something else: whatever a
+# verifier of one's own calls refuted there is not counted ("the mill closed" denies no bridge).
+ELSEWHERE = 0.6
 _CHUNK = 16  # pairs between two looks at the keyboard: a second of a verifier on two cores
 _ENOUGH = 0.5  # of the repetitions must be readable
 _PROMPTED_TOKENS = 260  # of a choice where nothing keeps a model from explaining itself
@@ -93,7 +96,8 @@ def _of_verifier(statement: str, document: str, evidence: Evidence) -> Judged:
     that does not state a number or a date of the statement does not confirm it.
     """
     evidence = aggregation.settled(statement, evidence, document)
-    against = evidence.prob_refuted if aggregation.refutes(evidence) else 0.0
+    elsewhere = wording.missing_words(statement, document) > ELSEWHERE
+    against = evidence.prob_refuted if aggregation.refutes(evidence) and not elsewhere else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
     if confirms and values.unstated(statement, document):
         confirms = False

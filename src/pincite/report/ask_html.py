@@ -152,7 +152,7 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, object]:
             (verb, ask_wording.places_of(reference, answer.sentences, support))
             for verb, support in (
                 ("quoted in", Support.VERBATIM),
-                ("bears out", Support.SUPPORTS),
+                ("supports", Support.SUPPORTS),
                 ("contradicts", Support.CONTRADICTS),
             )
         ],

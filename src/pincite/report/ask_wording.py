@@ -249,7 +249,7 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
     """
     words = {
         Support.VERBATIM: "quoted in",
-        Support.SUPPORTS: "bears out",
+        Support.SUPPORTS: "supports",
         Support.CONTRADICTS: "contradicts",
     }
     said = []
@@ -259,7 +259,7 @@ def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
         if places:
             noun = "sentence" if len(places) == 1 else "sentences"
             said.append(f"{verb} {noun} {', '.join(map(str, places))}")
-    return "; ".join(said) or ("bears out no sentence" if named else "")
+    return "; ".join(said) or ("supports no sentence" if named else "")
 
 
 def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:

@@ -35,8 +35,8 @@ _PLACE = re.compile(r"(“?)%\((\w+)\)s")
 def said(text: str, translate: Callable[[str], str]) -> str:
     """The sentence, or several with semicolons between them; empty if it is not known.
 
-    >>> said("the claim says “9”, the quote “8”", lambda known: "“%(claim)s” – “%(quote)s”")
-    '“9” – “8”'
+    >>> said("source: 9 · claim: 8", lambda known: "%(claim)s – %(source)s")
+    '8 – 9'
     >>> said("something else", lambda known: known)
     ''
     """

@@ -27,20 +27,7 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.NOT_SUPPLIED: "hand in a saved copy",
 }
 # Labels as a newcomer reads them, and what each means; every page that shows one has the legend.
-LABELS: Mapping[Label, str] = {
-    Label.SUPPORTED: "supported",
-    Label.PARTLY_SUPPORTED: "partly supported",
-    Label.NOT_SUPPORTED: "not supported",
-    Label.REFUTED: "contradicted?",
-    Label.UNCHECKED: "could not check",
-}
-LEGEND: Mapping[Label, str] = {
-    Label.SUPPORTED: "the cited source says this",
-    Label.PARTLY_SUPPORTED: "a part was found in the source; what is missing is named",
-    Label.NOT_SUPPORTED: "likely not supported: the source was read, and does not seem to say this",
-    Label.REFUTED: "the source seems to say something else",
-    Label.UNCHECKED: "the source could not be read; this says nothing about the claim",
-}
+LABELS, LEGEND = wording.LABELS, wording.LEGEND
 # Tables of the reports whose texts translators are given (`tools/make_locale.py`).
 SHARED: tuple[Mapping[Any, str], ...] = (
     LABELS,
