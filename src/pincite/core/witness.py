@@ -54,7 +54,7 @@ _NO_DENIAL = re.compile(
 _REACH = 4  # words behind a negation in which its predicate stands
 # Words that deny without a negation, or half: a sentence with one is left alone.
 _HALF_DENIED = re.compile(
-    r"\b(?:insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
+    r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
     r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known))\b",
     re.IGNORECASE,
 )
@@ -148,9 +148,9 @@ _DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s
 
 
 def _direction(value: Value, text: str) -> str:
-    """The word before a date that says on which side of it: "until 1971" is not "since 1971"."""
+    """The word before a value that says which it is: "until 1971", "by eight", "to eleven"."""
     found = _DIRECTION.search(text, max(0, value.span.start - 14), value.span.start)
-    return found[1] if found and value.measure == "date" else ""
+    return found[1] if found else ""
 
 
 def _counted(value: Value, text: str) -> list[str]:
