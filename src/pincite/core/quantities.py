@@ -140,7 +140,7 @@ _CLOCK = re.compile(
 )
 _UNIT = _any([unit for unit in UNITS if unit not in ("m", "l", "g", "w", "min")])
 _NUMBER = re.compile(
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.])(?P<minus>[−-]|\bminus )?"
+    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus )?"
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<nth>st|nd|rd|th)?"
     rf"|\b(?P<place>(?:(?:{_TENS.replace(' ', '|')})-)?(?:{_any(list(_PLACES))}))\b(?!\s+of\b)"

@@ -61,6 +61,8 @@ def conflict(source: Value, claim: Value) -> bool:
     """Whether two values of one kind cannot both be meant: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
+    if any(0 < 2 * value.low < value.high for value in (source, claim)):
+        return False  # "dozens" and "thousands" are too vague to deny anything
     if claim.measure == "date":
         return not any(_allows(c, s) for c, s in product(claim.dates, source.dates))
     return not _same_number(source, claim)

@@ -51,6 +51,7 @@ _NO_DENIAL = re.compile(
     r"|neither here|if not|or not|nos?\.)",
     re.IGNORECASE,
 )
+_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say too many things
 _REACH = 4  # words behind a negation in which its predicate stands
 # Words that deny without a negation, or half: a sentence with one is left alone.
 _HALF_DENIED = re.compile(
@@ -100,8 +101,12 @@ class _Read:
 
 @lru_cache(maxsize=2048)
 def _told(passage: str) -> tuple[Span, ...]:
-    """The sentences of a passage without its headings."""
-    return tuple(s for s in sentences(passage) if not wording.is_heading(passage, s))
+    """The sentences of a passage without its headings, and without runs of text that are none."""
+    return tuple(
+        s
+        for s in sentences(passage)
+        if not wording.is_heading(passage, s) and len(s.of(passage).split()) <= _LONGEST
+    )
 
 
 @lru_cache(maxsize=256)
@@ -123,9 +128,22 @@ def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
         for span in read.spans:
             sentence = span.of(read.passage)
             rival = _rival(value, part, sentence, claimed)
-            if rival and _says(rest, sentence, read, _REST_OF_VALUE):
+            if rival is None or _differs_elsewhere(part, value, sentence, rival):
+                continue
+            if _says(rest, sentence, read, _REST_OF_VALUE):
                 return Witness("value", value.span.of(part), rival.span.of(sentence), span)
     return None
+
+
+def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> bool:
+    """Whether another value of the clause differs too: the sentence is on another thing."""
+    others = [v for v in values_of(part) if v != value and not v.weak]
+    theirs = [v for v in values_of(sentence) if v != rival]
+    return any(
+        any(values.conflict(v, other) for v in theirs)
+        and not any(values.states(v, other) for v in theirs)
+        for other in others
+    )
 
 
 def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> Value | None:

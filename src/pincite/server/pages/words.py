@@ -17,7 +17,7 @@ from pincite.report.check_wording import signed
 from pincite.report.wording import one_line
 from pincite.server.pages import again, languages, sent_files
 from pincite.server.study import wording as study_wording
-from pincite.types import Label, Reason
+from pincite.types import Reason
 
 # What a person can do where a source could not be checked: a page has a form for what the reports
 # send to the command line for.
