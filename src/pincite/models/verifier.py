@@ -19,7 +19,7 @@ MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer
 MAX_NAMED = 4  # figures or names listed in a reason
 VALUE = "source: %(source)s · claim: %(claim)s"
 DENIED = "source: “%(source)s” · claim: “%(claim)s”"
-READ_SO = "the network reads the quote as saying the contrary (%(percent)s %% sure)"
+READ_SO = "the network reads the quote as saying the contrary (probability %(share)s)"
 NOT_NAMED = "the passage does not name %(names)s"
 NOT_STATED = "the passage does not state %(figures)s"
 SENTENCES = (VALUE, DENIED, READ_SO, NOT_NAMED, NOT_STATED)  # for who says them again
@@ -139,7 +139,7 @@ def _evidence(
         against = 0.0
     said = [_told(seen)] if seen else []
     if against and not seen:
-        said = [READ_SO % {"percent": round(100 * against)}]
+        said = [READ_SO % {"share": f"{against:.2f}"}]
     return Evidence(
         passage=passage,
         prob_supported=supported,

@@ -93,7 +93,7 @@ def test_an_answer_grows_and_its_references_open_by_keyboard(watch: Watch) -> No
         sentence = page.locator("[data-standing]").first
         expect(sentence).to_be_visible()
         expect(page.get_by_role("link", name="BibTeX")).to_be_visible()  # all of it
-        expect(sentence.locator("> .chip")).to_contain_text("supported")
+        expect(sentence.locator("> .chip")).to_contain_text("verbatim from")
         tip = sentence.locator(".tip").first
         expect(tip).to_be_hidden()
         sentence.locator(".cited a").first.focus()

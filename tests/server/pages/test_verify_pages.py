@@ -269,7 +269,7 @@ def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) 
         assert LABELS[label] in page
     german = {"Accept-Language": "de"}
     page = unescape(client.get(f"/jobs/{ended(site, verified())}", headers=german).text)
-    for word in ("belegt", "teilweise belegt", "nicht belegt", "widersprochen?", "nicht prüfbar"):
+    for word in ("belegt", "teilweise belegt", "nicht belegt", "Widerspruch?", "nicht prüfbar"):
         assert word in page
 
 

@@ -27,7 +27,7 @@ def test_rated_is_what_was_checked_and_has_a_suggestion() -> None:
 
 def test_of_several_citations_the_best_stands_for_all() -> None:
     finding = REPORT.findings[0]
-    strong = REPORT.findings[2].citations[0]
+    strong = REPORT.findings[3].citations[0]
     both = replace(finding, citations=(finding.citations[0], strong))
     (found,) = gathered(replace(REPORT, findings=(both,)), lambda doc_id: None, "citations").items
     assert found.baseline.score == 2.5

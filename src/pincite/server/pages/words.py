@@ -70,7 +70,7 @@ class Words:
         """What the degrees mean."""
         _ = self._
         return _(
-            "Degrees run from −1, a text refutes the reading, to +1, it confirms it; a text within "
+            "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one within "
             "±%(threshold)s says neither. A result is the mean of the others."
         ) % {"threshold": f"{threshold:g}"}
 
@@ -174,7 +174,7 @@ class Words:
         return _("Extractive: sentences copied from the documents, not written by a model.")
 
     def _texts(self, n: int) -> str:
-        return self.ngettext("%(num)d text", "%(num)d texts", n) % {"num": n}
+        return self.ngettext("%(num)d document", "%(num)d documents", n) % {"num": n}
 
 
 def words_of(request: Request) -> Words:
