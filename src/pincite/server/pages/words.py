@@ -70,8 +70,8 @@ class Words:
         """What the degrees mean."""
         _ = self._
         return _(
-            "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one within "
-            "±%(threshold)s says neither. A result is the mean of the others."
+            "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one "
+            "within ±%(threshold)s says neither. A result is the mean of the others."
         ) % {"threshold": f"{threshold:g}"}
 
     def result(self, result: ReadingResult) -> str:
