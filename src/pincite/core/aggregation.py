@@ -214,7 +214,7 @@ def _scores(clauses: Sequence[Part]) -> list[float]:
     return [clause.evidence.score for clause in clauses if clause.evidence]
 
 
-_ORDER = (
+ORDER = (
     Label.REFUTED,
     Label.NOT_SUPPORTED,
     Label.PARTLY_SUPPORTED,
@@ -232,7 +232,7 @@ def ranked(findings: Sequence[Finding]) -> list[Finding]:
 
     def key(finding: Finding) -> tuple[int, bool, float]:
         last = finding.label is Label.SUPPORTED and not finding.source_changed
-        return _ORDER.index(finding.label), last, finding.score or 0.0
+        return ORDER.index(finding.label), last, finding.score or 0.0
 
     return sorted(findings, key=key)
 

@@ -6,7 +6,7 @@ their own. Decision hidden here: which library splits, and that spans carry no o
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sentencex import get_sentence_boundaries
 
@@ -48,9 +48,14 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
     >>> [span.of(text) for span in whole_sentences(text)]
     ['He read vol. 5.', 'N.EX.T won.']
     """
+    return joined(sentences(text, language), lambda left, right: _goes_on(text, left, right))
+
+
+def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
+    """The spans in order, each put together with the one before where that one goes on in it."""
     found: list[Span] = []
-    for span in sentences(text, language):
-        if found and _goes_on(text, found[-1], span):
+    for span in spans:
+        if found and goes_on(found[-1], span):
             found[-1] = Span(found[-1].start, span.end)
         else:
             found.append(span)

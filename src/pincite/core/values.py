@@ -12,6 +12,7 @@ The widths are conventions of rounding, checked on the pairs in tests/cases/valu
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
 
 from pincite.core.quantities import Day, Value, values
@@ -34,17 +35,22 @@ def unstated(claim: str, source: str) -> list[Value]:
     >>> unstated("Nearly half of 1.2 million came.", "Of 1,183,505 people 48.1 % came.")
     []
     """
+    return list(_unstated(claim, source))
+
+
+@lru_cache(maxsize=4096)  # asked for as a feature, as a witness and as a reason
+def _unstated(claim: str, source: str) -> tuple[Value, ...]:
     wanted = [value for value in values(claim) if not value.weak][:MOST]
     if not wanted:
-        return []
+        return ()
     known = list({replace(value, span=_NOWHERE): value for value in values(source)}.values())
-    return [
+    return tuple(
         value
         for value in wanted
         if not any(states(other, value) for other in known)
         and not _put_together(value, known)
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
-    ]
+    )
 
 
 def states(source: Value, claim: Value) -> bool:

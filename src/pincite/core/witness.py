@@ -18,7 +18,6 @@ from pincite.core import contrasts, names, values, wording
 from pincite.core.clauses import clauses
 from pincite.core.quantities import Value
 from pincite.core.quantities import values as values_of
-from pincite.core.sentences import sentences
 from pincite.types import Span
 
 WitnessKind = Literal["value", "name", "negation", "contrary"]
@@ -104,7 +103,7 @@ def _told(passage: str) -> tuple[Span, ...]:
     """The sentences of a passage without its headings, and without runs of text that are none."""
     return tuple(
         s
-        for s in sentences(passage)
+        for s in wording.sentences_of(passage)
         if not wording.is_heading(passage, s) and len(s.of(passage).split()) <= _LONGEST
     )
 

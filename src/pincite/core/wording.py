@@ -64,7 +64,7 @@ def names(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _names(text: str) -> tuple[str, ...]:
-    openers = {span.start for span in _sentences(text)}
+    openers = {span.start for span in sentences_of(text)}
     found = (
         match[0].removesuffix("'s").removesuffix("’s")
         for match in _WORD.finditer(text)
@@ -77,11 +77,6 @@ def _names(text: str) -> tuple[str, ...]:
         for name in dict.fromkeys(found)
         if name.lower() not in left_out or (name.isupper() and len(name) > 2 and not shouted)
     )
-
-
-def missing_names(claim: str, source: str) -> list[str]:
-    """Names of `claim` that no word of `source` begins like."""
-    return [name for name in names(claim) if not is_named(name, source)]
 
 
 def is_named(name: str, source: str) -> bool:
@@ -120,7 +115,7 @@ def best_quote(claim: str, passage: str) -> Span | None:
     >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
     'Ingrid Holm drew it. It opened in 1911.'
     """
-    best, spans = quoted_sentence(claim, passage), _sentences(passage)
+    best, spans = quoted_sentence(claim, passage), sentences_of(passage)
     if best is None:
         return None
     at = spans.index(best)
@@ -166,7 +161,7 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
         )
         return common + _DATE_WEIGHT * told
 
-    told = [span for span in _sentences(passage) if not is_heading(passage, span)]
+    told = [span for span in sentences_of(passage) if not is_heading(passage, span)]
     best = max(told, key=worth, default=None)
     return best if best and worth(best) > 0 else best_sentence(claim, passage)
 
@@ -187,7 +182,7 @@ def is_heading(passage: str, span: Span) -> bool:
 
 @lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
 def _best_sentence(claim: str, passage: str) -> Span | None:
-    spans = _sentences(passage)
+    spans = sentences_of(passage)
     scores = [shared(claim, span.of(passage)) for span in spans]
     best = max(range(len(spans)), key=lambda i: scores[i], default=None)
     return spans[best] if best is not None and scores[best] > 0 else None
@@ -219,5 +214,6 @@ def _stems(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _sentences(text: str) -> tuple[Span, ...]:
+def sentences_of(text: str) -> tuple[Span, ...]:
+    """The sentences of a text, which many rules ask for."""
     return tuple(sentences(text))

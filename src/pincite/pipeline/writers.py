@@ -8,7 +8,7 @@ from pincite.answers import Reference
 from pincite.completions import Completion, Prompt
 from pincite.core import extract
 from pincite.core.prompts import abstract
-from pincite.core.sentences import sentences
+from pincite.core.sentences import joined, sentences
 from pincite.documents.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.pipeline.calls import Calls
@@ -143,14 +143,12 @@ def quotable(source: int, document: Document) -> list[_Place]:
 
 def _whole_ones(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans, those put together that were cut within a sentence."""
-    found: list[Span] = []
-    for span in spans:
-        gap = text[found[-1].end : span.start] if found else "\n"
-        if "\n" not in gap and extract.is_cut(found[-1].of(text), span.of(text)):
-            found[-1] = Span(found[-1].start, span.end)
-        else:
-            found.append(span)
-    return found
+
+    def is_cut(left: Span, right: Span) -> bool:
+        on_one_line = "\n" not in text[left.end : right.start]
+        return on_one_line and extract.is_cut(left.of(text), right.of(text))
+
+    return joined(spans, is_cut)
 
 
 def _passage(document: Document, place: _Place) -> Passage:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from pincite.core.aggregation import REFUTED_FROM
+from pincite.core import aggregation
 from pincite.core.own import digest_of
 from pincite.core.reliability import LABELS as LISTED
 from pincite.types import (
@@ -163,13 +163,7 @@ BARS = {
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 READ_FIRST = "Read the source before you tag."
 # The order in which verdicts are counted: what needs a person first.
-ORDER = (
-    Label.REFUTED,
-    Label.NOT_SUPPORTED,
-    Label.PARTLY_SUPPORTED,
-    Label.UNCHECKED,
-    Label.SUPPORTED,
-)
+ORDER = aggregation.ORDER
 _IN_QUOTES = re.compile("“([^“”]+)”")
 MAX_PART = 120  # characters of a missing part
 
@@ -315,7 +309,7 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
 
 def _may_be_denied(part: Part) -> bool:
     evidence = part.evidence
-    return evidence is not None and evidence.prob_refuted >= REFUTED_FROM
+    return evidence is not None and evidence.prob_refuted >= aggregation.REFUTED_FROM
 
 
 def _quoted(claim: str, parts: Sequence[Part]) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -67,22 +66,16 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
         body = forms.checked(AskRequest, asked)
         job = api_jobs.started(site, who, "ask", body, Response(), None)
     except Problem as problem:
-        wrong = faults.faults_of(request, problem)
-        return _form(request, who, site, wrong, faults.kept(form))
+        return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
     return forms.to(f"/jobs/{job.job_id}")
 
 
 def _form(
-    request: Request,
-    who: Identity,
-    site: Site,
-    wrong: Mapping[str, str] = MappingProxyType({}),
-    given: Mapping[str, str] = MappingProxyType({}),
+    request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.questions(site)
     values: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
-    values |= {"modes": _modes(request), "faults": wrong, "given": given}
-    return page(request, "ask_form.html", who, status=422 if wrong else 200, **values)
+    return page(request, "ask_form.html", who, modes=_modes(request), **values, **back.values)
 
 
 @router.get("/jobs/{job_id}/answer.{ending}")

@@ -7,7 +7,6 @@ that a person kept, worded or merged. A check "at once" needs the second only.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -63,8 +62,7 @@ def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     try:
         return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
     except Problem as problem:
-        wrong = faults.faults_of(request, problem)
-        return _form(request, who, site, wrong, faults.kept(form))
+        return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
 
 
 @router.post("/jobs/{job_id}/readings")
@@ -144,16 +142,11 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 
 
 def _form(
-    request: Request,
-    who: Identity,
-    site: Site,
-    wrong: Mapping[str, str] = MappingProxyType({}),
-    given: Mapping[str, str] = MappingProxyType({}),
+    request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.statements(site)
     values: dict[str, Any] = {"corpora": filled(site, who, "check", tried), "examples": tried}
-    status = 422 if wrong else 200
-    return page(request, "check_form.html", who, status=status, faults=wrong, given=given, **values)
+    return page(request, "check_form.html", who, **values, **back.values)
 
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:

@@ -1,5 +1,8 @@
 """What is wrong with a form that was sent, in words beside the field that it concerns."""
 
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 from fastapi import Request
 from starlette.datastructures import FormData
 
@@ -62,6 +65,26 @@ def faults_of(request: Request, problem: Problem) -> dict[str, str]:
         else:
             found[FORM] = problem.detail
     return found or {FORM: problem.detail}
+
+
+class Back(NamedTuple):
+    """A form that comes back: what is wrong with it by field, and what was written in it."""
+
+    wrong: Mapping[str, str]
+    given: Mapping[str, str]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What its page is made with."""
+        return {"status": 422 if self.wrong else 200, "faults": self.wrong, "given": self.given}
+
+
+FRESH = Back({}, {})  # a form that nobody has sent yet
+
+
+def back(request: Request, problem: Problem, given: Mapping[str, str]) -> Back:
+    """The form again, with what to write there; raises as `faults_of`."""
+    return Back(faults_of(request, problem), given)
 
 
 def kept(form: FormData) -> dict[str, str]:

@@ -23,7 +23,7 @@ from fastapi.responses import HTMLResponse
 from pincite.report import html, templates, wording
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import again, languages, static
-from pincite.server.pages.words import LABELS, LEGEND, STEPS
+from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
 from pincite.types import Label
@@ -86,8 +86,8 @@ def _environment(language: str) -> Any:
     environment.globals |= {
         "static": static.address,
         "sign": lambda label: wording.SIGNS[Label(label)],
-        "word": lambda label: texts.gettext(LABELS[Label(label)]),
-        "meaning": lambda label: texts.gettext(LEGEND[Label(label)]),
+        "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
+        "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
         "link": html.safe_link,
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),

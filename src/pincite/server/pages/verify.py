@@ -1,7 +1,6 @@
 """The pages of `verify`: the box where an article and its sources go in."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -47,8 +46,7 @@ def verify(form: Form, request: Request, who: Runner, site: Stores) -> Response:
         body = forms.checked(VerifyRequest, _asked(form) | _beside(form, site))
         job = api_jobs.started(site, who, "verify", body, Response(), None)
     except Problem as problem:
-        wrong = faults.faults_of(request, problem)
-        return _form(request, who, site, wrong, faults.kept(form))
+        return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
     return forms.to(f"/jobs/{job.job_id}")
 
 
@@ -63,8 +61,8 @@ async def verify_files(request: Request, who: Runner, site: Stores) -> Response:
     except Problem as problem:
         if sent is None:
             raise
-        wrong = faults.faults_of(request, problem)
-        return await run_sync(_form, request, who, site, wrong, sent.fields)
+        back = faults.back(request, problem, sent.fields)
+        return await run_sync(_form, request, who, site, back)
     if not keeps:
         await run_sync(site.library.uploads.remove, upload_id)
     return forms.to(location)
@@ -111,11 +109,7 @@ def _named(file: Sent) -> SentFile:
 
 
 def _form(
-    request: Request,
-    who: Identity,
-    site: Site,
-    wrong: Mapping[str, str] = MappingProxyType({}),
-    given: Mapping[str, str] = MappingProxyType({}),
+    request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     """The box; with what is wrong, and what was written in it."""
     corpora = [entry for entry in site.corpora.listed() if may_read(entry, who)]
@@ -123,13 +117,11 @@ def _form(
         request,
         "home.html",
         who,
-        status=422 if wrong else 200,
         online=site.settings.online,
         corpora=corpora,
         examples=_examples(request),
         megabytes=site.server.upload_megabytes,
-        faults=wrong,
-        given=given,
+        **back.values,
     )
 
 

@@ -26,12 +26,9 @@ STEPS: Mapping[Reason, str] = wording.STEPS | {
     Reason.OFFLINE: "hand in the pages if you have them",
     Reason.NOT_SUPPLIED: "hand in a saved copy",
 }
-# Labels as a newcomer reads them, and what each means; every page that shows one has the legend.
-LABELS, LEGEND = wording.LABELS, wording.LEGEND
 # Tables of the reports whose texts translators are given (`tools/make_locale.py`).
 SHARED: tuple[Mapping[Any, str], ...] = (
-    LABELS,
-    LEGEND,
+    wording.LEGEND,
     sent_files.UNUSED,
     check_wording.LABELS,
     check_wording.KINDS,
