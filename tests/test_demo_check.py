@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pincite.cli.demo import DEMO_CHECK
-from pincite.core.filters import Facts, condition
 from pincite.documents.collection import collected
+from pincite.retrieval.filters import Facts, condition
 from pincite.types import Document
 
 DOCUMENTS = DEMO_CHECK / "documents"

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core.passages import passages
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.documents.read import read_path
-from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.text.passages import passages
 from pincite.types import Document
 from pincite.wiki.article import parse_article
 

@@ -20,11 +20,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.check import build
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
-from pincite.pipeline import build_check
-from pincite.pipeline.settings import Settings, load
+from pincite.settings import Settings, load
 from pincite.types import Document
 
 READINGS = ["The mill closed in 1934.", "The mill was sold.", "The mill stood by the river."]
@@ -94,7 +94,7 @@ def write_corpus(folder: Path) -> None:
 
 def measured(settings: Settings, corpus: Path) -> tuple[float, int]:
     """Seconds from the statement to its results, and calls."""
-    with build_check.checking(settings, corpus, keep=False) as run:
+    with build.checking(settings, corpus, keep=False) as run:
         began = time.perf_counter()
         check = run.pipeline.check(STATEMENT)
         seconds = time.perf_counter() - began

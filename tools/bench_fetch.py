@@ -14,12 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from documents.zoo import GOOD, Zoo, reply, zoo_server
+from web.zoo import GOOD, Zoo, reply, zoo_server
 
-from pincite.documents.fetch import WebClient, WebRules
-from pincite.documents.fetch_cache import FetchCache
-from pincite.documents.web_sources import WebSources
 from pincite.types import Fetched
+from pincite.web.cache import FetchCache
+from pincite.web.fetch import WebClient, WebRules
+from pincite.web.sources import WebSources
 
 N_HOSTS, N_SOURCES, LATENCY = 40, 100, 0.2
 

@@ -31,9 +31,9 @@ import trafilatura
 from lxml import etree
 from lxml import html as lxml_html
 
-from pincite.core.sentences import sentences
 from pincite.documents.body import Body
-from pincite.documents.html import read_html
+from pincite.documents.html.page import read_html
+from pincite.text.sentences import sentences
 from pincite.types import Document
 
 MIN_WORDS = 5  # shorter "sentences" are headings, names and labels

@@ -24,13 +24,13 @@ import numpy as np
 from engines import BUILDERS
 from sweep import sentences, stored
 
-from pincite.core.fusion import fused
-from pincite.index.corpus import EmbeddedCorpus
-from pincite.index.generation import Generation, current_name
-from pincite.index.store import Store
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.generation import Generation, current_name
+from pincite.corpus.store import Store
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.protocols import Encoder, Floats
+from pincite.retrieval.fusion import fused
 
 DEPTH = 100
 OPENINGS = 5

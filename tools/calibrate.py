@@ -34,12 +34,14 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from pincite.core import cascade, names, swaps, values, wording
-from pincite.core.passages import cited_passages
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.retrieval import cascade
+from pincite.text import names, swaps, values
+from pincite.text import words as wording
+from pincite.text.passages import cited_passages
 from pincite.training.groups import read_set
 from pincite.training.recipe import SetRecipe
 from pincite.types import Claim, Document, Passage

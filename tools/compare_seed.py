@@ -27,12 +27,13 @@ from typing import Any
 
 import httpx2
 
+from pincite import runtime
+from pincite.check import build as build_check
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import PinciteError
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.library.ingest import ingest
 from pincite.models import weights
-from pincite.pipeline import build, build_check
-from pincite.pipeline.ingest import ingest
-from pincite.pipeline.settings import Settings
+from pincite.settings import Settings
 
 DEMO = Path(weights.__file__).parents[1] / "demo_check"
 DOCUMENTS = DEMO / "documents"
@@ -101,7 +102,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.given = given
         self.script = Script(statements, given)
-        self.encoder = build.encoder(Settings())
+        self.encoder = runtime.encoder(Settings())
         self.calls: list[Call] = []
         self._lock = threading.Lock()
         self._under_way = 0
@@ -293,7 +294,7 @@ def ours(given: argparse.Namespace, statements: Sequence[str], server: Server) -
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         corpus, started = Path(folder) / "kb", time.time()
-        with EmbeddedCorpus.create(corpus, build.encoder(settings)) as made:
+        with EmbeddedCorpus.create(corpus, runtime.encoder(settings)) as made:
             ingest(made, [DOCUMENTS])
         indexed = time.time() - started
         for statement in statements:

@@ -18,13 +18,13 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from pincite.core.fragments import Standing, standing
+from pincite.text.fragments import Standing, standing
 from pincite.types import Article, Claim
 from pincite.wiki.article import read_articles
 from pincite.wiki.flat import BlockKind
-from pincite.wiki.nodes import Kind, Node
-from pincite.wiki.tree import parse
-from pincite.wiki.wikitext import read_wikitext
+from pincite.wiki.wikitext.nodes import Kind, Node
+from pincite.wiki.wikitext.reader import read_wikitext
+from pincite.wiki.wikitext.tree import parse
 
 KINDS = {
     "fragment": "no finite verb, and no whole sentence",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.index.store import Store
+from pincite.corpus.store import Store
 
 DEPTH = 100
 Calls = dict[str, Callable[[int], Any]]

@@ -1,4 +1,4 @@
-"""Fit the weights of `core.fusion.LEARNT`: python tools/fit_fusion.py RUNS
+"""Fit the weights of `retrieval.fusion.LEARNT`: python tools/fit_fusion.py RUNS
 
 RUNS holds lexical.run, dense.run and the .qrels of claims that nothing is reported on:
 
@@ -20,8 +20,8 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 
-from pincite.core import fusion
 from pincite.evaluation.trec import Ranked, read_qrels, read_run
+from pincite.retrieval import fusion
 from pincite.types import Hit, Passage, Span
 
 SEED = 13

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core import aggregation, names, parts, values
+from pincite.judgement import aggregation, parts
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.text import names, values
 from pincite.types import Claim, Evidence, Label, Passage, Span
 
 CASES = Path(__file__).parents[1] / "tests/cases/values"

@@ -1,4 +1,4 @@
-"""Write src/pincite/report/ask.schema.json from the shape that `report.ask_data` gives."""
+"""Write src/pincite/ask/ask.schema.json from the shape that `ask.data` gives."""
 
 import json
 
@@ -6,7 +6,7 @@ from make_check_schema import USAGE
 from make_schema import NUMBER, PROBABILITY, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
 
 from pincite.answers import Retraction, Standing, Support
-from pincite.report import ask_data
+from pincite.ask import data
 
 FLAG = {"type": "boolean"}
 PLACES = listed(WHOLE) | {"description": "numbers of sentences, from 1"}
@@ -90,7 +90,7 @@ ANSWER = obj(
     searched=SEARCHED,
 )
 REPORT = obj(
-    schema_version={"const": ask_data.SCHEMA_VERSION},
+    schema_version={"const": data.SCHEMA_VERSION},
     complete=FLAG,
     n_questions=WHOLE | {"description": "more than answers if the run was stopped"},
     answers=listed(ANSWER),
@@ -113,4 +113,4 @@ def schema() -> str:
 
 
 if __name__ == "__main__":
-    ask_data.SCHEMA.write_text(schema(), encoding="utf-8")
+    data.SCHEMA.write_text(schema(), encoding="utf-8")

@@ -1,12 +1,12 @@
-"""Write src/pincite/report/check.schema.json from the shape that `report.check_data` gives."""
+"""Write src/pincite/check/check.schema.json from the shape that `check.data` gives."""
 
 import json
 from typing import Any, get_args
 
 from make_schema import NUMBER, PROBABILITY, SCALARS, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
 
+from pincite.check import data, wording
 from pincite.checks import FailedStep, Outcome, ReadingOrigin, StatementType
-from pincite.report import check_data, check_wording
 
 DEGREE = {"type": "number", "minimum": -1, "maximum": 1}
 FAILED = obj(step={"enum": list(get_args(FailedStep))}, detail=TEXT)
@@ -44,7 +44,7 @@ EVIDENCE = obj(
     analysis=TEXT | {"description": "what a model wrote before it chose"},
     failed=maybe(FAILURE),
 )
-LEVELS = {"enum": [*sorted({v for v in check_wording.SEED_LEVELS.values() if v}), None]}
+LEVELS = {"enum": [*sorted({v for v in wording.SEED_LEVELS.values() if v}), None]}
 READING = obj(
     reading_id=TEXT,
     text=TEXT,
@@ -76,7 +76,7 @@ USAGE = obj(
     seconds=NUMBER,
 )
 REPORT = obj(
-    schema_version={"const": check_data.SCHEMA_VERSION},
+    schema_version={"const": data.SCHEMA_VERSION},
     complete={"type": "boolean"},
     n_statements=WHOLE | {"description": "more than checks if the run was stopped"},
     checks=listed(CHECK),
@@ -100,4 +100,4 @@ def schema() -> str:
 
 
 if __name__ == "__main__":
-    check_data.SCHEMA.write_text(schema(), encoding="utf-8")
+    data.SCHEMA.write_text(schema(), encoding="utf-8")

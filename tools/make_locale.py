@@ -16,9 +16,9 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from pincite.core.reliability import LABELS as LISTED
-from pincite.report import wording
+from pincite.judgement.reliability import LABELS as LISTED
 from pincite.server.pages import languages, words
+from pincite.verify import wording
 
 SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
@@ -42,9 +42,9 @@ def collected() -> Catalog:
         catalog.add(message, locations=[(file, 0)])
     for table in SHARED:
         for text in table.values():
-            catalog.add(text, locations=[("report/wording.py", 0)])
-    catalog.add(wording.ADVICE, locations=[("report/wording.py", 0)])
-    catalog.add(wording.READ_FIRST, locations=[("report/wording.py", 0)])
+            catalog.add(text, locations=[("verify/wording.py", 0)])
+    catalog.add(wording.ADVICE, locations=[("verify/wording.py", 0)])
+    catalog.add(wording.READ_FIRST, locations=[("verify/wording.py", 0)])
     return catalog
 
 

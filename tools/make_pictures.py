@@ -20,12 +20,12 @@ from server.browser.watched import CHROMIUM, FLAGS  # noqa: E402
 from server.people_of_tests import PASSWORD  # noqa: E402
 from server.processes import Served  # noqa: E402
 
-from pincite.pipeline.settings import Settings  # noqa: E402
 from pincite.server import demo  # noqa: E402
 from pincite.server.people.identity import May, Role  # noqa: E402
 from pincite.server.settings import ServerSettings  # noqa: E402
 from pincite.server.site import Site, opened  # noqa: E402
 from pincite.server.study.rating import ANSWERS, Answered  # noqa: E402
+from pincite.settings import Settings  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 WIDE, NARROW = (1200, 900), (320, 900)

@@ -1,4 +1,4 @@
-"""Write src/pincite/report/report.schema.json from the shape that `report.data` gives.
+"""Write src/pincite/verify/report.schema.json from the shape that `verify.data` gives.
 
 The schema is written by hand below in a short form and expanded here; a test checks that the file
 is current, and that reports are valid by it.
@@ -7,8 +7,8 @@ is current, and that reports are valid by it.
 import json
 from typing import Any, get_args
 
-from pincite.report import data
 from pincite.types import Bar, CopyKind, Label, PartKind, Reason, Reliability, Stage
+from pincite.verify import data
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}

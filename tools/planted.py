@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.answers import Checked, Reference, Retraction, Standing
-from pincite.core.cited import cited_sentences
-from pincite.core.extract import can_stand_alone
-from pincite.core.sentences import sentences
+from pincite.ask.answer_check import AnswerChecker
+from pincite.ask.extract import can_stand_alone
+from pincite.ask.pipeline import ref_id
 from pincite.documents.collection import collected
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.pipeline.answer_check import AnswerChecker
-from pincite.pipeline.ask import ref_id
-from pincite.pipeline.settings import Settings
+from pincite.settings import Settings
+from pincite.text.citation_marks import cited_sentences
+from pincite.text.sentences import sentences
 from pincite.types import Document
 
 ROOT = Path(__file__).parents[1]

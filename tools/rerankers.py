@@ -5,12 +5,11 @@
 
 The passages that words and meaning find first are read by the shipped verifier and by the ms-marco
 reranker that it was trained from, and ordered by what either says: alone, and added to their share
-of the best fused score with `core.fusion.with_prior`'s weight and others. CORPUS is a corpus of the
-collection (for beir one whose addresses are its ids: `pincite eval beir --corpus CORPUS`). Logits
-are kept where `pincite` keeps them, so that a stopped run goes on; questions are taken in a fixed
-random order. --own also asks how well the best passage's score tells questions whose own paper is
-there from the same questions without it: when to give no answer.
-"""
+of the best fused score with `retrieval.fusion.with_prior`'s weight and others. CORPUS is a corpus
+of the collection (for beir one whose addresses are its ids: `pincite eval beir --corpus CORPUS`).
+Logits are kept where `pincite` keeps them, so that a stopped run goes on; questions are taken in a
+fixed random order. --own also asks how well the best passage's score tells questions whose own
+paper is there from the same questions without it: when to give no answer."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -20,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core.fusion import JUDGED, PRIOR_WEIGHT, shares
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.evaluation import beir, literature, measures
 from pincite.evaluation.bootstrap import Doubles
 from pincite.evaluation.questions import Question, read_questions, sample
-from pincite.index.corpus import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.pipeline import build
-from pincite.pipeline.settings import Settings
+from pincite.retrieval.fusion import JUDGED, PRIOR_WEIGHT, shares
+from pincite.settings import Settings
 from pincite.types import Claim, Hit
 
 NETWORKS = ("relevance", "support", "ms-marco")
@@ -53,7 +52,7 @@ def main() -> None:
     arguments = parsed()
     settings = Settings(threads=arguments.threads)
     questions, grades = asked(arguments)
-    with EmbeddedCorpus.open(arguments.corpus, build.encoder(settings)) as corpus:
+    with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings)) as corpus:
         search = beir.Fused(corpus.lexical(), corpus.dense(), "weighted")
         texts = [q.text for q in questions]
         found = search.retrieve(texts, 2 * settings.depth)
@@ -102,7 +101,7 @@ def asked(arguments: argparse.Namespace) -> tuple[list[Question], dict[str, Mapp
 
 
 def network(name: str, threads: int) -> CrossEncoderVerifier:
-    judged = build.judgements_file()
+    judged = runtime.judgements_file()
     return CrossEncoderVerifier(weights.locate(name), threads=threads, judged=judged)
 
 

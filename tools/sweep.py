@@ -5,7 +5,7 @@ builds each kind of FAISS index over them, and prints for each setting the recal
 exact search, the time of one query on one thread, bytes a vector and seconds to build. Queries are
 the lines of FILE, or sentences of about thirty words drawn from the corpus itself.
 
-`pincite.index.dense` takes its parameters from this table: make sweep CORPUS=folder
+`pincite.corpus.dense` takes its parameters from this table: make sweep CORPUS=folder
 """
 
 import argparse
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pincite.index.generation import current_name
-from pincite.index.store import Store
+from pincite.corpus.generation import current_name
+from pincite.corpus.store import Store
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.protocols import Floats

@@ -16,7 +16,7 @@ class Guidance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked. Text of others stands in it fenced: `core.prompts.fenced`."""
+    """What a language model is asked. Text of others stands in it fenced: `text.fences.fenced`."""
 
     user: str
     system: str = ""

@@ -5,7 +5,7 @@ are finite, the same call twice gives the same result, and inputs are not change
 the implementation's own business; callers are synchronous.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from pincite.errors import ServerError
 from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
 
 Floats: TypeAlias = npt.NDArray[np.float32]
+DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by their addresses
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
 
 
@@ -125,8 +126,8 @@ class StreamingGenerator(Generator, Protocol):
 class TitleWriter(Protocol):
     """For each context guessed titles of the page that is cited there, best first, each once.
 
-    A context is what `core.titles.context_of` makes of a claim. One for which no title could be
-    written has an empty list: a failure is no error here, but is counted in `warnings`.
+    A context is what `retrieval.titles.context_of` makes of a claim. One for which no title could
+    be written has an empty list: a failure is no error here, but is counted in `warnings`.
     """
 
     @property

@@ -16,8 +16,8 @@ import numpy as np
 
 from pincite.checks import Failed, Judged, Reading
 from pincite.completions import Completion, Prompt
-from pincite.core.confirmation import degree
 from pincite.errors import ServerError
+from pincite.judgement.confirmation import degree
 from pincite.protocols import (
     Corpus,
     Encoder,

@@ -457,7 +457,7 @@ class Report:
     title: str
     language: str
     revision_id: str | None
-    findings: tuple[Finding, ...]  # ranked: `pincite.core.aggregation.ranked`
+    findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
     n_claims: int  # of the article; more than `findings` if the run was stopped
     n_references: int
     warnings: tuple[str, ...]

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from check_replies import Model
 from cli.check_runs import KEY, PAGES
 from click.testing import CliRunner, Result
 from conftest import write_model
 from models.chat_server import Server, serving
-from pipeline.check_replies import Model
 
 from pincite.cli import cli
 

@@ -15,10 +15,10 @@ from rich.progress import Progress
 from wiki.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.verify import fetched
-from pincite.documents.fetch import WebClient, WebRules
-from pincite.documents.web_sources import FetchStep, State
-from pincite.pipeline import web_pages
-from pincite.pipeline.settings import Settings
+from pincite.settings import Settings
+from pincite.verify import web_pages
+from pincite.web.fetch import WebClient, WebRules
+from pincite.web.sources import FetchStep, State
 
 TIME = "20140305101500"
 CLAIM = "The Varde Bridge was opened in 1911 by the mayor of the town."

@@ -13,8 +13,8 @@ from models.chat_server import good as reply
 from models.llamacpp_server import KEY as REAL_KEY
 from models.llamacpp_server import NAME, RealServer
 
+from pincite.ask.data import SCHEMA
 from pincite.cli import cli
-from pincite.report.ask_data import SCHEMA
 
 PAPERS: list[dict[str, Any]] = [
     {
@@ -52,7 +52,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr("pincite.pipeline.build.judgements_file", lambda: tmp_path / "judged")
+    monkeypatch.setattr("pincite.verify.build.judgements_file", lambda: tmp_path / "judged")
     return tmp_path
 
 

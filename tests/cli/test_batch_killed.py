@@ -18,8 +18,8 @@ N = 20
 # Another process has to be told of the loopback by code: no setting can.
 RUN = """
 import sys
-from pincite.documents.fetch import WebClient, WebRules
-from pincite.pipeline import web_pages
+from pincite.web.fetch import WebClient, WebRules
+from pincite.verify import web_pages
 
 port, out = int(sys.argv[1]), sys.argv[2]
 

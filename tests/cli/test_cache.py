@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.test_cli import run
-from documents.test_fetch_keeping import filled
+from web.test_cache_size import filled
 
 from pincite.models.judged import JudgedPairs
 from pincite.protocols import Floats

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from check_replies import Model, step_of
 from cli.check_runs import CHECK, KEY, PAGES, STATEMENT, llm, readings, written
 from click.testing import CliRunner, Result
 from models.chat_server import Server, good, refusal
-from pipeline.check_replies import Model, step_of
 
 from pincite.cli import cli
 
@@ -96,7 +96,7 @@ def test_readings_are_changed_before_the_search(run: Callable[..., Result]) -> N
 
 def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
     from pincite.errors import ConfigError
-    from pincite.pipeline.settings import load
+    from pincite.settings import load
 
     cases: list[tuple[dict[str, object], str]] = [
         ({"ignore_statement_types": ("normativ",)}, "expected of: descriptive"),

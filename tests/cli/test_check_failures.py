@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from check_replies import Model, choice
 from cli.check_runs import CHECK, llm, readings, written
 from click.testing import Result
 from models.chat_server import Answer, Server, good, serving
-from pipeline.check_replies import Model, choice
 
-from pincite.models.chat_wire import Limits
-from pincite.pipeline import build_check
+from pincite.check import build
+from pincite.llm.chat_wire import Limits
 
 CHOICE = "multiple_choice_confirmation_analysis"
 ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
@@ -28,7 +28,7 @@ ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is gone is waited for, but not for seconds."""
-    monkeypatch.setattr(build_check, "Limits", partial(Limits, first_wait=0.01))
+    monkeypatch.setattr(build, "Limits", partial(Limits, first_wait=0.01))
 
 
 def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from models.llamacpp_server import KEY, NAME, RealServer
 
 from pincite.cli import cli
-from pincite.pipeline.templates import VARIABLES
+from pincite.llm.templates import VARIABLES
 
 pytestmark = pytest.mark.xdist_group("real_server")
 SHORT = {
@@ -61,7 +61,7 @@ def test_every_passage_is_judged_or_has_a_reason(
     result = CliRunner().invoke(cli, [*CHECK, *server, *outputs], catch_exceptions=False)
     report = json.loads(Path("out.json").read_text())
     assert result.exit_code == (0 if report["complete"] else 5), result.output
-    schema = files("pincite.report").joinpath("check.schema.json").read_text()
+    schema = files("pincite.check").joinpath("check.schema.json").read_text()
     jsonschema.validate(report, json.loads(schema))
     assert 7 <= report["usage"]["n_calls"] <= 24
     assert report["usage"]["n_prompt_tokens"] > 0

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
-from pincite.pipeline import seed_options, settings
-from pincite.pipeline.seed_config import imported
-from pincite.pipeline.templates import Templates
+from pincite.llm.templates import Templates
+from pincite.settings import seed_options
+from pincite.settings.seed_config import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
 

@@ -9,10 +9,10 @@ import samples
 from click.testing import CliRunner, Result
 
 from pincite.cli import cli
-from pincite.documents.labelled import read_labelled
-from pincite.documents.results import read_result
+from pincite.documents.lines.labelled import read_labelled
 from pincite.errors import InputError, PinciteError
-from pincite.report.data import to_json
+from pincite.library.rated_results import read_result
+from pincite.verify.data import to_json
 
 CHECK: dict[str, Any] = {
     "schema_version": "1",

@@ -21,9 +21,9 @@ N = 4  # claims of an article, each with a page of its own
 # take so long that a signal comes in time, or at which it is sent.
 RUN = """
 import os, signal, sys, time
-from pincite.documents.fetch import WebClient, WebRules
-from pincite.pipeline import web_pages
-from pincite.pipeline.verify import VerifyPipeline
+from pincite.web.fetch import WebClient, WebRules
+from pincite.verify import web_pages
+from pincite.verify.pipeline import VerifyPipeline
 
 port, slow = int(sys.argv[1]), sys.argv[2]
 pause = 0.5 if slow == "fetching" else 0

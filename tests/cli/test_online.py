@@ -11,10 +11,10 @@ from cli.test_cli import BETTER, PAGE, run
 from conftest import write_model
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
-from pincite.documents.fetch import WebClient, WebRules
-from pincite.pipeline import web_pages
-from pincite.pipeline.settings import Settings
-from pincite.pipeline.verify import VerifyPipeline
+from pincite.settings import Settings
+from pincite.verify import web_pages
+from pincite.verify.pipeline import VerifyPipeline
+from pincite.web.fetch import WebClient, WebRules
 
 TEXT = (
     "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "

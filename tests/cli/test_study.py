@@ -10,13 +10,13 @@ from click.testing import CliRunner, Result
 from samples import report
 
 from pincite.cli import cli
-from pincite.core.passages import cited_passages
 from pincite.documents.sources import open_sources
-from pincite.report.data import to_json
 from pincite.server.database import Database
 from pincite.server.study.rating import Answered, RatingStore
 from pincite.server.study.studies import StudyStore
+from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
+from pincite.verify.data import to_json
 
 URL = "https://a.example/bridge"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pincite.documents import jsonl, kilt, sphere, wiki_passages
-from pincite.documents.line_formats import FIRST_LINES, reader_of
+from pincite.documents.lines import jsonl, kilt, sphere, wiki_passages
+from pincite.documents.lines.line_formats import FIRST_LINES, reader_of
 from pincite.documents.read import read_path
 from pincite.types import Document, Reason, Unchecked
 

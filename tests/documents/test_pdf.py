@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 from documents.conftest import pdf
 
-from pincite.core.page_numbers import LABELS, page_of
 from pincite.documents.body import DEFAULT_LIMITS, Limits
 from pincite.documents.read import read_bytes
+from pincite.text.page_numbers import LABELS, page_of
 from pincite.types import Document, Reason, Unchecked
 
 URL = "https://archive.example/report.pdf"

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from pincite.documents.stated import (
+from pincite.documents.html.page_metadata import (
     MAX_AUTHORS,
     Statements,
     author_of,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.core import figures, wording
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.evaluation.scorers import CutRow, cut
+from pincite.text import figures, words
 from pincite.types import Claim, Evidence, Passage
 
 
@@ -23,7 +23,7 @@ class WordVerifier:
 
 
 def _evidence(claim: str, passage: Passage) -> Evidence:
-    share = 1 - wording.missing_words(claim, passage.text)
+    share = 1 - words.missing_words(claim, passage.text)
     if figures.missing(claim, passage.text):
         share /= 2
     supported = 0.05 + 0.9 * share

@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.cli import cli
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import beir
-from pincite.index.corpus import EmbeddedCorpus
-from pincite.pipeline import build
 from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document
+from pincite.verify import build
 
 ir: Any = ir_measures  # it has no types
 

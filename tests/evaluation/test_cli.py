@@ -15,8 +15,8 @@ from syrupy.assertion import SnapshotAssertion
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import baselines
-from pincite.pipeline import build
 from pincite.testing import FakeEncoder
+from pincite.verify import build
 
 Write = Callable[..., Path]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pincite.check.measures import to_html
 from pincite.checks import (
     Check,
     Judged,
@@ -25,7 +26,6 @@ from pincite.evaluation.labelled_statements import (
     prediction,
     read_statements,
 )
-from pincite.report.check_measures import to_html
 from pincite.types import Passage, Span
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)

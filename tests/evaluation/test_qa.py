@@ -13,19 +13,20 @@ from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
 from pincite.answers import Answer, Reference, Searched
+from pincite.ask import build as build_ask
+from pincite.ask.answer_check import AnswerChecker
+from pincite.ask.literature import LiteratureFinder
+from pincite.ask.pipeline import AskPipeline
+from pincite.ask.writers import Extractor
 from pincite.cli import cli
-from pincite.core.cited import cited_sentences
 from pincite.errors import ConfigError
 from pincite.evaluation import ask_tables, citations, decisions, literature, qa
 from pincite.evaluation.citations import Cited
 from pincite.evaluation.questions import Question, pubmed_url
-from pincite.pipeline import build, build_ask
-from pincite.pipeline.answer_check import AnswerChecker
-from pincite.pipeline.ask import AskPipeline
-from pincite.pipeline.literature import LiteratureFinder
-from pincite.pipeline.writers import Extractor
 from pincite.protocols import Floats
+from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
+from pincite.verify import build
 
 BRIDGE = "The old stone bridge of Varde opened in 1911."
 MILL = "The mill of Varde burnt down in 1913."

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from evaluation.invented import WordVerifier
 
+from pincite.ask.answer_check import AnswerChecker
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import ask_tables, scifact
 from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, Judged, Row
-from pincite.pipeline.answer_check import AnswerChecker
 from pincite.types import Document, Evidence, Passage, Span
 
 CORPUS: list[dict[str, Any]] = [

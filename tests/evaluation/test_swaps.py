@@ -4,10 +4,10 @@ from collections import Counter
 import pytest
 from evaluation.invented import BRIDGE, WordVerifier, cut_row
 
-from pincite.core.swaps import KINDS
 from pincite.errors import InputError
 from pincite.evaluation import swaps, tables
 from pincite.evaluation.scorers import CutRow
+from pincite.text.swaps import KINDS
 
 
 def supported(n: int) -> list[CutRow]:

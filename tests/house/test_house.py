@@ -24,24 +24,24 @@ HOMES = {
     "torch": {"training/", "models/titles.py"},
     "transformers": {"training/", "models/titles.py"},
     "safetensors": {"training/"},
-    "peft": {"training/adapters.py"},
+    "peft": {"training/answerer/adapters.py"},
     "onnx": {"training/"},
     "onnxruntime": {"models/session.py", "training/bert_onnx.py"},
     "tokenizers": {"models/session.py", "training/network.py"},
     "huggingface_hub": {"models/weights.py"},
-    "httpx2": {"models/chat_wire.py"},
-    "httpcore2": {"documents/fetch_wire.py"},
-    "idna": {"documents/fetch_addresses.py"},
-    "protego": {"documents/robots.py"},
-    "tantivy": {"index/lexical.py"},
-    "faiss": {"index/dense.py"},
-    "publicsuffixlist": {"core/reliability.py"},
-    "rensa": {"core/copies.py"},
-    "sentencex": {"core/sentences.py"},
-    "trafilatura": {"documents/html.py"},
-    "pypdfium2": {"documents/pdf_worker.py"},
-    "yaml": {"pipeline/seed_yaml.py"},
-    "lxml": {"documents/markup.py", "documents/xml_records.py", "wiki/dump.py"},
+    "httpx2": {"llm/chat_wire.py"},
+    "httpcore2": {"web/wire.py"},
+    "idna": {"web/addresses.py"},
+    "protego": {"web/robots.py"},
+    "tantivy": {"corpus/lexical.py"},
+    "faiss": {"corpus/dense.py"},
+    "publicsuffixlist": {"judgement/reliability.py"},
+    "rensa": {"retrieval/copies.py"},
+    "sentencex": {"text/sentences.py"},
+    "trafilatura": {"documents/html/page.py"},
+    "pypdfium2": {"documents/pdf/worker.py"},
+    "yaml": {"settings/seed_yaml.py"},
+    "lxml": {"documents/html/markup.py", "documents/xml/records.py", "wiki/site/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
     "jinja2": {"report/templates.py"},
@@ -116,12 +116,13 @@ def test_there_is_no_utils_module() -> None:
 
 def test_everything_shipped_is_in_the_package() -> None:
     package = ROOT / "src" / "pincite"
-    reports = "report.html.j2 report.css report.schema.json check.html.j2 check.css"
-    answers = "ask.html.j2 ask.css ask.md.j2 ask.schema.json"
-    for name in f"{reports} {answers} check.md.j2 check.schema.json".split():
+    pages = "report.html.j2 report.css check.html.j2 check.css check.md.j2 ask.html.j2 ask.css"
+    for name in f"{pages} ask.md.j2".split():
         assert (package / "report" / name).is_file()
+    for name in ("verify/report", "check/check", "ask/ask"):
+        assert (package / f"{name}.schema.json").is_file()
     for name in ("en/options.txt", "de/negate_claim.txt", "de/answer_question.txt"):
-        assert (package / "pipeline" / "prompts" / name).is_file()
+        assert (package / "llm" / "prompts" / name).is_file()
     assert (package / "demo" / "article.wiki").is_file()
     assert (package / "demo_check" / "documents" / "sources.csv").is_file()
     shipped = package / "models" / "weights_data" / "pincite-verifier"

@@ -21,8 +21,8 @@ from pincite.errors import (
     ServerRefused,
     ServerUnreachable,
 )
-from pincite.models.chat import ChatClient
-from pincite.models.chat_wire import Limits
+from pincite.llm.chat import ChatClient
+from pincite.llm.chat_wire import Limits
 from pincite.testing import check_generator
 
 KEY = "sk-very-secret"

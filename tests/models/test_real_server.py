@@ -7,12 +7,11 @@ import pytest
 from models.llamacpp_server import KEY, NAME, RealServer
 
 from pincite.completions import Completion, Guidance, Prompt
-from pincite.core import replies
 from pincite.errors import ConfigError, ServerError, ServerRefused, ServerUnreachable
-from pincite.models.chat import ChatClient
-from pincite.models.chat_fields import Dialect
-from pincite.models.chat_wire import Limits
-from pincite.pipeline.confirm import guidance_for
+from pincite.llm import replies
+from pincite.llm.chat import ChatClient
+from pincite.llm.chat_fields import Dialect, guidance_for
+from pincite.llm.chat_wire import Limits
 from pincite.testing import check_generator
 
 pytestmark = pytest.mark.xdist_group("real_server")

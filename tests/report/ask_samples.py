@@ -16,9 +16,9 @@ from pincite.answers import (
     Support,
     Verdict,
 )
+from pincite.ask import answer_check
 from pincite.checks import Usage
-from pincite.core import cited
-from pincite.pipeline import answer_check
+from pincite.text import citation_marks
 from pincite.types import Document, Evidence, Passage, Span
 
 ABSTRACT = (
@@ -182,7 +182,7 @@ def every_standing() -> Answer:
 def copied(number: int, source: Document, text: str) -> Checked:
     """A sentence that stands in its source."""
     start = source.text.index(text)
-    place = cited.quoted([(text, number)])[1][0]
+    place = citation_marks.quoted([(text, number)])[1][0]
     return answer_check.copied(
         place, reference(number, source), Span(start, start + len(text)), 1.25
     )

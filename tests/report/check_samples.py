@@ -11,7 +11,7 @@ from pincite.checks import (
     Usage,
     Weighed,
 )
-from pincite.core import confirmation
+from pincite.judgement import confirmation
 from pincite.types import Passage, Span
 
 

@@ -1,6 +1,6 @@
 """A small report built by hand, and one whose every text is hostile."""
 
-from pincite.core.funnel import funnel
+from pincite.judgement.funnel import funnel
 from pincite.types import (
     Article,
     Bar,

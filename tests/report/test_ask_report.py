@@ -17,15 +17,12 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.answers import Answer, AnswerReport, Standing, Support, Verdict
+from pincite.ask import data as ask_data
+from pincite.ask import html as ask_html
+from pincite.ask import markdown as ask_markdown
+from pincite.ask import read, wording
+from pincite.ask import terminal as ask_terminal
 from pincite.errors import ConfigError, InputError
-from pincite.report import (
-    ask_data,
-    ask_html,
-    ask_markdown,
-    ask_read,
-    ask_terminal,
-    ask_wording,
-)
 from pincite.types import Span
 
 ALLOWED = {
@@ -104,7 +101,7 @@ def test_json_is_valid_and_reads_back(text: str, url: str, tmp_path: Path) -> No
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(written), schema)
     (tmp_path / "answers.json").write_text(written, encoding="utf-8")
-    assert ask_read.read_answers(tmp_path / "answers.json") == report
+    assert read.read_answers(tmp_path / "answers.json") == report
 
 
 def test_what_the_json_says() -> None:
@@ -178,7 +175,7 @@ def test_what_is_no_report_is_told(values: object, message: str, tmp_path: Path)
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(values))
     with pytest.raises(InputError, match=message):
-        ask_read.read_answers(path)
+        read.read_answers(path)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b"[" * 100_000, b""])
@@ -186,9 +183,9 @@ def test_what_is_no_json_is_told(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "answers.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match="cannot be read as JSON"):
-        ask_read.read_answers(path)
+        read.read_answers(path)
     with pytest.raises(InputError, match="cannot be read as JSON"):
-        ask_read.read_answers(tmp_path / "none.json")
+        read.read_answers(tmp_path / "none.json")
 
 
 # ── All formats for people ───────────────────────────────────────────────────────────────────────
@@ -196,7 +193,7 @@ def test_what_is_no_json_is_told(content: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("standing", list(Standing))
 def test_every_standing_has_its_sign_and_word(standing: Standing) -> None:
-    words = f"{ask_wording.SIGNS[standing]} {ask_wording.LABELS[standing]}"
+    words = f"{wording.SIGNS[standing]} {wording.LABELS[standing]}"
     html, markdown, terminal = everything_shown()
     assert words in html
     assert words in markdown
@@ -245,8 +242,8 @@ def test_no_model_no_word_of_one() -> None:
     for text in in_every_format(samples.answer_report(samples.extract())):
         assert "Written by" not in text
     documents = replace(samples.extract(), references=())
-    assert "copied from the documents" in ask_wording.written_by(documents)
-    assert ask_wording.written_by(samples.abstained()) == ""
+    assert "copied from the documents" in wording.written_by(documents)
+    assert wording.written_by(samples.abstained()) == ""
 
 
 # ── HTML ─────────────────────────────────────────────────────────────────────────────────────────
@@ -290,7 +287,7 @@ def test_a_quote_that_cannot_be_is_not_marked(quote: Span | None) -> None:
     page = Page(ask_html.to_html(samples.answer_report(answer)))
     assert page.marked == []
     assert samples.ABSTRACT.format(samples.FINDING) in page.text
-    assert ask_wording.quote_of(answer.sentences[0].verdicts[0]) == ""
+    assert wording.quote_of(answer.sentences[0].verdicts[0]) == ""
 
 
 def test_a_passage_that_is_not_where_it_says_is_shown_by_itself() -> None:
@@ -414,12 +411,12 @@ def test_a_copy_is_verbatim_from_its_source_and_never_supported() -> None:
 def test_only_copies_have_the_advice_of_copies() -> None:
     both = samples.answer_report(samples.extract(), samples.every_standing())
     alone = samples.answer_report(samples.extract(), samples.abstained())
-    assert ask_wording.advice(both.answers) == ask_wording.ADVICE
-    assert ask_wording.advice(alone.answers) == ask_wording.COPIED
-    assert ask_wording.advice([samples.abstained()]) == ask_wording.ADVICE
+    assert wording.advice(both.answers) == wording.ADVICE
+    assert wording.advice(alone.answers) == wording.COPIED
+    assert wording.advice([samples.abstained()]) == wording.ADVICE
 
 
 def test_a_result_of_before_that_knows_of_nothing_left_out_is_read() -> None:
     given = ask_data.as_dict(samples.answer_report(samples.extract()))
     del given["answers"][0]["left_out"]
-    assert ask_read.from_dict(given).answers[0].left_out == ()
+    assert read.from_dict(given).answers[0].left_out == ()

@@ -8,17 +8,17 @@ import pytest
 from check_samples import check_report
 from samples import HOSTILE
 
+from pincite.check import data, html, read
 from pincite.errors import InputError
-from pincite.report import check_data, check_html, check_read
 
 
 @pytest.mark.parametrize("text", ["Varde", *HOSTILE])
 def test_a_check_survives_its_json(text: str) -> None:
     report = check_report(text)
-    written = check_data.to_json(report)
-    again = check_read.from_dict(json.loads(written))
-    assert check_data.to_json(again) == written
-    assert check_html.to_html(again) == check_html.to_html(report)
+    written = data.to_json(report)
+    again = read.from_dict(json.loads(written))
+    assert data.to_json(again) == written
+    assert html.to_html(again) == html.to_html(report)
     assert again.complete == report.complete
 
 
@@ -39,10 +39,10 @@ def test_a_check_survives_its_json(text: str) -> None:
     ],
 )
 def test_values_that_are_none_of_ours_are_named(place: tuple[str | int, ...], value: Any) -> None:
-    values: Any = copy.deepcopy(check_data.as_dict(check_report()))
+    values: Any = copy.deepcopy(data.as_dict(check_report()))
     inner = values
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
     with pytest.raises(InputError):
-        check_read.from_dict(json.loads(json.dumps(values)))
+        read.from_dict(json.loads(json.dumps(values)))

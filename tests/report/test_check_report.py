@@ -15,16 +15,10 @@ from check_samples import check_report
 from hostile import CASES, Page
 from rich.console import Console
 
+from pincite.check import claimreview, data, html, markdown, terminal
+from pincite.check import csv as check_csv
 from pincite.errors import ConfigError
-from pincite.report import (
-    check_csv,
-    check_data,
-    check_html,
-    check_markdown,
-    check_terminal,
-    claimreview,
-    yaml_text,
-)
+from pincite.report import yaml_text
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),
@@ -33,13 +27,13 @@ ALLOWED = {
 
 
 def test_the_schema_is_current() -> None:
-    assert check_data.SCHEMA.read_text() == make_check_schema.schema()
+    assert data.SCHEMA.read_text() == make_check_schema.schema()
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
-    given = json.loads(check_data.to_json(check_report(text, url)))
-    jsonschema.validate(given, json.loads(check_data.SCHEMA.read_text()))
+    given = json.loads(data.to_json(check_report(text, url)))
+    jsonschema.validate(given, json.loads(data.SCHEMA.read_text()))
     (check,) = given["checks"]
     outcomes = [reading["outcome"] for reading in check["readings"]]
     assert outcomes == "balanced no_evidence failed balanced disconfirmation".split()
@@ -47,7 +41,7 @@ def test_json_is_valid_by_its_schema(text: str, url: str) -> None:
 
 
 def test_what_the_json_says() -> None:
-    first, nothing, failed, balanced, against = check_data.as_dict(check_report())["checks"][0][
+    first, nothing, failed, balanced, against = data.as_dict(check_report())["checks"][0][
         "readings"
     ]
     assert (first["doc"], first["n_texts"], first["n_silent"], first["n_failed"]) == (0.2, 3, 1, 1)
@@ -68,7 +62,7 @@ def test_what_the_json_says() -> None:
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_a_page_gains_no_element(text: str, url: str) -> None:
     page = Page()
-    page.feed(check_html.to_html(check_report(text, url)))
+    page.feed(html.to_html(check_report(text, url)))
     assert page.tags <= ALLOWED
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = [value for name, value in page.attributes if name in ("href", "src")]
@@ -79,7 +73,7 @@ def test_a_page_gains_no_element(text: str, url: str) -> None:
 
 def test_a_page_shows_both_sides_and_what_failed() -> None:
     page = Page()
-    page.feed(check_html.to_html(check_report()))
+    page.feed(html.to_html(check_report()))
     for words in (
         "▲ For it (2)",
         "▽ Against it (1)",
@@ -92,7 +86,7 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
 
 def test_a_page_can_be_read_aloud() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
-    page = check_html.to_html(check_report())
+    page = html.to_html(check_report())
     assert '<html lang="en">' in page
     levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
     assert levels[0] == 1
@@ -103,7 +97,7 @@ def test_a_page_can_be_read_aloud() -> None:
 
 
 def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
-    page = check_html.to_html(check_report("word " * 900))
+    page = html.to_html(check_report("word " * 900))
     assert len(re.findall(r"(?s)<h1>(.*?)</h1>", page)[0]) < 400
     assert "The whole statement" in page
 
@@ -112,7 +106,7 @@ def test_a_long_statement_is_shortened_where_it_is_a_heading() -> None:
 def test_markdown_shows_text_and_nothing_more(text: str, url: str) -> None:
     from markdown_it import MarkdownIt
 
-    written = check_markdown.to_markdown(check_report(text, url))
+    written = markdown.to_markdown(check_report(text, url))
     page = Page()
     page.feed(MarkdownIt("commonmark").render(written))
     assert page.tags <= {"h1", "h2", "p", "em", "strong", "ul", "li"}
@@ -130,7 +124,7 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
         "{{ claim.confirmation_by_document[document.uid] }}{% endfor %}{% endif %}\n{% endfor %}"
         "{{ feedback.binary }}{{ translation }}"
     )
-    written = check_markdown.to_markdown(check_report(), template)
+    written = markdown.to_markdown(check_report(), template)
     assert "Varde|Not so: Varde|-0.5|0.0|1|disconfirmation|descriptive -0.5" in written
 
 
@@ -148,15 +142,15 @@ def test_a_template_of_a_user(tmp_path: Path) -> None:
 def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.md.j2").write_text(text)
     with pytest.raises(ConfigError, match=r"bad.md.j2 cannot be filled in"):
-        check_markdown.to_markdown(check_report(), tmp_path / "bad.md.j2")
+        markdown.to_markdown(check_report(), tmp_path / "bad.md.j2")
     with pytest.raises(ConfigError, match="cannot be read"):
-        check_markdown.to_markdown(check_report(), tmp_path / "none.md.j2")
+        markdown.to_markdown(check_report(), tmp_path / "none.md.j2")
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_yaml_reads_back_as_the_json(text: str, url: str) -> None:
     yaml = pytest.importorskip("yaml")
-    given = check_data.as_dict(check_report(text, url))
+    given = data.as_dict(check_report(text, url))
     read = yaml.safe_load(yaml_text.to_yaml(given))
     assert json.dumps(read) == json.dumps(given)
 
@@ -229,7 +223,7 @@ def test_claimreview_can_be_published() -> None:
         rating = review["reviewRating"]
         assert rating["worstRating"] <= rating["ratingValue"] <= rating["bestRating"]
         assert rating["alternateName"]
-    page = check_html.to_html(report)
+    page = html.to_html(report)
     assert len({review["url"] for review in reviews}) == len(reviews)
     assert all(f'id="{review["url"].partition("#")[2]}"' in page for review in reviews)
     assert claimreview.lacking(report) == ""
@@ -244,7 +238,7 @@ def test_claimreview_makes_no_publisher_up() -> None:
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_a_terminal_is_not_controlled(text: str, url: str) -> None:
     out = io.StringIO()
-    check_terminal.print_report(check_report(text, url), Console(file=out, width=100))
+    terminal.print_report(check_report(text, url), Console(file=out, width=100))
     shown = out.getvalue()
     assert not [c for c in shown if ord(c) < 32 and c != "\n"]
     assert "\u202e" not in shown
@@ -252,7 +246,7 @@ def test_a_terminal_is_not_controlled(text: str, url: str) -> None:
 
 def test_a_terminal_shows_a_strong_contradiction_whatever_the_limit() -> None:
     out = io.StringIO()
-    check_terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
+    terminal.print_report(check_report(), Console(file=out, width=100), limit=0)
     shown = out.getvalue()
     assert re.search(r"against +−0.80", shown)
     assert "stopped after 1 of 2 statements" in shown

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from samples import report
 
-from pincite.core.funnel import funnel
-from pincite.report import csv, html, terminal, wikitext, wording, worklist
+from pincite.judgement.funnel import funnel
 from pincite.types import Article, Evidence, Finding, Label, Report, Unchecked
+from pincite.verify import csv, html, terminal, wikitext, wording, worklist
 
 TODAY = date(2026, 11, 21)
 CLAIM = "The bridge opened in 1911."

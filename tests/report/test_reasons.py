@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from pincite import errors
-from pincite.documents.fetch_outcome import REASONS as OF_ERRORS
-from pincite.documents.fetch_outcome import of_error
-from pincite.pipeline.web_settings import WebSettings
-from pincite.report.wording import REASONS, STEPS
+from pincite.settings.web import WebSettings
 from pincite.types import Reason
+from pincite.verify.wording import REASONS, STEPS
+from pincite.web.outcome import REASONS as OF_ERRORS
+from pincite.web.outcome import of_error
 
 PAGE = Path(__file__).parents[2] / "docs" / "web.md"
 

@@ -22,8 +22,8 @@ from samples import HOSTILE
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.answers import Reference, Retraction
-from pincite.report import author_names, bibliography, references
-from pincite.report.author_names import Name
+from pincite.ask import author_names, bibliography, references
+from pincite.ask.author_names import Name
 from pincite.types import Document
 
 # Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.

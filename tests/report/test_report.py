@@ -9,9 +9,9 @@ from rich.console import Console
 from samples import report
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.core import aggregation
-from pincite.report import csv, data, html, terminal, wikitext, wording
+from pincite.judgement import aggregation
 from pincite.types import Evidence, Finding, Label, Part, Report, Span
+from pincite.verify import csv, data, html, terminal, wikitext, wording
 
 TODAY = date(2026, 11, 21)
 

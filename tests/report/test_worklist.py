@@ -10,8 +10,8 @@ from hostile import CASES, Page
 from rich.console import Console
 from samples import report
 
-from pincite.report import data, worklist, worklist_terminal
 from pincite.types import Stage, Tally
+from pincite.verify import data, worklist, worklist_terminal
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:

@@ -12,13 +12,13 @@ from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
-from pincite.pipeline.settings import Settings
 from pincite.server.app import create_app
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people import passwords
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
+from pincite.settings import Settings
 
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 HERE = Path(__file__).parent

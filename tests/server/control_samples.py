@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from samples import report
 
-from pincite.core.passages import cited_passages
 from pincite.server.study.items import DocumentOf
+from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence, Finding, Report, Span
 
 CHOSEN = "lantern"  # a word that the chosen passages have, and no other

@@ -16,7 +16,7 @@ from server.own_copies import copy_of
 from server.people_of_tests import SERVER, browser, program
 from server.study_samples import study
 
-from pincite.pipeline.opinions import Opinion
+from pincite.library.feedback import Opinion
 from pincite.server.app import create_app
 from pincite.server.border import SAFE
 from pincite.server.library.register import Shared

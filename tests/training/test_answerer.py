@@ -14,13 +14,15 @@ pytest.importorskip("peft", reason="training needs the extra: pincite[train]")
 
 from pincite.cli import main  # noqa: E402
 from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
-from pincite.training import adapters, answerer, prepare  # noqa: E402
-from pincite.training.answerer import AnswerObjective  # noqa: E402
+from pincite.training import prepare  # noqa: E402
+from pincite.training.answerer import adapters  # noqa: E402
+from pincite.training.answerer import run as answerer  # noqa: E402
+from pincite.training.answerer.lessons import Lesson  # noqa: E402
+from pincite.training.answerer.run import AnswerObjective  # noqa: E402
+from pincite.training.answerer.turns import PLAIN, Turns  # noqa: E402
 from pincite.training.export import export  # noqa: E402
-from pincite.training.lessons import Lesson  # noqa: E402
 from pincite.training.recipe import ANSWERER, AnswererRecipe, recipe_in  # noqa: E402
 from pincite.training.run import Run  # noqa: E402
-from pincite.training.turns import PLAIN, Turns  # noqa: E402
 
 TOWNS = "Varde Holm Skov Lund Aaby Brenn".split()
 YEARS = [str(year) for year in range(1910, 1916)]

@@ -8,10 +8,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from pincite.errors import ConfigError  # noqa: E402
-from pincite.training import contrast, towers  # noqa: E402
-from pincite.training.contrast import SearchObjective  # noqa: E402
+from pincite.training.encoder import contrast, towers  # noqa: E402
+from pincite.training.encoder.contrast import SearchObjective  # noqa: E402
+from pincite.training.encoder.searches import Search  # noqa: E402
 from pincite.training.recipe import STRATEGIES, EncoderRecipe, SetRecipe  # noqa: E402
-from pincite.training.searches import Search  # noqa: E402
 from pincite.types import Claim  # noqa: E402
 
 RECIPE = EncoderRecipe(sets=(SetRecipe("towns"),), max_query_tokens=32, max_passage_tokens=64)

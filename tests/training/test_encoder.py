@@ -14,10 +14,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
 from pincite.cli import main  # noqa: E402
+from pincite.corpus.embedded import EmbeddedCorpus  # noqa: E402
 from pincite.errors import ConfigError, InputError  # noqa: E402
-from pincite.index.corpus import EmbeddedCorpus  # noqa: E402
 from pincite.models.encoder import OnnxEncoder  # noqa: E402
-from pincite.training import encoder, loop, prepare, searches  # noqa: E402
+from pincite.training import loop, prepare  # noqa: E402
+from pincite.training.encoder import run as encoder  # noqa: E402
+from pincite.training.encoder import searches  # noqa: E402
 from pincite.training.recipe import ENCODER, EncoderRecipe, SetRecipe, recipe_in  # noqa: E402
 from pincite.training.run import Run  # noqa: E402
 

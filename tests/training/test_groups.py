@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pincite.core import wording
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
+from pincite.text import words as wording
 from pincite.training import groups as g
 from pincite.training.recipe import Recipe, SetRecipe
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pincite.core.cited import cited_sentences
 from pincite.errors import InputError
-from pincite.pipeline.templates import Templates
-from pincite.training.lessons import (
+from pincite.llm.templates import Templates
+from pincite.text.citation_marks import cited_sentences
+from pincite.training.answerer.lessons import (
     Abstract,
     Lesson,
     Row,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
 from pincite.testing import FakeEncoder
 from pincite.training import groups as made

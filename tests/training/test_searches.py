@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
-from pincite.training.groups import write_groups
-from pincite.training.recipe import EncoderRecipe, SetRecipe
-from pincite.training.searches import (
+from pincite.training.encoder.searches import (
     Search,
     Sources,
     _drawn,
@@ -24,6 +22,8 @@ from pincite.training.searches import (
     read_searches,
     searches_of,
 )
+from pincite.training.groups import write_groups
+from pincite.training.recipe import EncoderRecipe, SetRecipe
 
 Write = Callable[[Path, list[Any]], Path]
 RECIPE = EncoderRecipe(sets=(SetRecipe("towns"),))

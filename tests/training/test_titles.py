@@ -13,17 +13,19 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
+from pincite import runtime  # noqa: E402
 from pincite.cli import main  # noqa: E402
-from pincite.core.queries import GENERATED_WEIGHT, lexical_query  # noqa: E402
+from pincite.corpus.embedded import EmbeddedCorpus  # noqa: E402
 from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
-from pincite.index.corpus import EmbeddedCorpus  # noqa: E402
 from pincite.models.titles import CUE, Reading, TrainedTitles, load  # noqa: E402
-from pincite.pipeline import build  # noqa: E402
-from pincite.pipeline.settings import Settings  # noqa: E402
+from pincite.retrieval.queries import GENERATED_WEIGHT, lexical_query  # noqa: E402
+from pincite.settings import Settings  # noqa: E402
 from pincite.testing import check_title_writer  # noqa: E402
-from pincite.training import pairs, prepare, titles  # noqa: E402
+from pincite.training import prepare  # noqa: E402
 from pincite.training.recipe import TITLES, TitlesRecipe, recipe_in  # noqa: E402
 from pincite.training.run import Run  # noqa: E402
+from pincite.training.titles import pairs  # noqa: E402
+from pincite.training.titles import run as titles  # noqa: E402
 from pincite.types import Claim  # noqa: E402
 
 TOWNS = "Varde Holm Skov Lund Aaby Brenn Tofte Nesby Gram Olst".split()
@@ -348,14 +350,14 @@ def test_a_trained_model_expands_queries(run: Run[TitlesRecipe], tmp_path: Path)
     trained(run)
     settings = Settings(expansion="titles", titles=str(run.folder / "model"), threads=1)
     with EmbeddedCorpus.create(tmp_path / "corpus", None) as corpus:
-        expander = build.expander(settings, corpus)
+        expander = runtime.expander(settings, corpus)
         assert expander is not None
         assert expander.fingerprint.startswith("titles by model@")
         claim = Claim("c", "The mill of Holm was opened in 1911.", "Holm")
         (query,) = expander.expand([claim])
         (guessed,) = set(query) - set(lexical_query(claim))
         assert guessed[1] == GENERATED_WEIGHT
-        drawn = build.expander(replace(settings, title_decoding="sample"), corpus)
+        drawn = runtime.expander(replace(settings, title_decoding="sample"), corpus)
         assert drawn is not None
         assert "sampled" in drawn.fingerprint
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pincite.errors import InputError
-from pincite.wiki.addresses import (
+from pincite.wiki.site.addresses import (
     ArticleAddress,
     Site,
     normal,
@@ -16,7 +16,7 @@ from pincite.wiki.addresses import (
     site_at,
     wikipedia,
 )
-from pincite.wiki.prefixes import LANGUAGES
+from pincite.wiki.site.prefixes import LANGUAGES
 
 HOME = wikipedia("en")
 TABLE = Path(__file__).parents[1] / "cases" / "article_addresses.tsv"

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.core.fragments import MIN_WORDS, Standing, standing
+from pincite.text.fragments import MIN_WORDS, Standing, standing
 from pincite.types import Article, Span
 from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html import read_html
-from pincite.wiki.html_tokens import tokens
-from pincite.wiki.nodes import Kind, descendants
-from pincite.wiki.tree import parse
-from pincite.wiki.wikitext import read_wikitext
+from pincite.wiki.html.reader import read_html
+from pincite.wiki.html.tokens import tokens
+from pincite.wiki.wikitext.nodes import Kind, descendants
+from pincite.wiki.wikitext.reader import read_wikitext
+from pincite.wiki.wikitext.tree import parse
 
 PIECES = [
     "{{", "}}", "[[", "]]", "[http://a.example x", "]", "|", "||", "\n", "\n\n", "{|", "|}",

@@ -7,9 +7,8 @@ from typing import Any
 
 from pincite.answers import Answer, AnswerReport
 from pincite.cli import options
-from pincite.pipeline import places
-from pincite.pipeline.settings import Settings
-from pincite.pipeline.web_settings import WebSettings
+from pincite.settings import Settings, places
+from pincite.settings.web import WebSettings
 
 # What belongs to a machine and not to the question.
 _NOT_THE_QUESTION = {
@@ -47,7 +46,7 @@ def earlier(path: Path) -> Earlier:
     Raises:
         InputError: it is none. ConfigError: its settings are none of this version.
     """
-    from pincite.report.ask_read import read_answers
+    from pincite.ask.read import read_answers
 
     report = read_answers(path)
     kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}

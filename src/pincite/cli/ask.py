@@ -125,11 +125,11 @@ def _answered(
     settings: Any, corpus: Path, asked: list[str], quiet: bool
 ) -> tuple[AnswerReport, bool]:
     """The report, and whether Ctrl-C cut it short."""
-    from pincite.pipeline import build_ask
+    from pincite.ask import build
 
     answers: list[Answer] = []
     interrupted = False
-    with build_ask.asking(settings, corpus) as run:
+    with build.asking(settings, corpus) as run:
         try:
             for each in asked:
                 # An extract is there at once; a repaired answer is another than was written.
@@ -138,7 +138,7 @@ def _answered(
                 answers.append(run.pipeline.ask(each, tell))
         except KeyboardInterrupt:
             interrupted = True
-        return build_ask.report_of(answers, len(asked), settings, run), interrupted
+        return build.report_of(answers, len(asked), settings, run), interrupted
 
 
 def _shower() -> Any:
@@ -147,7 +147,7 @@ def _shower() -> Any:
         return None
     from rich.console import Console
 
-    from pincite.report.ask_terminal import sentence_line
+    from pincite.ask.terminal import sentence_line
 
     console = Console(stderr=True)
 
@@ -163,13 +163,13 @@ def deliver(
     """Write the asked-for formats; the answer goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.report import ask_data, ask_html, ask_markdown, ask_terminal, references
+    from pincite.ask import data, html, markdown, references, terminal
 
     used = references.used(report)
     writers = {
-        "json": lambda: ask_data.to_json(report),
-        "html": lambda: ask_html.to_html(report),
-        "markdown": lambda: ask_markdown.to_markdown(report, template),
+        "json": lambda: data.to_json(report),
+        "html": lambda: html.to_html(report),
+        "markdown": lambda: markdown.to_markdown(report, template),
         "bibtex": lambda: references.to_bibtex(used),
         "ris": lambda: references.to_ris(used),
         "csl": lambda: references.to_csl(used),
@@ -178,7 +178,7 @@ def deliver(
         if path is not None:
             options.write(writers[name](), path)
     if not quiet and not any(str(path) == "-" for path in outputs.values()):
-        ask_terminal.print_report(report, Console())
+        terminal.print_report(report, Console())
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)

@@ -28,8 +28,8 @@ _config = click.option("--config", type=options.FilePath, help="A TOML file with
 @_config
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
-    from pincite.documents.fetch_keeping import holdings
     from pincite.models.judged import n_kept
+    from pincite.web.cache_size import holdings
 
     pages, judged = _files(config)
     held, n_pairs = holdings(pages), n_kept(judged)
@@ -71,13 +71,13 @@ def show(as_json: bool, config: Path | None) -> None:
 @_config
 def prune(older_than: float | None, config: Path | None) -> None:
     """Remove pages and failures that were fetched long ago."""
-    from pincite.documents import fetch_keeping
+    from pincite.web import cache_size
 
     pages, _ = _files(config)
     days = options.settings_of({"config": config}).web_cache_days
     days = days if older_than is None else older_than
-    before = fetch_keeping.holdings(pages).n_bytes
-    n = fetch_keeping.prune(pages, days)
+    before = cache_size.holdings(pages).n_bytes
+    n = cache_size.prune(pages, days)
     _tell_removed(f"{n} fetched more than {days:g} days ago", before, pages)
 
 
@@ -89,19 +89,19 @@ def clear(judgements: bool, config: Path | None) -> None:
 
     Reports stay. The next run fetches, or judges, anew.
     """
-    from pincite.documents import fetch_keeping
     from pincite.models.judged import forget
+    from pincite.web import cache_size
 
     pages, judged = _files(config)
     if judgements:
         options.say(f"{forget(judged)} judged pairs removed from {judged}")
         return
-    before = fetch_keeping.holdings(pages).n_bytes
-    _tell_removed(f"{fetch_keeping.prune(pages, -1)}", before, pages)
+    before = cache_size.holdings(pages).n_bytes
+    _tell_removed(f"{cache_size.prune(pages, -1)}", before, pages)
 
 
 def _tell_removed(what: str, before: int, pages: Path) -> None:
-    from pincite.documents.fetch_keeping import holdings
+    from pincite.web.cache_size import holdings
 
     freed = max(0, before - holdings(pages).n_bytes) / MEGABYTE
     options.say(f"addresses: {what} removed, {freed:.1f} MB given back")
@@ -109,7 +109,7 @@ def _tell_removed(what: str, before: int, pages: Path) -> None:
 
 def _files(config: Path | None) -> tuple[Path, Path]:
     """The file of fetched pages and that of judged pairs."""
-    from pincite.pipeline.build import judgements_file
+    from pincite.runtime import judgements_file
 
     return options.settings_of({"config": config}).web_cache_file, judgements_file()
 

@@ -76,7 +76,7 @@ def command(
     Exit code 5: something could not be judged; the same command with the same --trace asks for the
     rest only.
     """
-    from pincite.pipeline import build_check
+    from pincite.check import build
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
@@ -97,15 +97,15 @@ def command(
             if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
                 pace(done, total)
 
-        with build_check.checking(settings, corpus, trace, judged) as run:
+        with build.checking(settings, corpus, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
             asker = edited(bar, settings.language) if interactive else None
             checks, interrupted = _checked(run, statements, tell, asker)
-            report = build_check.report_of(checks, len(statements), settings, run)
+            report = build.report_of(checks, len(statements), settings, run)
             if run.trace:
-                from pincite.report import check_data
+                from pincite.check import data
 
-                run.trace.record({"event": "report", "report": check_data.as_dict(report)})
+                run.trace.record({"event": "report", "report": data.as_dict(report)})
     deliver(report, outputs, **shown)
     if interrupted:
         options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
@@ -177,29 +177,22 @@ def deliver(
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.report import (
-        check_csv,
-        check_data,
-        check_html,
-        check_markdown,
-        check_terminal,
-        claimreview,
-        yaml_text,
-    )
+    from pincite.check import claimreview, csv, data, html, markdown, terminal
+    from pincite.report import yaml_text
 
     writers: dict[str, Callable[[], str]] = {
-        "json": lambda: check_data.to_json(report),
-        "html": lambda: check_html.to_html(report),
-        "csv": lambda: check_csv.to_csv(report),
-        "markdown": lambda: check_markdown.to_markdown(report, template),
-        "yaml": lambda: yaml_text.to_yaml(check_data.as_dict(report)),
+        "json": lambda: data.to_json(report),
+        "html": lambda: html.to_html(report),
+        "csv": lambda: csv.to_csv(report),
+        "markdown": lambda: markdown.to_markdown(report, template),
+        "yaml": lambda: yaml_text.to_yaml(data.as_dict(report)),
         "claimreview": lambda: claimreview.to_claimreview(report),
     }
     for name, path in outputs.items():
         if path is not None:
             options.write(writers[name](), path)
     if not quiet and not any(str(path) == "-" for path in outputs.values()):
-        check_terminal.print_report(report, Console(), limit)
+        terminal.print_report(report, Console(), limit)
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)

@@ -6,8 +6,9 @@ import json
 import click
 
 from pincite.cli import options
-from pincite.report.wording import name_of, one_line
+from pincite.report.cells import one_line
 from pincite.types import Article, Claim
+from pincite.verify.wording import name_of
 
 
 @click.command("claims", short_help="print an article's claims with their citations")

@@ -21,7 +21,7 @@ def command() -> None:
 @config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
-    from pincite.pipeline.shown import rows
+    from pincite.settings.shown import rows
 
     found = rows(config)
     if as_json:
@@ -37,7 +37,7 @@ def show(origin: bool, as_json: bool, config: Path | None) -> None:
 @command.command("path")
 def path() -> None:
     """The files that settings are read from, the weaker first."""
-    from pincite.pipeline.places import usual_files
+    from pincite.settings.places import usual_files
 
     for file in usual_files():
         click.echo(f"{file.resolve()}{'' if file.is_file() else '  (not there)'}")
@@ -58,7 +58,7 @@ def import_(
     """
     import dataclasses
 
-    from pincite.pipeline.seed_config import imported
+    from pincite.settings.seed_config import imported
 
     result = imported(files)
     if prompts:

@@ -39,7 +39,7 @@ def add(
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again.
     """
-    from pincite.pipeline.update import How
+    from pincite.library.update import How
 
     outcome = _updated(folder, paths, How(reread=True), encoder, quiet)
     _tell_outcome(outcome, as_json, quiet)
@@ -69,7 +69,7 @@ def update(
     cannot be read now keeps its documents. What `corpus delete` removed comes back when its file
     changes, or with `corpus add`.
     """
-    from pincite.pipeline.update import How
+    from pincite.library.update import How
 
     outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), encoder, quiet)
     _tell_outcome(outcome, as_json, quiet, dry_run)
@@ -79,9 +79,9 @@ def _updated(
     folder: Path, paths: tuple[Path, ...], how: Any, encoder: str | None, quiet: bool
 ) -> Any:
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
-    from pincite.index.corpus import EmbeddedCorpus, is_corpus
-    from pincite.index.origins import Origins
-    from pincite.pipeline.update import NoCorpus, update
+    from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+    from pincite.corpus.origins import Origins
+    from pincite.library.update import NoCorpus, update
 
     with options.progress(quiet) as shown, ExitStack() as stack:
         task = shown.add_task("reading files", total=None)
@@ -136,7 +136,7 @@ def status(folder: Path, as_json: bool) -> None:
     """What is in the corpus FOLDER, how large it is, and which encoder made it."""
     import dataclasses
 
-    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.corpus.embedded import EmbeddedCorpus
 
     with EmbeddedCorpus.open(folder, None) as corpus:
         values = dataclasses.asdict(corpus.status()) | {"manifest": dict(corpus.manifest())}
@@ -159,10 +159,10 @@ def status(folder: Path, as_json: bool) -> None:
 @options.filter_options
 def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
     """Passages of FOLDER for QUERY, best first, from the pages that all filters let through."""
-    from pincite.pipeline import build
+    from pincite import runtime
 
     settings = options.settings_of(given)
-    encoder = None if by == "words" else build.encoder(settings)
+    encoder = None if by == "words" else runtime.encoder(settings)
     hits = _found(folder, query, (k, by), encoder, settings)
     if settings.filters.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
@@ -177,8 +177,8 @@ def _found(
     folder: Path, query: str, how: tuple[int, str], encoder: Any, settings: Any
 ) -> list[Hit]:
     """The `how[0]` best hits by "words", by "meaning" or by "both"."""
-    from pincite.core.fusion import fused
-    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.retrieval.fusion import fused
 
     (k, by), chosen = how, (settings.exclude_hosts, settings.filters)
     with EmbeddedCorpus.open(folder, encoder) as corpus:
@@ -188,7 +188,7 @@ def _found(
 
 
 def _print_hit(hit: Hit, as_json: bool) -> None:
-    from pincite.report.wording import one_line, shortened
+    from pincite.report.cells import one_line, shortened
 
     passage = hit.passage
     if as_json:
@@ -207,7 +207,7 @@ def _print_hit(hit: Hit, as_json: bool) -> None:
 @quiet_option
 def delete(folder: Path, urls: tuple[str, ...], quiet: bool) -> None:
     """Remove the documents at URLS from the corpus FOLDER, at once and for good."""
-    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.corpus.embedded import EmbeddedCorpus
 
     with EmbeddedCorpus.open(folder, None, write=True) as corpus:
         absent = [url for url, known in zip(urls, corpus.get(urls), strict=True) if known is None]
@@ -227,7 +227,7 @@ def _documents(n: int) -> str:
 @quiet_option
 def rebuild(folder: Path, encoder: str | None, quiet: bool) -> None:
     """Derive everything anew from the stored documents, with today's encoder and rules."""
-    from pincite.index.rebuild import rebuild as rebuild_corpus
+    from pincite.corpus.rebuild import rebuild as rebuild_corpus
 
     with options.progress(quiet) as shown:
         task = shown.add_task("rebuilding", total=None)
@@ -251,7 +251,7 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
     """
     import dataclasses
 
-    from pincite.index.check import verify as verify_corpus
+    from pincite.corpus.check import verify as verify_corpus
 
     with options.progress(quiet) as shown:
         findings = verify_corpus(folder, repair=repair, tell=options.teller(shown))
@@ -274,7 +274,7 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
 @quiet_option
 def optimize(folder: Path, quiet: bool) -> None:
     """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
-    from pincite.index.optimize import optimize as optimize_corpus
+    from pincite.corpus.optimize import optimize as optimize_corpus
 
     with options.progress(quiet) as shown:
         gain = optimize_corpus(folder, options.teller(shown))
@@ -285,12 +285,12 @@ def optimize(folder: Path, quiet: bool) -> None:
 
 
 def _encoder(name: str | None) -> Any:
-    from pincite.pipeline import build
+    from pincite import runtime
 
-    return build.encoder(options.settings_of({"encoder": name}))
+    return runtime.encoder(options.settings_of({"encoder": name}))
 
 
 def _writing(folder: Path, encoder: str | None) -> AbstractContextManager[Any]:
-    from pincite.index.corpus import EmbeddedCorpus
+    from pincite.corpus.embedded import EmbeddedCorpus
 
     return EmbeddedCorpus.open_or_create(folder, _encoder(encoder))

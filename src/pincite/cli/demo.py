@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pincite.cli import options, verify
-from pincite.pipeline.settings import Settings
+from pincite.settings import Settings
 
 DEMO = Path(__file__).parents[1] / "demo"
 DEMO_CHECK = Path(__file__).parents[1] / "demo_check"
@@ -38,7 +38,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
 
         {"check": demo_check.run, "ask": demo_ask.run}[what](out, quiet)
         return
-    from pincite.pipeline import build
+    from pincite.verify import build
     from pincite.wiki.article import read_articles
 
     settings = options.settings_of({"online": False})
@@ -63,12 +63,12 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
 
 def index(folder: Path, settings: Settings, quiet: bool, documents: Path = DEMO / "corpus") -> None:
     """A demo's documents as a corpus; the encoder's memory is free again afterwards."""
-    from pincite.index.corpus import EmbeddedCorpus
-    from pincite.pipeline import build
-    from pincite.pipeline.ingest import Intake, ingest
+    from pincite import runtime
+    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.library.ingest import Intake, ingest
 
     with (
-        EmbeddedCorpus.create(folder, build.encoder(settings)) as corpus,
+        EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
         options.progress(quiet) as shown,
     ):
         task = shown.add_task("adding documents", total=None)

@@ -14,7 +14,7 @@ from pincite.cli import demo, options
 
 def run(out: Path, quiet: bool) -> None:
     """The abstracts, the three questions, and whether their answers are what they should be."""
-    from pincite.pipeline import build_ask
+    from pincite.ask import build
 
     settings = options.settings_of({})
     expected = (demo.DEMO_ASK / "expected.json").read_text(encoding="utf-8")
@@ -25,9 +25,9 @@ def run(out: Path, quiet: bool) -> None:
         options.say("1/2 indexing sixty abstracts …", quiet)
         demo.index(folder, settings, quiet, demo.DEMO_ASK / "abstracts.xml")
         options.say("2/2 answering three questions …", quiet)
-        with build_ask.asking(settings, folder, keep=False) as ready:
+        with build.asking(settings, folder, keep=False) as ready:
             answers = [ready.pipeline.ask(one["question"]) for one in wanted]
-            report = build_ask.report_of(answers, len(answers), settings, ready)
+            report = build.report_of(answers, len(answers), settings, ready)
     _deliver(report, out, quiet)
     others = [
         f"{one['case']}: {line}"
@@ -70,12 +70,12 @@ def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
 def _deliver(report: Any, out: Path, quiet: bool) -> None:
     from rich.console import Console
 
-    from pincite.report import ask_data, ask_html, ask_terminal
+    from pincite.ask import data, html, terminal
 
     paths = {"json": out / "ask.json", "html": out / "ask.html"}
-    options.write(ask_data.to_json(report), paths["json"])
-    options.write(ask_html.to_html(report), paths["html"])
+    options.write(data.to_json(report), paths["json"])
+    options.write(html.to_html(report), paths["html"])
     if not quiet:
-        ask_terminal.print_report(report, Console())
+        terminal.print_report(report, Console())
     for name, path in paths.items():
         options.say(f"{name}: {path.resolve()}", quiet)

@@ -11,8 +11,8 @@ from pincite.cli import demo, options
 
 def run(out: Path, quiet: bool) -> None:
     """The knowledge base, the five statements, and whether they have the results they should."""
+    from pincite.check import build
     from pincite.cli.check import OUTPUTS, deliver
-    from pincite.pipeline import build_check
 
     settings = options.settings_of({})
     expected = (demo.DEMO_CHECK / "expected.json").read_text(encoding="utf-8")
@@ -23,9 +23,9 @@ def run(out: Path, quiet: bool) -> None:
         options.say("1/2 indexing the knowledge base …", quiet)
         demo.index(folder, settings, quiet, demo.DEMO_CHECK / "documents")
         options.say("2/2 checking five statements …", quiet)
-        with build_check.checking(settings, folder, keep=False) as ready:
+        with build.checking(settings, folder, keep=False) as ready:
             checks = [ready.pipeline.check(one["statement"]) for one in wanted]
-            report = build_check.report_of(checks, len(checks), settings, ready)
+            report = build.report_of(checks, len(checks), settings, ready)
     outputs: dict[str, Path | None] = dict.fromkeys(OUTPUTS)
     outputs |= {"json": out / "check.json", "html": out / "check.html"}
     deliver(report, outputs, template=None, limit=3, quiet=quiet)

@@ -16,10 +16,10 @@ NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, jud
 @click.command("doctor", short_help="is everything there, and what may leave this machine")
 def command() -> None:
     """Check Python, models, disk and settings. Exits with 6 if something is missing."""
-    from pincite.documents.fetch import user_agent
+    from pincite.library.feedback import file_of
+    from pincite.library.own_sources import folder_of
     from pincite.models import weights
-    from pincite.pipeline.opinions import file_of
-    from pincite.pipeline.own_sources import folder_of
+    from pincite.web.fetch import user_agent
 
     settings = options.settings_of({})
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")

@@ -40,13 +40,14 @@ def wafer(
     extras.require("eval")
     from dataclasses import replace
 
+    from pincite import runtime
+    from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.evaluation import wafer as wafer_
-    from pincite.index.corpus import EmbeddedCorpus
-    from pincite.pipeline import build
+    from pincite.verify import build
 
     settings = options.settings_of(given)
     collection = wafer_.open_collection(folder, split)
-    encoder = build.encoder(settings)
+    encoder = runtime.encoder(settings)
     where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
@@ -55,7 +56,7 @@ def wafer(
             EmbeddedCorpus.open(where, encoder) as opened,
             build.verifying(settings, None, None) as run,
         ):
-            pipeline = replace(run.pipeline, expander=build.expander(settings, opened))
+            pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
             result = wafer_.evaluate(collection, opened, pipeline, tell)
             status = opened.status()
     for warning in (warnings := build.late_warnings(pipeline)):
@@ -101,15 +102,15 @@ def beir(
     of its best passage. The corpus is indexed once and kept; for lexical alone without an encoder.
     """
     extras.require("eval")
+    from pincite import runtime
+    from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.evaluation import beir as beir_
     from pincite.evaluation import tables
-    from pincite.index.corpus import EmbeddedCorpus
-    from pincite.pipeline import build
 
     settings = options.settings_of(given)
     chosen = beir_.chosen(names)
     collection = beir_.open_collection(folder, split)
-    encoder = build.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
+    encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
     made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
     where = corpus or _kept(collection.corpus_file, made_by)
     with options.progress(quiet) as shown:
@@ -160,11 +161,12 @@ def claims(
     cross-encoder, and Pincite reading the first three passages only.
     """
     extras.require("eval")
+    from pincite import runtime
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import plots, tables
     from pincite.evaluation.baselines import all_of
     from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable
-    from pincite.pipeline import build
+    from pincite.verify import build
 
     settings = options.settings_of(given)
     # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
@@ -172,7 +174,7 @@ def claims(
         tell, verifier = options.teller(shown), run.pipeline.verifier
         systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
         if baselines:
-            systems += all_of(verifier, lambda: build.encoder(settings), settings.threads)
+            systems += all_of(verifier, lambda: runtime.encoder(settings), settings.threads)
         predicted = [
             claims_.predict(file, systems, lambda name, *n, f=file.name: tell(f"{f} {name}", *n))
             for file in files
@@ -224,7 +226,7 @@ def swaps(
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import swaps as swaps_
     from pincite.evaluation import tables
-    from pincite.pipeline import build
+    from pincite.verify import build
 
     settings = options.settings_of(given)
     changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
@@ -266,8 +268,8 @@ def check(
     not_judged), and if known type (descriptive, ascriptive, normative) and date. The first reading
     of the type that was judged answers for a statement.
     """
+    from pincite.check import build as build_check
     from pincite.evaluation import labelled_statements, tables
-    from pincite.pipeline import build_check
 
     settings = options.settings_of(given)
     rows = labelled_statements.read_statements(labelled)
@@ -289,7 +291,7 @@ def check(
         "versions": versions,
     }
     if page:
-        from pincite.report.check_measures import to_html
+        from pincite.check.measures import to_html
 
         options.write(to_html(result), page)
         options.say(f"html: {page.resolve()}", quiet or str(page) == "-")
@@ -299,8 +301,8 @@ def check(
 
 def _kept(corpus_file: Path, fingerprint: str) -> Path:
     """A folder in the cache for this very file, encoder and passage rule."""
-    from pincite.core.passages import PASSAGE_RULE
     from pincite.models import weights
+    from pincite.text.passages import PASSAGE_RULE
 
     stat = corpus_file.stat()
     name = f"{corpus_file.resolve()} {stat.st_size} {stat.st_mtime_ns} {fingerprint} {PASSAGE_RULE}"
@@ -312,8 +314,8 @@ def _index(
     where: Path, corpus_file: Path, encoder: Any, tell: Any, **how: Any
 ) -> tuple[float, list[Any]]:
     """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there), unread."""
-    from pincite.index.corpus import EmbeddedCorpus
-    from pincite.pipeline.ingest import ingest
+    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.library.ingest import ingest
 
     started = time.perf_counter()
     with EmbeddedCorpus.open_or_create(where, encoder) as corpus:

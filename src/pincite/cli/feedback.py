@@ -57,8 +57,8 @@ def add(
     Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
     disconfirmed, inconclusive.
     """
-    from pincite.documents.results import read_result
-    from pincite.pipeline.opinions import Words, opinion
+    from pincite.library.feedback import Words, opinion
+    from pincite.library.rated_results import read_result
 
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
@@ -74,8 +74,8 @@ def add(
 @config_option
 def list_(as_json: bool, config: Path | None) -> None:
     """Everything that was said, oldest first."""
-    from pincite.pipeline.opinions import plain
-    from pincite.report.wording import one_line, shortened
+    from pincite.library.feedback import plain
+    from pincite.report.cells import one_line, shortened
 
     with _opened(config) as kept:
         found = kept.all()
@@ -102,15 +102,15 @@ def export(form: str | None, output: Path, config: Path | None) -> None:
     `pincite eval check`. A thumb down says that something is wrong, not what is right, and makes
     no row.
     """
-    from pincite.pipeline import opinions
+    from pincite.library import feedback
 
     with _opened(config) as kept:
         found = kept.all()
     if form == "scifact":
-        rows, corpus = opinions.scifact(found)
+        rows, corpus = feedback.scifact(found)
         _write(corpus, output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl"))
     else:
-        rows = opinions.statements(found) if form == "statements" else opinions.claims(found)
+        rows = feedback.statements(found) if form == "statements" else feedback.claims(found)
     _write(rows, output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 
@@ -120,6 +120,6 @@ def _write(rows: list[dict[str, object]], path: Path) -> None:
 
 
 def _opened(config: Path | None) -> Any:
-    from pincite.pipeline.opinions import Opinions, file_of
+    from pincite.library.feedback import Opinions, file_of
 
     return Opinions(file_of(options.settings_of({"config": config}).feedback_file))

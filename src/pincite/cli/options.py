@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from pincite.pipeline.settings import Expansion, Settings, load
+from pincite.settings import Expansion, Settings, load
 
 FilePath = click.Path(path_type=Path)
 Command = Callable[..., Any]

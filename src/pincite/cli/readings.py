@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from pincite.check import readings
 from pincite.checks import Interpretation, Reading
-from pincite.core import readings
-from pincite.report.wording import one_line
+from pincite.report.cells import one_line
 
 HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"
 

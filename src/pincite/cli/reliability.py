@@ -29,10 +29,10 @@ def import_(file: Path, name: str, wiki: str | None) -> None:
     pincite reliability import perennial-sources.jsonl.gz
     pincite reliability import our-list.csv --name house
     """
-    from pincite.core.reliability import LABELS
-    from pincite.pipeline import reliability
-    from pincite.wiki.addresses import site_at, wikipedia
-    from pincite.wiki.prefixes import LANGUAGES
+    from pincite.judgement.reliability import LABELS
+    from pincite.library import reliability
+    from pincite.wiki.site.addresses import site_at, wikipedia
+    from pincite.wiki.site.prefixes import LANGUAGES
 
     site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
     found, kept = reliability.import_list(file, name, site)
@@ -54,13 +54,13 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """What the list says of each of URLS: label, what matched, and the discussion."""
     from rich.console import Console
 
-    from pincite.pipeline import reliability
-    from pincite.report import data, listings
+    from pincite.library import reliability
+    from pincite.verify import data, terminal
 
     rules = reliability.load(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
     if not as_json:
-        Console().print(listings.text(found), soft_wrap=True, end="")
+        Console().print(terminal.listed(found), soft_wrap=True, end="")
         return
     for url, listing in found:
         row = {"url": url, **(data.listing(listing) or {})}
@@ -70,7 +70,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
 @command.command("list")
 def list_() -> None:
     """The lists that were imported."""
-    from pincite.pipeline import reliability
+    from pincite.library import reliability
 
     for name in reliability.imported():
         click.echo(reliability.load(name).fingerprint)

@@ -18,8 +18,8 @@ def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
 
     Exit code 0: the same as was reported, or nothing was; 1: something differs.
     """
-    from pincite.pipeline.trace import read_trace, replayed
-    from pincite.report import check_data
+    from pincite.check import data
+    from pincite.check.trace import read_trace, replayed
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     found = read_trace(trace)
@@ -28,7 +28,7 @@ def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
     if recorded is None:
         options.say("The run was stopped before its report: there is nothing to compare with.")
         return
-    same = check_data.as_dict(report)["checks"] == recorded["checks"]
+    same = data.as_dict(report)["checks"] == recorded["checks"]
     options.say(
         "The same results as were reported." if same else "These results are not what was reported."
     )

@@ -49,8 +49,9 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     Several files may be attached to one source, as chapters: the pages that a citation names
     choose among those that were attached with --pages.
     """
-    from pincite.pipeline import own_sources
-    from pincite.report.wording import REASONS, STEPS, one_line
+    from pincite.library import own_sources
+    from pincite.report.cells import one_line
+    from pincite.verify.wording import REASONS, STEPS
 
     settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
     source = _named(ref, given, settings)
@@ -113,7 +114,8 @@ _PLACES = ("article", "report")
 def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
     """The source that REF names, by itself or as a citation."""
     from pincite.cli.verify import opened
-    from pincite.pipeline import articles, own_refs
+    from pincite.library import own_refs
+    from pincite.verify import articles
 
     article, report = (given.get(place) for place in _PLACES)
     if article and report:
@@ -143,8 +145,8 @@ def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _copies(settings: Any) -> Any:
-    from pincite.documents.own_copies import OwnCopies
-    from pincite.pipeline.own_sources import folder_of
+    from pincite.library.own_copies import OwnCopies
+    from pincite.library.own_sources import folder_of
 
     return OwnCopies(folder_of(settings.own_copies))
 
@@ -161,7 +163,7 @@ def _print(copy: Any, as_json: bool) -> None:
 
 
 def _line(copy: Any) -> str:
-    from pincite.report.wording import one_line
+    from pincite.report.cells import one_line
 
     return f"{copy.sha256[:12]}  {one_line(copy.ref)}: {one_line(copy.name)}, {_found(copy)}"
 

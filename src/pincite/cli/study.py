@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.report.wording import one_line
+from pincite.report.cells import one_line
 
 data_options = (
     click.option("--data", help="Folder of the server's database."),

@@ -109,7 +109,7 @@ def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> Non
     """
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
     _require_extra()
-    from pincite.training.encoder import train_encoder
+    from pincite.training.encoder.run import train_encoder
     from pincite.training.run import Run
 
     run = Run(recipe=wanted, teacher=locate(teacher) if teacher else None, **given)
@@ -128,7 +128,7 @@ def titles(recipe: Path, quiet: bool, **given: Any) -> None:
     wanted = recipes.recipe_in(recipe, recipes.TitlesRecipe)
     _require_extra()
     from pincite.training.run import Run
-    from pincite.training.titles import train_titles
+    from pincite.training.titles.run import train_titles
 
     run = Run(recipe=wanted, **given)
     use = "pincite verify ARTICLE --corpus CORPUS --expansion titles --title-model {model}"
@@ -146,7 +146,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
     _require_extra("peft", "accelerate")
-    from pincite.training.answerer import train_answerer
+    from pincite.training.answerer.run import train_answerer
     from pincite.training.run import Run
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)

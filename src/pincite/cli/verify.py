@@ -62,7 +62,7 @@ def command(
     Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
     first; the same command goes on where it stopped, after Ctrl-C too.
     """
-    from pincite.pipeline import build
+    from pincite.verify import build
 
     outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
@@ -111,7 +111,7 @@ def command(
 
 def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Article:
     """The article of a file, else of a wiki; its revision is told."""
-    from pincite.pipeline import articles
+    from pincite.verify import articles
     from pincite.wiki.article import read_articles
 
     if articles.is_file(article):
@@ -121,7 +121,7 @@ def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Artic
 
 def told(plan: Any, settings: Any, json_path: Path | None) -> None:
     """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
-    from pincite.report import estimate
+    from pincite.verify import estimate_words as estimate
 
     if json_path:
         options.write(estimate.to_json(plan, settings), json_path)
@@ -132,7 +132,7 @@ def told(plan: Any, settings: Any, json_path: Path | None) -> None:
 
 def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
     """An estimate before a run; a quiet one makes none."""
-    from pincite.report import estimate
+    from pincite.verify import estimate_words as estimate
 
     for line in [] if quiet else estimate.lines(run.estimate(page), settings):
         options.say(f"  {line}")
@@ -140,9 +140,9 @@ def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
 
 def fetched(shown: Any) -> Callable[[Any], None]:
     """Progress of fetching: which host, and how many addresses are left."""
-    from pincite.core.archives import snapshot_at
-    from pincite.core.hosts import host_of
-    from pincite.report.wording import one_line
+    from pincite.report.cells import one_line
+    from pincite.text.archives import snapshot_at
+    from pincite.text.hosts import host_of
 
     tasks: list[Any] = []
 
@@ -203,7 +203,7 @@ def deliver(
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.report import csv, data, html, terminal, wikitext
+    from pincite.verify import csv, data, html, terminal, wikitext
 
     today = datetime.now(UTC).date()
     writers = {

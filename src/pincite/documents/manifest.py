@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.core.page_numbers import LABELS, PAGES
-from pincite.documents import csv_rows, line_formats
 from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.documents.clean import one_line
-from pincite.documents.jsonl import field_of, lines
 from pincite.documents.language import code_of
+from pincite.documents.lines import csv_rows, line_formats
+from pincite.documents.lines.jsonl import field_of, lines
 from pincite.documents.read import read_bytes, read_file
+from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
 NAME = "manifest.jsonl"

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import confined, formats, line_formats, warc, xml_formats
+from pincite.documents import confined, formats, warc
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
+from pincite.documents.lines import line_formats
 from pincite.documents.outcome import of_status
+from pincite.documents.xml import formats as xml_formats
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
@@ -113,8 +115,8 @@ def addresses_of(data: bytes, url: str) -> list[str]:
     unpacked = _unpacked(data, HEAD_BYTES) if data[:2] == b"\x1f\x8b" else data
     if formats.format_of(unpacked, url, None).format is not Format.HTML:
         return []
-    from pincite.documents import markup
     from pincite.documents.charset import decoded
+    from pincite.documents.html import markup
 
     head = unpacked[:HEAD_BYTES]
     return markup.addresses_in(decoded(head, markup.declared_charset(head)) or "")
@@ -169,11 +171,11 @@ def read_here(reader: str, body: Body) -> list[Document | Unchecked]:
     `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
     """
     if reader == Format.HTML:
-        from pincite.documents.html import read_html
+        from pincite.documents.html.page import read_html
 
         return [read_html(body)]
     if reader == Format.PDF:
-        from pincite.documents.pdf import read_pdf
+        from pincite.documents.pdf.document import read_pdf
 
         return [read_pdf(body)]
     if reader == Format.DOCX:
@@ -188,7 +190,7 @@ def read_here(reader: str, body: Body) -> list[Document | Unchecked]:
 
 
 def _read_xml(reader: str, body: Body) -> list[Document | Unchecked]:
-    from pincite.documents import jats, pubmed
+    from pincite.documents.xml import jats, pubmed
 
     if reader == Format.JATS:
         return [jats.read_jats(body)]

@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
-from pincite.documents import line_formats, manifest, read, warc
+from pincite.documents import manifest, read, warc
 from pincite.documents.addresses import exact_key, loose_key
 from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.lines import line_formats
 from pincite.documents.manifest import Problem
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked

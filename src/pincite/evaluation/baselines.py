@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from pincite.core import wording
 from pincite.errors import MissingModel
 from pincite.evaluation.scorers import (
     CutRow,
@@ -23,6 +22,7 @@ from pincite.models import weights
 from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS
 from pincite.protocols import Encoder, Verifier
+from pincite.text import words as wording
 
 K1, B = 0.9, 0.4  # Anserini's defaults, as the field's passage baselines use them
 
@@ -67,7 +67,7 @@ class Bm25:
 
     Σ over words: idf·tf·(k1 + 1) / (tf + k1·(1 − b + b·length/mean)), idf = ln(1 + (N − n + ½) /
     (n + ½)). Source: Robertson & Zaragoza 2009, idf as in Lucene, k1 0.9, b 0.4. Words are
-    `core.wording`'s: function words left out, six letters kept.
+    `text.words`'s: function words left out, six letters kept.
     """
 
     name: str = "BM25"

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.core.fusion import Mode, fused
-from pincite.documents import jsonl
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.documents.body import DEFAULT_LIMITS
+from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import measures, trec
 from pincite.evaluation.trec import Qrels, Ranked
-from pincite.index.corpus import EmbeddedCorpus
 from pincite.protocols import Retriever
+from pincite.retrieval.fusion import Mode, fused
 from pincite.types import Document, Hit, Unchecked
 
 DEPTH = 100  # documents a query: what R@100 looks at

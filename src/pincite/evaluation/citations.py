@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pincite.answers import Answer, Support
+from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.evaluation import measures
-from pincite.pipeline.answer_check import AnswerChecker, support_of
 from pincite.types import Document
 
 

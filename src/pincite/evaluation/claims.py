@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core import aggregation
-from pincite.documents.labelled import LABELS, LabelledClaim, read_labelled
+from pincite.documents.lines.labelled import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.evaluation.bootstrap import Doubles
 from pincite.evaluation.measures import Flags
 from pincite.evaluation.scorers import CutRow, Scorer, Scores, Unavailable, cut
+from pincite.judgement import aggregation
 from pincite.types import Evidence, Label
 
 THREE_WAY = {Label.SUPPORTED: "support", Label.REFUTED: "refute", Label.NOT_SUPPORTED: "nei"}

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pincite.answers import Support
+from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.evaluation import labels
 from pincite.evaluation.questions import DECISIONS, MAYBE, NO, YES, Question
 from pincite.evaluation.statements import statement_of
-from pincite.pipeline.answer_check import AnswerChecker, support_of
 from pincite.types import Document, Evidence
 
 AT_ONCE = 8  # questions a batch

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from pincite.checks import Check, Outcome, StatementType, Weighed
-from pincite.core import confirmation
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.evaluation.bootstrap import wilson
+from pincite.judgement import confirmation
 
 CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
 NOT_JUDGED, FAILED = "not_judged", "failed"

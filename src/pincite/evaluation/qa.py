@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pincite.answers import Answer
+from pincite.ask.pipeline import AskPipeline
 from pincite.evaluation import citations, decisions, literature
 from pincite.evaluation.questions import Question
-from pincite.pipeline.ask import AskPipeline
 from pincite.types import Document
 
 PARTS = ("retrieval", "decisions", "found", "citations")

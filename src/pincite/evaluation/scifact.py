@@ -23,11 +23,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from pincite.answers import Support
-from pincite.documents import jsonl
+from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.documents.body import DEFAULT_LIMITS
+from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import labels
-from pincite.pipeline.answer_check import AnswerChecker, support_of
 from pincite.types import Document, Evidence, Unchecked
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"

@@ -13,11 +13,12 @@ from typing import Protocol
 
 import numpy as np
 
-from pincite.core import aggregation, cascade
-from pincite.core.passages import cited_passages, passages
-from pincite.documents.labelled import LabelledClaim
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.evaluation.bootstrap import Doubles
+from pincite.judgement import aggregation
 from pincite.protocols import Verifier
+from pincite.retrieval import cascade
+from pincite.text.passages import cited_passages, passages
 from pincite.types import Claim, Document, Evidence, Passage
 
 BATCH_ROWS = 32

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.core import aggregation, figures, wording
-from pincite.core.swaps import KINDS, Swap, swap_of
 from pincite.errors import InputError
 from pincite.evaluation import bootstrap
 from pincite.evaluation.scorers import BATCH_ROWS, CutRow, all_evidence
+from pincite.judgement import aggregation
 from pincite.protocols import Verifier
+from pincite.text import figures, words
+from pincite.text.swaps import KINDS, Swap, swap_of
 from pincite.types import Evidence, Label
 
 SEED = 20
@@ -54,7 +55,7 @@ def swaps(rows: Sequence[CutRow], n: int) -> list[Changed]:
     """
     supported = [row for row in rows if row.row.label == "support" and row.passages]
     chance = random.Random(SEED)  # noqa: S311 - a sample, no secret
-    pool = sorted({name for row in supported for name in wording.names(row.row.claim)})
+    pool = sorted({name for row in supported for name in words.names(row.row.claim)})
     chance.shuffle(supported)
     chosen: dict[tuple[str, str], Changed] = {}
     for _ in range(ROUNDS):
@@ -158,7 +159,7 @@ def _may_be_true(row: CutRow, swap: Swap) -> bool:
         return False
     if swap.kind == "name":
         new = swap.text[swap.span.start : len(swap.text) - (len(claim) - swap.span.end)]
-        return wording.missing_words(new, evidence) < 1
+        return words.missing_words(new, evidence) < 1
     known = {figure.key for figure in figures.figures(claim)}
     put_in = [f for f in figures.missing(swap.text, evidence) if f.key not in known]
     return not put_in

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core import fusion, queries
-from pincite.core.passages import passages
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.index.corpus import EmbeddedCorpus
-from pincite.pipeline.verify import VerifyPipeline
 from pincite.protocols import Query, WordRetriever
+from pincite.retrieval import fusion, queries
+from pincite.text.passages import passages
 from pincite.types import Claim, Document, Hit, Passage
+from pincite.verify.pipeline import VerifyPipeline
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
 EXPANDED = "sparse + expansion"  # a row where the pipeline expands queries

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core import names, values, wording
-from pincite.core.contrasts import contrasts
-from pincite.core.quantities import values as values_of
-from pincite.core.witness import witness
 from pincite.errors import MissingModel
+from pincite.judgement.witness import witness
 from pincite.protocols import Floats
+from pincite.text import names, values, words
+from pincite.text.contrasts import contrasts
+from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Passage
 
 FEATURES = (
@@ -126,14 +126,14 @@ def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats
 
 def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     source = f"{passage.about}\n{passage.text}"
-    sentence = wording.best_sentence(claim, passage.text)
+    sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
     absent = values.unstated(claim, source)
     said = values_of(quoted) if absent else []
     return (
         float(min(MOST_MISSING, len(absent))),
         float(min(MOST_MISSING, len(names.missing(claim, source)))),
-        float(bool(quoted) and wording.is_negated(claim) != wording.is_negated(quoted)),
+        float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(any(values.conflict(other, value) for value in absent for other in said)),
         float(bool(contrasts(claim, quoted))),
         float(witness(claim, passage.text, passage.about) is not None),

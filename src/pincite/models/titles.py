@@ -13,9 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pincite.core.titles import cleaned
 from pincite.errors import MissingExtra, MissingModel
 from pincite.models import weights
+from pincite.retrieval.titles import cleaned
 
 if TYPE_CHECKING:
     import torch

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.core import names, values, wording
-from pincite.core.witness import Witness, witness
 from pincite.errors import MissingModel
+from pincite.judgement.witness import Witness, witness
 from pincite.models import calibration, weights
 from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
 from pincite.protocols import Floats
+from pincite.text import names, values
+from pincite.text import words as wording
 from pincite.types import Claim, Evidence, Passage
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut

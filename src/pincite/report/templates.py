@@ -13,7 +13,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from pincite.errors import ConfigError
-from pincite.report.wording import one_line
+from pincite.report.cells import one_line
 
 FOLDER = Path(__file__).parent
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!$])")

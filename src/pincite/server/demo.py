@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from pincite.index.corpus import EmbeddedCorpus, is_corpus
-from pincite.pipeline import build
-from pincite.pipeline.ingest import ingest
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+from pincite.library.ingest import ingest
 from pincite.server.library.register import CorpusEntry, Shared
 from pincite.server.people.identity import LOCAL
 from pincite.server.site import Site
@@ -35,7 +35,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
     lacking = [name for name in _CORPORA if name not in known or not is_corpus(known[name].folder)]
-    encoder = build.encoder(site.settings) if lacking else None
+    encoder = runtime.encoder(site.settings) if lacking else None
     for name in lacking:
         if name in known:
             site.corpora.remove(known[name].corpus_id)

@@ -1,6 +1,6 @@
 """What people think of results, each with the statement and the passage that it is about.
 
-A row holds all that it needs to be learnt from (`pipeline.opinions.Opinion`), so it outlives the
+A row holds all that it needs to be learnt from (`library.feedback.Opinion`), so it outlives the
 job, the corpus and the model that it speaks of.
 """
 
@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from pincite.documents.results import result_in
-from pincite.pipeline import opinions
-from pincite.pipeline.opinions import Opinion, Words
+from pincite.library import feedback as opinions
+from pincite.library.feedback import Opinion, Words
+from pincite.library.rated_results import result_in
 from pincite.server.database import Database
 from pincite.server.tables import feedback, new_id, newest_first, now
 
@@ -52,7 +52,7 @@ def opinion_on(
 
     Args:
         result: the report's JSON.
-        item: of it, as `documents.results` counts them; empty: the whole.
+        item: of it, as `library.rated_results` counts them; empty: the whole.
         verdict: whether it is right.
         label: the right one, if it was said; it says more than `verdict`.
         words: a note, and what should stand there instead.

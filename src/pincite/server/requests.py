@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from pincite.core.fusion import Mode
+from pincite.retrieval.fusion import Mode
 from pincite.server.examples import Example
 from pincite.server.jobs.store import Kind
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
-from pincite.pipeline import settings as pipeline_settings
 from pincite.server.app import create_app
 from pincite.server.demo import furnish
 from pincite.server.jobs.worker import Worker

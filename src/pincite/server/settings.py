@@ -1,6 +1,6 @@
 """What whoever runs a server can set: the table `[server]` of the settings, or `PINCITE_SERVER_…`.
 
-Precedence is that of all settings (`pipeline.places`). What a single request may change of the
+Precedence is that of all settings (`settings.places`). What a single request may change of the
 pipeline's settings is decided in `server.requests`, never here.
 """
 
@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from pincite.errors import ConfigError
-from pincite.pipeline import places
 from pincite.server.operation.logs import LogForm
+from pincite.settings import places
 
 TABLE = "server"
 Mode = Literal["local", "server"]

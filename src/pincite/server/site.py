@@ -5,8 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from pincite.pipeline import build
-from pincite.pipeline.settings import Settings
+from pincite import runtime
 from pincite.server.database import Database
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
@@ -21,6 +20,7 @@ from pincite.server.people.stores import People, people_of
 from pincite.server.settings import ServerSettings
 from pincite.server.study.rating import RatingStore
 from pincite.server.study.studies import StudyStore
+from pincite.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     each = server.queue_each if server.mode == "server" else 0
     jobs = JobStore(database, queue=server.queue, each=each)
     corpora = CorpusRegister(database, server.folder / "corpora")
-    shelf = Shelf(lambda: build.encoder(settings))
+    shelf = Shelf(lambda: runtime.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
     own = OwnShelves(server, settings)
     room = Room(server, library, own)

@@ -17,7 +17,9 @@ import torch
 
 from pincite.errors import ConfigError
 from pincite.models import weights
-from pincite.training import answer_card, bert_onnx, network, towers
+from pincite.training import bert_onnx, network
+from pincite.training.answerer import answer_card
+from pincite.training.encoder import towers
 from pincite.training.losses import CLASSES
 from pincite.training.run import OWN_ROWS, own_rows
 
@@ -52,9 +54,9 @@ def export(
     about = {"source": source, "licence": licence}
     kind = weights.read_card(trained).get("kind")
     if kind == answer_card.KIND:
-        from pincite.training import answerer  # peft is an answerer's only
+        from pincite.training.answerer import run  # peft is an answerer's only
 
-        answerer.export(trained, out, **about, merge=merge, floats=floats)
+        run.export(trained, out, **about, merge=merge, floats=floats)
         return answer_card.KIND
     if merge:
         raise ConfigError(f"{trained} holds no adapter; only an answerer can be merged.")

@@ -15,10 +15,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from pincite.core import rewrites, swaps, wording
-from pincite.core.passages import cited_passages, windows
-from pincite.documents.labelled import LabelledClaim, read_labelled
+from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
+from pincite.text import swaps, words
+from pincite.text.passages import cited_passages, windows
+from pincite.training import rewrites
 from pincite.training.recipe import Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
@@ -135,11 +136,11 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
     """
     page = Document(row.row_id, "", row.evidence)
     found = windows(page, n_words) if n_words else cited_passages(page)
-    wanted = set(wording.content_words(row.claim))
+    wanted = set(words.content_words(row.claim))
     marked = _marked(row)
 
     def best(passages: Sequence[Passage]) -> tuple[str, ...]:
-        shared = [len(wanted & set(wording.content_words(p.text))) for p in passages]
+        shared = [len(wanted & set(words.content_words(p.text))) for p in passages]
         chosen = sorted(range(len(passages)), key=lambda i: (-shared[i], i))[:most]
         return tuple(passages[i].text for i in sorted(chosen))
 
@@ -199,7 +200,7 @@ def groups_of(
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
     if wanted.held_back:  # nor may such a claim stand as a wrong one before another's evidence
         rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
-    names = [name for row in rows for name in wording.names(row.claim)]
+    names = [name for row in rows for name in words.names(row.claim)]
     for row in rows:
         evidence = cut(row, recipe.max_passages, recipe.window_words)
         for _ in range(wanted.visits):

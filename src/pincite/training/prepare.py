@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents.labelled import read_labelled
+from pincite.documents.lines.labelled import read_labelled
 from pincite.errors import InputError
 from pincite.models import weights
 from pincite.protocols import Encoder

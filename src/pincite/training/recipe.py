@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pincite.core.queries import VARIANTS
 from pincite.errors import ConfigError
-from pincite.pipeline.templates import LANGUAGES
+from pincite.llm.templates import LANGUAGES
+from pincite.retrieval.queries import VARIANTS
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 SECOND = Path(__file__).parent / "verifier_second.toml"
@@ -25,7 +25,10 @@ TOWERS = ("shared", "separate", "query")
 POOLINGS = ("mean", "cls")
 PRECISIONS = ("float32", "bfloat16", "nf4", "fp4")  # the last two: 4 bits, by bitsandbytes
 ARITHMETIC = ("auto", "float32", "bfloat16")  # auto: bfloat16 where the processor multiplies it
-QUERIES = ("title+claim", *VARIANTS)  # the first: `core.queries.dense_query`, which `verify` asks
+QUERIES = (
+    "title+claim",
+    *VARIANTS,
+)  # the first: `retrieval.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
 R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe", "AnswererRecipe")
 

@@ -7,8 +7,8 @@ against the very passages that the retrievers will put before it.
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pincite.documents.labelled import LabelledClaim
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.lines.labelled import LabelledClaim
 from pincite.protocols import Encoder
 from pincite.types import Document, Passage
 

@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.core.fragments import MAX_CHARS, Standing, standing, widened, with_subject
-from pincite.core.sentences import whole_sentences
+from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
+from pincite.text.sentences import whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import Block, BlockKind, Mark
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pincite.types import Span
-from pincite.wiki.nodes import Kind, Node
-from pincite.wiki.parameters import name_of, parameters
 from pincite.wiki.references import Source, short_key
-from pincite.wiki.render import plain
-from pincite.wiki.templates import HARVARD, SHORT_CITATIONS, TAGS, is_citation
+from pincite.wiki.wikitext.nodes import Kind, Node
+from pincite.wiki.wikitext.parameters import name_of, parameters
+from pincite.wiki.wikitext.render import plain
+from pincite.wiki.wikitext.templates import HARVARD, SHORT_CITATIONS, TAGS, is_citation
 
 _ARCHIVE = re.compile(
     r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
-from pincite.core.sentences import sentences
 from pincite.errors import InputError
+from pincite.text.sentences import sentences
 from pincite.types import Claim
 
 SEPARATOR = " [SEP] "

@@ -10,10 +10,10 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.pipeline.settings import Settings
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site
+from pincite.settings import Settings
 
 BODY = {"example": "article"}
 URL = "/api/v1/verify"

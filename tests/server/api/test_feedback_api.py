@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import as_somebody
 
-from pincite.documents.labelled import read_labelled
+from pincite.documents.lines.labelled import read_labelled
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.people.identity import Role
 from pincite.server.site import Site

@@ -10,8 +10,6 @@ from server.people_of_tests import PASSWORD
 from server.processes import Served
 from server.study_samples import study
 
-from pincite.pipeline.settings import Settings
-from pincite.report import data
 from pincite.server.jobs.store import JobStore, Kind, Status
 from pincite.server.people.accounts import Account
 from pincite.server.people.identity import May, Role
@@ -19,6 +17,8 @@ from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.study.rating import Answer, Answered
 from pincite.server.study.studies import Study
+from pincite.settings import Settings
+from pincite.verify import data
 
 # Over http, and as fast as a test asks; nobody runs jobs.
 OPEN: dict[str, Any] = {

@@ -13,10 +13,10 @@ from server.own_copies import ARTICLE, BOOK
 from server.people_of_tests import PASSWORD
 from server.processes import Served
 
-from pincite.pipeline.settings import Settings
 from pincite.server.people.identity import Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import opened
+from pincite.settings import Settings
 
 
 @pytest.fixture(scope="module")

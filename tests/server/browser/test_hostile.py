@@ -11,10 +11,10 @@ from samples import report
 from server.browser.watched import Watched, payloads
 from server.processes import Served
 
-from pincite.report import data
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.types import Claim, Finding, Report
+from pincite.verify import data
 
 TEXTS = payloads()
 

@@ -12,14 +12,14 @@ from server.browser.test_hostile import hostile_report
 from server.browser.watched import Watched, payloads
 from server.study_samples import item
 
-from pincite.documents.own_copies import OwnCopy
 from pincite.errors import PinciteError
-from pincite.pipeline.opinions import Opinion
-from pincite.report import data
+from pincite.library.feedback import Opinion
+from pincite.library.own_copies import OwnCopy
 from pincite.server.library.register import Shared
 from pincite.server.people.identity import May, Role
 from pincite.server.study.items import Item
 from pincite.server.study.studies import Plan
+from pincite.verify import data
 
 TEXTS = list(dict.fromkeys(payloads()))
 Watch = Callable[..., Watched]

@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page
 from samples import report
 from server.browser.looks import looked_at, opened_details
 
-from pincite.report import html
 from pincite.types import Label
+from pincite.verify import html
 
 SIZES = [(1200, 900), (375, 800), (320, 640)]
 SEEN = """[...document.querySelectorAll(".finding")]

@@ -11,12 +11,12 @@ from server.conftest import client_of
 from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
 from server.people_of_tests import SERVER, somebody
 
-from pincite.index.durable import n_bytes
-from pincite.pipeline.settings import Settings
+from pincite.corpus.durable import n_bytes
 from pincite.server.app import create_app
 from pincite.server.library import room
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
+from pincite.settings import Settings
 
 VERIFY = {"text": "A claim.<ref>A source.</ref>"}
 FULL = 1e9  # megabytes that are to stay free: more than any disk here has

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from server.processes import children
 
-from pincite.pipeline.settings import Settings
 from pincite.server import database as database_module
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import runner as runner_module
@@ -22,6 +21,7 @@ from pincite.server.jobs.runner import Runner, Teller
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.worker import Worker
 from pincite.server.site import Site
+from pincite.settings import Settings
 
 SHORT = {"example": "article"}
 LONG = {"text": EXAMPLES["article"].article.read_text(encoding="utf-8") * 100}  # some seconds

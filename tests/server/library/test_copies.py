@@ -16,10 +16,9 @@ from server.conftest import client_of
 from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, run_next
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 
-from pincite.documents.own_copies import OwnCopies, OwnCopy
 from pincite.evaluation.preferences import COMPARISONS
-from pincite.pipeline.own_refs import named
-from pincite.pipeline.settings import Settings
+from pincite.library.own_copies import OwnCopies, OwnCopy
+from pincite.library.own_refs import named
 from pincite.server.library import own as own_module
 from pincite.server.library.attaching import Given, attached
 from pincite.server.people.identity import May, Role
@@ -27,6 +26,7 @@ from pincite.server.people.tables import accounts
 from pincite.server.site import Site
 from pincite.server.study.items import Gathered, gathered
 from pincite.server.tables import feedback
+from pincite.settings import Settings
 from pincite.types import Evidence
 
 MakeSite = Callable[..., Site]

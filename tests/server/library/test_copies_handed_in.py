@@ -11,11 +11,11 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.own_copies import ARTICLE, checked, cited, hand_in, page_of
 
-from pincite.documents.own_copies import OwnCopies
-from pincite.pipeline.own_refs import named
-from pincite.pipeline.settings import Settings
+from pincite.library.own_copies import OwnCopies
+from pincite.library.own_refs import named
 from pincite.server.library.attaching import Given, attached
 from pincite.server.site import Site
+from pincite.settings import Settings
 from pincite.types import Reason, Unchecked
 
 NAMES = ["../../../etc/x.txt", "<img src=x onerror=alert(1)>.txt", "\u202egpj.txt", "x" * 2_000]

@@ -10,13 +10,13 @@ import pytest
 from fastapi.testclient import TestClient
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_next, send
 
-from pincite.index.corpus import EmbeddedCorpus
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
-from pincite.pipeline.settings import Settings
 from pincite.server.jobs.runner import Runner
 from pincite.server.library.register import Shared
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
+from pincite.settings import Settings
 from pincite.types import Document
 
 

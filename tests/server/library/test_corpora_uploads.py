@@ -18,15 +18,15 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 
-from pincite.index.corpus import EmbeddedCorpus
-from pincite.index.lock import WriterLock
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.lock import WriterLock
 from pincite.models.encoder import OnnxEncoder
-from pincite.pipeline.settings import Settings
 from pincite.server.jobs.runner import Runner
 from pincite.server.jobs.store import Status
 from pincite.server.library.multipart import BadForm, Form, received
 from pincite.server.library.uploads import Uploads
 from pincite.server.site import Site, opened
+from pincite.settings import Settings
 from pincite.types import Document
 
 HOSTILE = [
@@ -221,7 +221,7 @@ def test_readers_go_on_while_another_process_writes(
     assert len(client.get(f"{here}/search", params={"q": "old"}).json()["hits"]) == 1
     folder = site.corpora.folder_of(corpus_id)
     code = (
-        "import sys, pathlib; from pincite.index.corpus import EmbeddedCorpus as C;"
+        "import sys, pathlib; from pincite.corpus.embedded import EmbeddedCorpus as C;"
         "from pincite.models.encoder import OnnxEncoder as E; from pincite.types import Document;"
         "c = C.open(pathlib.Path(sys.argv[1]), E(pathlib.Path(sys.argv[2])), write=True);"
         "[(c.add([Document(f'https://e.example/{n}', '', f'The old town {n}.')]),"

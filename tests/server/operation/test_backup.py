@@ -20,10 +20,9 @@ from server.postgres import binaries
 from server.processes import Served
 
 from pincite.cli import cli
-from pincite.documents.own_copies import OwnCopies
+from pincite.corpus.lock import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
-from pincite.index.lock import WriterLock
-from pincite.pipeline.settings import Settings
+from pincite.library.own_copies import OwnCopies
 from pincite.server.jobs.store import Status
 from pincite.server.operation.archive import LIST, DamagedArchive
 from pincite.server.operation.backup import InUse, backup, inspect, restore, using
@@ -31,6 +30,7 @@ from pincite.server.operation.condition import examined
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import jobs
+from pincite.settings import Settings
 
 WORDS = "What somebody asked."
 

@@ -8,10 +8,11 @@ import pytest
 import samples
 from fastapi.testclient import TestClient
 
+from pincite.ask import data as ask_data
+from pincite.ask import wording as ask_wording
+from pincite.ask.answer_check import other_figures_said
+from pincite.ask.pipeline import NOTHING_RELEVANT
 from pincite.models.verifier import reasons
-from pincite.pipeline.answer_check import other_figures_said
-from pincite.pipeline.ask import NOTHING_RELEVANT
-from pincite.report import ask_data, ask_wording, data, wording
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import again, languages
 from pincite.server.site import Site
@@ -27,6 +28,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
+from pincite.verify import data, wording
 
 GERMAN = languages.translations("de").gettext
 ENGLISH = languages.translations("en").gettext

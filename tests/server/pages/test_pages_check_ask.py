@@ -18,14 +18,16 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.answers import Standing, Support
+from pincite.ask import data, wording
+from pincite.check import data as check_data
+from pincite.check import wording as check_wording
 from pincite.checks import Outcome, StatementType
-from pincite.pipeline.settings import Settings
-from pincite.report import ask_data, ask_wording, check_data, check_wording
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
+from pincite.settings import Settings
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.
@@ -127,15 +129,15 @@ def test_the_words_of_a_check_are_the_reports() -> None:
 
 
 def test_the_words_of_an_answer_are_the_reports() -> None:
-    assert all(ENGLISH.standing(each) == ask_wording.LABELS[each] for each in Standing)
+    assert all(ENGLISH.standing(each) == wording.LABELS[each] for each in Standing)
     for answer in ask_samples.everything().answers:
-        abstracts = ask_wording.are_abstracts(answer.references)
+        abstracts = wording.are_abstracts(answer.references)
         if not answer.abstained:
             said = ENGLISH.written_by(answer.by, abstracts=abstracts)
-            assert said == ask_wording.written_by(answer)
+            assert said == wording.written_by(answer)
         for sentence in answer.sentences:
             for verdict in sentence.verdicts:
-                assert ask_wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))
+                assert wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))
     assert len({ENGLISH.support(each) for each in Support}) == len(Support)
 
 
@@ -222,7 +224,7 @@ def test_an_answer_with_its_references_and_what_was_dropped(
     client: TestClient, site: Site, corpus_id: str
 ) -> None:
     report = ask_samples.everything()
-    job_id = ended(site, "ask", ask_data.to_json(report), question="Q", corpus=corpus_id)
+    job_id = ended(site, "ask", data.to_json(report), question="Q", corpus=corpus_id)
     page = client.get(f"/jobs/{job_id}").text
     sentences = [s for answer in report.answers for s in answer.sentences]
     assert re.findall(r'data-standing="(\w+)"', page) == [str(s.standing) for s in sentences]
@@ -255,14 +257,14 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
     job, _ = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
     site.jobs.take("w")
     (checked, *_) = ask_samples.everything().answers[0].sentences
-    verified = ask_data.sentence_dict(checked)
+    verified = data.sentence_dict(checked)
     events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
     site.jobs.tell(job.job_id, "w", events)
     page = client.get(f"/jobs/{job.job_id}").text
     shown = page[page.index('<ol class="answer growing">') :]
     assert "Two." in shown
     assert "One" not in shown
-    assert ask_wording.LABELS[checked.standing] in shown
+    assert wording.LABELS[checked.standing] in shown
     assert shown.count("being compared") == 1
 
 
@@ -327,7 +329,7 @@ def test_hostile_texts_stay_texts(client: TestClient, site: Site, language: str)
         for kind, result in (
             ("check", check_data.to_json(check_report(text, url))),
             ("check", json.dumps(readings)),
-            ("ask", ask_data.to_json(answers)),
+            ("ask", data.to_json(answers)),
         ):
             asked = {"statement": text, "question": text, "corpus": "x"}
             job_id = ended(site, kind, result, **asked)  # type: ignore[arg-type]

@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from pincite.core.thresholds import relabelled
-from pincite.pipeline import build
-from pincite.pipeline.settings import Settings
+from pincite.judgement.thresholds import relabelled
 from pincite.server.examples import EXAMPLES, Example
 from pincite.server.jobs.beside import atoms_of, beside
 from pincite.server.jobs.work import noting
+from pincite.settings import Settings
 from pincite.types import Document, Label
+from pincite.verify import build
 from pincite.wiki.article import read_articles
 
 

@@ -16,9 +16,7 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.checks import ReadingResult
-from pincite.core import confirmation
-from pincite.report import data
-from pincite.report.wording import LABELS
+from pincite.judgement import confirmation
 from pincite.server.jobs import work
 from pincite.server.jobs.beside import blocks_of, sections_of
 from pincite.server.jobs.source_files import Why
@@ -28,6 +26,8 @@ from pincite.server.pages.verify_view import Verified
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.types import Label
+from pincite.verify import data
+from pincite.verify.wording import LABELS
 from pincite.wiki.article import parse_article
 
 FILES = "/verify/files"

@@ -12,11 +12,11 @@ from samples import HOSTILE, report
 from server.people_of_tests import SERVER, browser, somebody
 from server.study_samples import Rater, item, study
 
-from pincite.report.data import to_json
 from pincite.server.jobs.store import Status
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.server.study.studies import Plan, Study
+from pincite.verify.data import to_json
 
 API = "/api/v1/studies"
 

@@ -13,14 +13,14 @@ from fastapi.testclient import TestClient
 from server.control_samples import CHOSEN, at_hand, chosen_in, page, read_report
 from server.study_samples import Rater
 
-from pincite.core.passages import PASSAGE_WORDS
 from pincite.errors import InputError
-from pincite.report.data import to_json
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 from pincite.server.study.items import Gathered, gathered, item_of, sampled
 from pincite.server.study.studies import Study
+from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
+from pincite.verify.data import to_json
 
 API = "/api/v1/studies"
 PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)

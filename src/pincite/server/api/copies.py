@@ -11,12 +11,11 @@ from fastapi import APIRouter, Request
 from fastapi import Path as InPath
 from pydantic import BaseModel
 
-from pincite.documents.own_copies import OwnCopy
 from pincite.errors import ConfigError, InputError
-from pincite.pipeline import own_refs, own_sources
-from pincite.pipeline.own_refs import Named
-from pincite.report import read
-from pincite.report.wording import REASONS, STEPS, one_line
+from pincite.library import own_refs, own_sources
+from pincite.library.own_copies import OwnCopy
+from pincite.library.own_refs import Named
+from pincite.report.cells import one_line
 from pincite.server.api.jobs import readable
 from pincite.server.api.receiving import FILE, form_of, form_schema
 from pincite.server.jobs.store import Job
@@ -28,6 +27,8 @@ from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Citation, Unchecked
+from pincite.verify import read
+from pincite.verify.wording import REASONS, STEPS
 
 router = APIRouter(
     prefix="/api/v1",

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, model_validator
 
+from pincite.corpus.embedded import is_corpus
 from pincite.errors import CorpusError
-from pincite.index.corpus import is_corpus
 from pincite.server.api.jobs import iso
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
 from pincite.server.library.shelf import Opened

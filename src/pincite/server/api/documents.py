@@ -7,9 +7,9 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
+from pincite.corpus.catalogue import Listed, Order, Which
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, CorpusInUse
-from pincite.index.catalogue import Listed, Order, Which
-from pincite.index.corpus import EmbeddedCorpus
 from pincite.server.api.corpora import changeable, opened, readable
 from pincite.server.api.jobs import OF_STARTING, JobBody, job_body
 from pincite.server.api.receiving import FILE, form_of, form_schema

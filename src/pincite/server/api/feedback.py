@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
 from pincite.errors import InputError
-from pincite.pipeline import opinions
-from pincite.pipeline.opinions import Words
+from pincite.library import feedback as opinions
+from pincite.library.feedback import Words
 from pincite.server.api.jobs import iso, readable
 from pincite.server.feedback import Said, Thumb, opinion_on
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor

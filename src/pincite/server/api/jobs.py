@@ -12,8 +12,8 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from pincite.core.own import digest_of
-from pincite.index.corpus import is_corpus
+from pincite.corpus.embedded import is_corpus
+from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import Event, Job, JobStore, Kind, Status
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner, owned

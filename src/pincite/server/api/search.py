@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StringConstraints
 
-from pincite.core.filters import Filters, condition
-from pincite.core.fusion import fused
+from pincite.retrieval.filters import Filters, condition
+from pincite.retrieval.fusion import fused
 from pincite.server.api.corpora import opened, readable
 from pincite.server.library.register import CorpusEntry
 from pincite.server.people.identity import Reader

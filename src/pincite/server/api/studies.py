@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import InputError, MissingExtra
 from pincite.evaluation.preferences import Comparison
-from pincite.report import read
 from pincite.server.api.jobs import iso, readable
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Researcher, owned
@@ -21,6 +20,7 @@ from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
 from pincite.types import Report
+from pincite.verify import read
 
 router = APIRouter(
     prefix="/api/v1/studies",

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal
 
-from pincite.core import parts
-from pincite.core.thresholds import Atoms
+from pincite.judgement import parts
+from pincite.judgement.thresholds import Atoms
 from pincite.models.calibration import Calibration
-from pincite.pipeline.build import flag_precision
-from pincite.report import wording
 from pincite.types import Article, Claim, Document, Evidence, Finding, Part, Passage, Span
+from pincite.verify import wording
+from pincite.verify.build import flag_precision
 from pincite.wiki.flat import Block, BlockKind
-from pincite.wiki.html import read_html
-from pincite.wiki.wikitext import read_wikitext
+from pincite.wiki.html.reader import read_html
+from pincite.wiki.wikitext.reader import read_wikitext
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))  # of the slider
 _SHOWN_ALWAYS = (BlockKind.PARAGRAPH, BlockKind.ITEM, BlockKind.HEADING)

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pincite import runtime
+from pincite.corpus.embedded import Comparison, EmbeddedCorpus
+from pincite.corpus.origins import Origins
 from pincite.errors import CorpusInUse, InputError
-from pincite.index.corpus import Comparison, EmbeddedCorpus
-from pincite.index.origins import Origins
-from pincite.pipeline import build
-from pincite.pipeline.settings import Settings
-from pincite.pipeline.update import How, Outcome, update
+from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder
 from pincite.server.jobs.work import Done, Tell
 from pincite.server.requests import IngestRequest, SentFile
 from pincite.server.texts import whole
+from pincite.settings import Settings
 from pincite.types import Document, Reason, Unchecked
 
 WAIT_SECONDS = 1.0  # between two tries, while another job writes the corpus
@@ -83,7 +83,7 @@ def done(
 
     try:
         with (
-            _writing(corpus, build.encoder(settings), tell) as opened,
+            _writing(corpus, runtime.encoder(settings), tell) as opened,
             Origins(files.parent) as origins,
         ):
             paths = [files / each.stored for each in names.first.values()]

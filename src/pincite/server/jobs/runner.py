@@ -19,9 +19,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pincite import settings as pipeline_settings
 from pincite.errors import InputError, PinciteError
-from pincite.pipeline import settings as pipeline_settings
-from pincite.pipeline.settings import Settings
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
@@ -33,6 +32,7 @@ from pincite.server.library.uploads import Uploads
 from pincite.server.operation import logs
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.settings import Settings
 
 PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
 TELL_SECONDS = 0.3  # events are written together at most so often: each writing is a transaction

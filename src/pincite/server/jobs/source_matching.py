@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from pincite.core.funnel import addresses
-from pincite.core.identifiers import doi_of
-from pincite.documents import formats, line_formats, manifest, read
+from pincite.documents import formats, manifest, read
 from pincite.documents.addresses import loose_key
 from pincite.documents.formats import Format
+from pincite.documents.lines import line_formats
+from pincite.judgement.funnel import addresses
+from pincite.library.identifiers import doi_of
 from pincite.server.jobs.source_files import Unused, Why
 from pincite.types import Article, Citation, Document, Unchecked
 

@@ -11,13 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from pincite.check import readings
 from pincite.checks import Interpretation, StatementType
-from pincite.core import readings
-from pincite.documents.web_sources import FetchStep
 from pincite.errors import InputError
-from pincite.pipeline.cited_copies import CitedCopies, CitedSource
-from pincite.pipeline.settings import Settings
-from pincite.pipeline.verify import VerifyPipeline
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.beside import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
@@ -32,6 +28,7 @@ from pincite.server.requests import (
     VerifyFilesRequest,
     VerifyRequest,
 )
+from pincite.settings import Settings
 from pincite.types import (
     Article,
     Citation,
@@ -42,6 +39,9 @@ from pincite.types import (
     Report,
     Unchecked,
 )
+from pincite.verify.cited_copies import CitedCopies, CitedSource
+from pincite.verify.pipeline import VerifyPipeline
+from pincite.web.sources import FetchStep
 
 NOT_SENT = "no file that you sent is a copy of it"
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
@@ -97,8 +97,7 @@ def done(
 def _verified(
     body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell, sent: "_Sent | None"
 ) -> Done:
-    from pincite.pipeline import build
-    from pincite.report import data
+    from pincite.verify import build, data
 
     article = _article(body, settings, tell)
     settings = dataclasses.replace(settings, language=article.language)
@@ -175,7 +174,7 @@ def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:
 
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
-    from pincite.pipeline import articles
+    from pincite.verify import articles
     from pincite.wiki.article import parse_article, read_articles
 
     if body.example:
@@ -258,8 +257,8 @@ def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 
 
 def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
-    from pincite.pipeline import build_check
-    from pincite.report import check_data
+    from pincite.check import build as build_check
+    from pincite.check import data as check_data
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
@@ -293,8 +292,8 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 
 
 def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
-    from pincite.pipeline import build_ask
-    from pincite.report import ask_data
+    from pincite.ask import build as build_ask
+    from pincite.ask import data as ask_data
 
     if body.repair is not None:
         settings = dataclasses.replace(settings, repair=body.repair)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.own_copies import OwnCopies, OwnCopy
 from pincite.errors import ConfigError, InputError
-from pincite.pipeline import own_sources
-from pincite.pipeline.own_refs import Named
+from pincite.library import own_sources
+from pincite.library.own_copies import OwnCopies, OwnCopy
+from pincite.library.own_refs import Named
 from pincite.types import Reason, Unchecked
 
 SECONDS = 60.0  # twice what a PDF may take, which has limits of its own within these

@@ -11,7 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite.index.lock import WriterLock
+from pincite.corpus.lock import WriterLock
 from pincite.server.jobs.store import JobStore
 from pincite.server.library.register import CorpusEntry, CorpusRegister
 from pincite.server.library.shelf import Shelf

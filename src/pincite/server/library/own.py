@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite.documents.own_copies import OwnCopies
-from pincite.pipeline import own_sources
-from pincite.pipeline.settings import Settings
+from pincite.library import own_sources
+from pincite.library.own_copies import OwnCopies
 from pincite.server.settings import ServerSettings
+from pincite.settings import Settings
 
 SHELVES = "own"  # in the server's data folder
 DELETED = "deleted"  # a file in a shelf whose account is being deleted

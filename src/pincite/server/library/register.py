@@ -1,6 +1,6 @@
 """Which corpora there are, whose they are, and where they lie.
 
-The documents themselves are `pincite.index`'s business; here is the register. A corpus of the
+The documents themselves are `pincite.corpus`'s business; here is the register. A corpus of the
 server lies in its data folder; one that was linked lies where its owner keeps it.
 """
 

@@ -4,8 +4,8 @@ import shutil
 import threading
 import time
 
+from pincite.corpus.durable import n_bytes
 from pincite.errors import PinciteError
-from pincite.index.durable import n_bytes
 from pincite.server.library.library import Library
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusEntry

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pincite.corpus.catalogue import Contents
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, MissingModel, StaleCorpus
-from pincite.index.catalogue import Contents
-from pincite.index.corpus import EmbeddedCorpus
 from pincite.protocols import Encoder
 
 MOST = 8  # open at once: an index of a million vectors takes 0.4 GB

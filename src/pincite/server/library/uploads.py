@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from pincite.index.lock import WriterLock
+from pincite.corpus.lock import WriterLock
 from pincite.server.tables import new_id
 
 ID_LETTERS = 22

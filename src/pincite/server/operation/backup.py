@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite.documents.own_copies import INDEX, OwnCopies
+from pincite.corpus.lock import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.index.lock import WriterLock
+from pincite.library.own_copies import INDEX, OwnCopies
 from pincite.server.database import Database, DatabaseError
 from pincite.server.library.own import SHELVES
 from pincite.server.library.register import CorpusRegister

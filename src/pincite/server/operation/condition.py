@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite.documents.own_copies import OwnCopies
 from pincite.errors import PinciteError
+from pincite.library.own_copies import OwnCopies
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.library.own import SHELVES

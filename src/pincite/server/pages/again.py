@@ -9,15 +9,18 @@ import re
 from collections.abc import Callable
 from functools import cache
 
+from pincite.ask import answer_check, pipeline, repair
+from pincite.ask import build as build_ask
+from pincite.ask import wording as ask_wording
+from pincite.check import build as build_check
 from pincite.models import verifier
-from pincite.pipeline import answer_check, ask, build, build_ask, build_check, repair
-from pincite.report import ask_wording, wording
+from pincite.verify import build, wording
 
 SENTENCES: tuple[str, ...] = tuple(
     dict.fromkeys(
         (
             *verifier.SENTENCES,
-            *ask.SENTENCES,
+            *pipeline.SENTENCES,
             *answer_check.SENTENCES,
             *repair.SENTENCES,
             *ask_wording.SENTENCES,

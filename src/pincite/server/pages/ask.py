@@ -9,15 +9,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.answers import Answer, AnswerReport, Checked, Reference, Standing
+from pincite.ask import html, markdown, read, references, wording
 from pincite.errors import InputError
-from pincite.report import (
-    ask_html,
-    ask_markdown,
-    ask_read,
-    ask_wording,
-    check_wording,
-    references,
-)
+from pincite.report import cells
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Event
@@ -106,9 +100,9 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         look=look,
         job=look.job,
         report=report,
-        answers=[_worded(ask_html.view(answer), answer, words) for answer in answers],
+        answers=[_worded(html.view(answer), answer, words) for answer in answers],
         words=words,
-        used=check_wording.asked(report.usage),
+        used=cells.asked(report.usage),
         covers=corpora.covered(site, corpus, who) if who else None,
     )
 
@@ -137,24 +131,24 @@ def _live(sentence: Mapping[str, Any], words: Words) -> dict[str, Any]:
     standing = Standing(sentence["standing"])
     return {
         "text": sentence["text"],
-        "tone": ask_html.TONES[standing],
-        "sign": ask_wording.SIGNS[standing],
+        "tone": html.TONES[standing],
+        "sign": wording.SIGNS[standing],
         "label": words.standing(standing),
     }
 
 
 def _report(result: bytes | None) -> AnswerReport | None:
     try:
-        return ask_read.from_dict(json.loads(result)) if result else None
+        return read.from_dict(json.loads(result)) if result else None
     except InputError:
         return None
 
 
 def _exported(report: AnswerReport, ending: str) -> str:
     if ending == "md":
-        return ask_markdown.to_markdown(report)
+        return markdown.to_markdown(report)
     if ending == "html":
-        return ask_html.to_html(report)
+        return html.to_html(report)
     write = {
         "bib": references.to_bibtex,
         "ris": references.to_ris,
@@ -176,11 +170,11 @@ def _modes(request: Request) -> list[tuple[str, str]]:
 def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any]:
     """The reports' view of an answer, its words in the reader's language."""
     if view["by"]:
-        abstracts = ask_wording.are_abstracts(answer.references)
+        abstracts = wording.are_abstracts(answer.references)
         view["by"] = words.written_by(answer.by, abstracts=abstracts)
     view["counts"] = [
-        (n, ask_html.TONES[standing], ask_wording.SIGNS[standing], words.short(standing))
-        for standing, n in ask_wording.counts(answer.sentences)
+        (n, html.TONES[standing], wording.SIGNS[standing], words.short(standing))
+        for standing, n in wording.counts(answer.sentences)
     ]
     for name, checked in (("sentences", answer.sentences), ("dropped", answer.dropped)):
         for shown, each in zip(view[name], checked, strict=True):
@@ -203,4 +197,4 @@ def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> Non
 
 def _word_reference(shown: dict[str, Any], reference: Reference, words: Words) -> None:
     shown["mark"] = words.retraction(reference.retraction)
-    shown["text"] = reference.document.text[: ask_html.MOST_TEXT]
+    shown["text"] = reference.document.text[: html.MOST_TEXT]

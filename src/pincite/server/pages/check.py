@@ -12,11 +12,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from pincite.check import claimreview, html, markdown, read, wording
 from pincite.checks import CheckReport, ReadingResult, StatementType
+from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
-from pincite.index.corpus import is_corpus
-from pincite.pipeline.opinions import SIGNS
-from pincite.report import check_html, check_markdown, check_read, check_wording, claimreview
+from pincite.library.feedback import SIGNS
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Job, Kind
@@ -96,9 +96,9 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     if report is None or ending not in EXPORTS:
         raise not_found()
     text = {
-        "md": check_markdown.to_footnotes,
+        "md": markdown.to_footnotes,
         "jsonld": claimreview.to_claimreview,
-        "html": check_html.to_html,
+        "html": html.to_html,
     }[ending](report)
     headers = {"Content-Disposition": f'attachment; filename="check-{job_id}.{ending}"'}
     return Response(
@@ -118,7 +118,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
     report = _report(result)
     if report is None:
         return None
-    words, threshold = words_of(request), check_wording.threshold_of(report)
+    words, threshold = words_of(request), wording.threshold_of(report)
     corpus = str(job.request.get("corpus", ""))
     return page(
         request,
@@ -128,14 +128,14 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         job=job,
         report=report,
         checks=[
-            _worded(check_html.view(check, threshold), check.results, words, threshold)
+            _worded(html.view(check, threshold), check.results, words, threshold)
             for check in report.checks
         ],
         words=words,
-        legend=words.legend(threshold) if check_wording.has_degrees(report) else "",
-        used=check_wording.used(report),
+        legend=words.legend(threshold) if wording.has_degrees(report) else "",
+        used=wording.used(report),
         covers=corpora.covered(site, corpus, who) if who else None,
-        footnotes=check_markdown.to_footnotes(report),
+        footnotes=markdown.to_footnotes(report),
         claimreview=claimreview.to_claimreview(report),
         signs=SIGNS,
     )
@@ -173,7 +173,7 @@ def _settings(form: Form) -> dict[str, Any]:
 
 def _report(result: bytes | None) -> CheckReport | None:
     try:
-        return check_read.from_dict(json.loads(result)) if result else None
+        return read.from_dict(json.loads(result)) if result else None
     except InputError:
         return None
 
@@ -242,7 +242,7 @@ def _worded(
             "warning": words.warning(result),
             "reading_id": result.reading.reading_id,
             "years": [
-                (year, check_wording.signed(then.doc), words.outcome(then.outcome))
+                (year, wording.signed(then.doc), words.outcome(then.outcome))
                 for year, then in result.as_of
             ],
         }

@@ -7,12 +7,13 @@ reports list passages; a reader asks how many sources agree.
 from collections.abc import Sequence
 from typing import Any
 
+from pincite.check import wording as check_wording
 from pincite.checks import Failed, ReadingResult, Weighed
-from pincite.core import confirmation
-from pincite.core.hosts import host_of
-from pincite.core.page_numbers import PageNumber, number_at
-from pincite.report import check_wording, wording
-from pincite.report.html import safe_link
+from pincite.judgement import confirmation
+from pincite.report import cells
+from pincite.report.cells import safe_link
+from pincite.text.hosts import host_of
+from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import Document, Span
 
 Places = Sequence[int]
@@ -51,7 +52,7 @@ def _document(result: ReadingResult, places: Places) -> dict[str, Any]:
     passage, href = item.passage, safe_link(item.passage.url)
     source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
     return {
-        "name": wording.one_line(passage.title) or passage.url,
+        "name": cells.one_line(passage.title) or passage.url,
         "href": href,
         "host": host_of(passage.url) if href and passage.title else "",
         "published": item.published,

@@ -4,7 +4,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.documents.own_copies import OwnCopy
+from pincite.library.own_copies import OwnCopy
 from pincite.server.api import copies as api_copies
 from pincite.server.api import jobs as api_jobs
 from pincite.server.api.copies import Sha256

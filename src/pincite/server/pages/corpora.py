@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
+from pincite.corpus.catalogue import Order
 from pincite.errors import ConfigError
-from pincite.index.catalogue import Order
 from pincite.server.api import corpora as api_corpora
 from pincite.server.api import documents as api_documents
 from pincite.server.api import search as api_search

@@ -20,13 +20,14 @@ from urllib.parse import unquote
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from pincite.report import html, templates, wording
+from pincite.report import cells, templates
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import again, languages, static
 from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
 from pincite.types import Label
+from pincite.verify import wording
 
 FOLDER = Path(__file__).parents[1] / "templates"
 THEME = "pincite_theme"  # a cookie
@@ -88,7 +89,7 @@ def _environment(language: str) -> Any:
         "sign": lambda label: wording.SIGNS[Label(label)],
         "word": lambda label: texts.gettext(wording.LABELS[Label(label)]),
         "meaning": lambda label: texts.gettext(wording.LEGEND[Label(label)]),
-        "link": html.safe_link,
+        "link": cells.safe_link,
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
@@ -98,7 +99,7 @@ def _environment(language: str) -> Any:
         "again": lambda text: again.said(text, texts.gettext),
         "ORDER": wording.ORDER,
     }
-    environment.filters["one_line"] = wording.one_line
+    environment.filters["one_line"] = cells.one_line
     return environment
 
 
@@ -108,7 +109,7 @@ def called(url: str, title: str = "") -> str:
     >>> called("upload:two%20words.pdf"), called("https://a.example/", "A page")
     ('two words.pdf', 'A page')
     """
-    return wording.one_line(title) or unquote(url.removeprefix(SCHEME))
+    return cells.one_line(title) or unquote(url.removeprefix(SCHEME))
 
 
 def when(at: float) -> str:

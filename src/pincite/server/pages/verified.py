@@ -12,8 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.documents.own_copies import OwnCopy
-from pincite.report import html, wikitext
+from pincite.library.own_copies import OwnCopy
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.beside import THRESHOLDS
 from pincite.server.jobs.store import Job
@@ -25,6 +24,7 @@ from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
 from pincite.types import Report, Unchecked
+from pincite.verify import html, wikitext
 
 router = APIRouter(include_in_schema=False)
 Threshold = Annotated[

@@ -9,15 +9,15 @@ from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from pincite.core import aggregation
-from pincite.core.funnel import stage
-from pincite.core.hosts import host_of
-from pincite.core.thresholds import relabelled
 from pincite.errors import InputError
-from pincite.pipeline.own_refs import keys_of
-from pincite.report import data, html, read, wikitext, wording
+from pincite.judgement import aggregation
+from pincite.judgement.funnel import stage
+from pincite.judgement.thresholds import relabelled
+from pincite.library.own_refs import keys_of
+from pincite.report import cells
 from pincite.server.jobs.beside import atoms_of
 from pincite.server.jobs.store import JobStore
+from pincite.text.hosts import host_of
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -28,6 +28,7 @@ from pincite.types import (
     Suggestion,
     Unchecked,
 )
+from pincite.verify import data, html, read, wikitext, wording
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
@@ -124,7 +125,7 @@ def _row(finding: Finding, rank: int) -> Row:
         rank,
         finding.claim.claim_id,
         finding.label,
-        wording.shortened(finding.claim.text, SHORT),
+        cells.shortened(finding.claim.text, SHORT),
         None if support is None else round(100 * support),
         " ".join(dict.fromkeys(map(str, reasons))) if finding.label is Label.UNCHECKED else "",
         bool(finding.suggestions),
@@ -151,7 +152,7 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
     """
     report = verified.report
     base, _, query = (report.url or "").partition("?")
-    if not (report.revision_id and query and base.endswith("/index.php") and html.safe_link(base)):
+    if not (report.revision_id and query and base.endswith("/index.php") and cells.safe_link(base)):
         return None
     asked = {"title": report.title.replace(" ", "_"), "action": "edit"}
     section = verified.view.get("sections", {}).get(claim_id)
@@ -275,7 +276,7 @@ def _citation(
         "id": citation.citation_id,
         "label": result.label,
         "name": names.get(citation.citation_id) or wording.name_of(citation),
-        "href": html.safe_link(citation.url),
+        "href": cells.safe_link(citation.url),
         "listing": result.listing,
         "unchecked": outcome if isinstance(outcome, Unchecked) else None,
         "may_hand_in": bool(keys_of(citation)),  # else it could not be known again
@@ -283,7 +284,7 @@ def _citation(
         "denied": [] if same else [part.span.of(text) for part in denied],
         "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,
         "result": result,
-        "read_href": html.safe_link(result.copy.url) if result.copy else None,
+        "read_href": cells.safe_link(result.copy.url) if result.copy else None,
         "where": wording.where(result.place, result.label),
         "changed": wording.what_changed(result),
         "today": quoted(result.changed.evidence, {}) if result.changed else None,
@@ -295,8 +296,8 @@ def _suggestion(
 ) -> dict[str, Any]:
     passage = suggestion.evidence.passage
     return {
-        "name": wording.one_line(passage.title) or passage.url,
-        "href": html.safe_link(passage.url),
+        "name": cells.one_line(passage.title) or passage.url,
+        "href": cells.safe_link(passage.url),
         "published": suggestion.published,
         "listing": suggestion.listing,
         "quoted": quoted(suggestion.evidence, {}),  # its passage; the page is a click away

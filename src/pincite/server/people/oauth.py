@@ -24,8 +24,8 @@ from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import OAuth2Client
 
 from pincite.errors import ConfigError, PinciteError
-from pincite.pipeline import places
 from pincite.server.people.identity import Role
+from pincite.settings import places
 
 SECONDS = 10.0  # for each of the two requests to a provider
 AGENT = "pincite (https://pypi.org/project/pincite/)"

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-from pincite.documents.own_copies import OwnCopies
+from pincite.library.own_copies import OwnCopies
 from pincite.server.database import Database
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import Shared

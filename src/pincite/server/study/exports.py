@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from pincite.evaluation.preferences import PAIRS, Comparison
-from pincite.report.csv import cell
+from pincite.report.cells import cell
 from pincite.server.study.blind import Side, shown
 from pincite.server.study.items import Item
 from pincite.server.study.studies import Given, Study, StudyStore

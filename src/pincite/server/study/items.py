@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from pincite.core.own import digest_of
-from pincite.core.passages import apart
 from pincite.errors import InputError
 from pincite.evaluation.preferences import PAIRS, Compared, Comparison
+from pincite.judgement.own import digest_of
 from pincite.report.json_values import Values
 from pincite.server.jobs.store import JobStore
 from pincite.server.texts import whole
+from pincite.text.passages import apart
 from pincite.types import Document, Evidence, Finding, Passage, Report, Span
 
 Sample = Literal["low-scores", "random"]

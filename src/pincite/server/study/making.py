@@ -6,11 +6,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.documents.sources import open_sources
 from pincite.errors import InputError
 from pincite.evaluation.preferences import Comparison
-from pincite.index.corpus import EmbeddedCorpus
-from pincite.report import read
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people.identity import LOCAL
@@ -18,6 +17,7 @@ from pincite.server.settings import load
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
 from pincite.types import CitationResult, Document, Evidence, Report
+from pincite.verify import read
 
 
 @dataclass(frozen=True, slots=True)

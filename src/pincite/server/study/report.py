@@ -7,7 +7,7 @@ from typing import Any
 from pincite.errors import InputError
 from pincite.evaluation import plots, preferences
 from pincite.evaluation.preferences import PAIRS, Pair
-from pincite.report.wording import one_line
+from pincite.report.cells import one_line
 from pincite.server.api.jobs import iso
 from pincite.server.pages import rendering
 from pincite.server.study import wording

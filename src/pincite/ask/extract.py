@@ -1,0 +1,301 @@
+"""An answer made of sentences that stand in the sources: chosen, without repetition, in order.
+
+No model writes here, so nothing is invented; what is said is said by a source, word for word.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pincite.settings.ask import LEAST_ANSWER
+from pincite.text import words as wording
+from pincite.text.figures import figures
+
+# A sentence that shares more of its content words with one that was chosen repeats it. Sentences
+# that differ in a figure or in polarity stay both: they may contradict each other.
+REPEATS = 0.75
+# Log-odds that a sentence answers its question: a logistic regression on 30 of PubMedQA's dev
+# questions, the sentences of the right paper's conclusion against those of its background and
+# methods and of other papers. The place in an abstract weighs less than it gives (4.1), and what
+# nobody judged, `is_open` and `goes_on`, was set by reading the answers of that half.
+BIAS = -8.6
+WEIGHTS = {
+    "relevance": 0.5,
+    "likeness": 3.0,
+    "of_document": 0.75,
+    "depth": 3.0,
+    "concludes": 1.5,
+    "is_method": -1.8,
+    "is_open": -1.5,
+    "goes_on": -0.75,
+}
+# Chosen on the same half: few sentences answer that are so far behind the best.
+BEHIND = 2.0
+REPEATED = 1.0  # of a sentence all of whose words were said before
+MOST_OF_AN_ABSTRACT = 30  # sentences: in a longer text the place of one says nothing
+MIDDLE = 0.5
+LATE = 0.75  # conclusions begin about there, most often with what was found
+FEWEST_WORDS, MOST_WORDS = 6, 70  # of a sentence that can stand alone and be read
+# What a sentence points at may stand in the one before, which is not there in an extract.
+_POINTS_BACK = frozenset(
+    "this these those it its they their he his she her such both latter former".split()
+)
+# What opens so goes on from the sentence before, but can be read without it.
+_GOES_ON = re.compile(
+    r"(?:however|nevertheless|nonetheless|conversely|in contrast|in addition|moreover|furthermore|"
+    r"similarly|also|but|yet|although|for example)\b",
+    re.IGNORECASE,
+)
+# What nobody knows yet, or ought to find out or to do, is no finding.
+_OPEN = re.compile(
+    r"\b(?:(?:further|future|more|additional|larger|prospective) (?:\w+ )?(?:stud|research|data|"
+    r"work|trial|campaign)\w*|needs? (?:to|for) further|(?:is|are) (?:needed|required|warranted)|"
+    r"few (?:data|studies)|little is known|poorly understood|(?:remains?|is|are) (?:largely )?(?:"
+    r"unknown|unclear|obscure|controversial|debated)|to date|among the first|limitations?|"
+    r"could be explained|deserves?|merits?)\b",
+    re.IGNORECASE,
+)
+_THIS = frozenset({"this", "these", "those"})
+_POINT_BACK_TOGETHER = frozenset({("the", "latter"), ("the", "former"), ("the", "same")})
+# Words of the labels that open a section of an abstract, with a colon behind them or without.
+_LABELS = frozenset(
+    "abstract aim aims and background conclusion conclusions context data design discussion "
+    "findings hypothesis importance interpretation intervention interventions introduction "
+    "limitations main measure measures method methods objective objectives of outcome outcomes "
+    "participants patients primary purpose rationale relevance result results setting settings "
+    "significance study the".split()
+)
+# "This study shows that …" points at the paper itself, which is named behind the sentence.
+_OWN_PAPER = frozenset(
+    "analyses analysis article audit case cohort data evidence experiment experiments finding "
+    "findings investigation meta-analysis model observation observations paper report research "
+    "result results review series study studies survey systematic trial work".split()
+)
+# The rest of a sentence that was cut at an abbreviation, or a mark that belongs to the one before.
+_FRAGMENT = re.compile(r"[a-z]+[ ,;]|[\[,;)]")
+# What a study set out to do says nothing of what it found.
+_STUDY = (
+    r"(?:present |current |prospective |retrospective |pilot )?(?:study|paper|article|work|trial)"
+)
+_WE_ASK = (
+    r"(?:aim(?:ed)?|sought|set out|wished|wanted|intend(?:ed)?|hypothesi[sz]ed?|(?:investigated?|"
+    r"explored?|examined?|evaluated?|assess(?:ed)?|ask(?:ed)?|tested|test|determined?|stud(?:y|ied)|"
+    r"compared?|analy[sz]ed?|measured?|addressed|describe|estimated?) (?:whether|if|how|the|to))\b"
+)
+_AIM = re.compile(
+    r"(?:(?:(?:the|our|its|an?|one|another|study|main|primary|present|overall|specific) )+"
+    r"(?:aims?|purposes?|objectives?|goals?|questions?|hypothes[ie]s)|aims?|objectives?|purposes?)\b"
+    rf"(?:.{{0,60}}?\b(?:was|were|is|are)\b|,? of (?:the|this|our) {_STUDY})"
+    rf"|(?:(?:in|with) (?:this|the|our) {_STUDY},? |here,? |therefore,? |thus,? )?"
+    rf"(?:we (?:therefore |also |thus |further )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
+    rf"|(?:questions/ )?(?:this|the|our) {_STUDY} (?:investigat|explor|examin|evaluat|assess|"
+    r"compar|measur|address|describ|analy[sz]|review|test)\w*\b"
+    rf"|(?:this|the|our) {_STUDY} (?:was|is) (?:to|designed|conducted|performed|undertaken|aimed)\b"
+    r"|whether\b",
+    re.IGNORECASE,
+)
+# "To test whether it falls." is an aim; "To test this, we measured it." is none.
+_TO_DO = re.compile(r"to [^,]+(?:,(?! (?:we|the|an?|this|our) ).*)?\Z", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    r"\b(?:conclu\w+|suggest(?:s|ing)?|indicates?|demonstrates?|shows?|supports?|implies|confirms?|"
+    r"appears?|seems?|should|recommend(?:ed)?|therefore|thus|overall|"
+    r"our (?:results|findings|data))\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:were|was) (?:\w+ly |then )?(?:randomi[sz]ed|included|enrolled|recruited|collected|"
+    r"measured|assessed|evaluated|performed|obtained|reviewed|analy[sz]ed|compared|examined|"
+    r"interviewed|administered|conducted|carried out|studied|used|divided|assigned|determined|"
+    r"calculated|recorded|selected|investigated|invited|asked|followed|screened|tested|given|"
+    r"identified|undertaken|explored|allocated|categori[sz]ed|defined|applied|estimated)\b"
+    r"|\bwe (?:\w+ly )?(?:reviewed|randomi[sz]ed|included|enrolled|recruited|collected|used|"
+    r"performed|conducted|studied|surveyed|gave|interviewed|obtained|calculated|searched|compared|"
+    r"evaluated|assessed|examined|investigated|explored|aimed|sought|measured)\b",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"signific|\bp ?[<=>≤≥]|\d ?%|\b(?:higher|lower|greater|less|fewer|better|worse|longer|shorter|"
+    r"differences?|similar|increased|decreased|reduced|improved|associated|correlated|predict\w*|"
+    r"effective|fell|rose|found|showed|revealed|compared with)\b",
+    re.IGNORECASE,
+)
+
+
+_SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # a sentence goes on
+
+
+class Part(StrEnum):
+    """What a sentence is in its paper, as far as labels and wording tell."""
+
+    AIM = "aim"
+    METHOD = "method"
+    CONCLUSION = "conclusion"
+    OTHER = "other"
+
+
+_PARTS = {
+    Part.AIM: "aim aims hypothesis objective objectives purpose rationale goal goals question",
+    Part.METHOD: "design intervention interventions measure measures method methods participants "
+    "patients population setting settings procedure procedures subjects sample materials",
+    Part.CONCLUSION: "conclusion conclusions interpretation",
+}
+_PART_OF = {word: part for part, words in _PARTS.items() for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    """A sentence of a source that may stand in an answer."""
+
+    text: str
+    source: int  # place of its document in the order of relevance, from 0
+    place: int  # of the sentence in its document, from 0
+    relevance: float  # the network's log-odds that it bears on the question
+    likeness: float = 0.0  # cosine of its meaning and the question's
+    of_document: float = 0.0  # log-odds that the best passage of its document bears on it
+    depth: float = 0.0  # how far into its document it stands: 0 first, 1 last
+    part: Part = Part.OTHER
+
+    @property
+    def answers(self) -> float:
+        """Log-odds that it answers the question: `WEIGHTS`."""
+        values = {
+            "relevance": self.relevance,
+            "likeness": self.likeness,
+            "of_document": self.of_document,
+            "depth": self.depth,
+            "concludes": float(self.part is Part.CONCLUSION),
+            "is_method": float(self.part in (Part.METHOD, Part.AIM)),
+            "is_open": float(bool(_OPEN.search(self.text))),
+            "goes_on": float(bool(_GOES_ON.match(self.text))),
+        }
+        return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
+
+
+def can_stand_alone(text: str) -> bool:
+    """Whether a sentence can be understood without those around it, as far as rules can tell.
+
+    >>> can_stand_alone("The rate fell by 12% in the treated group."), can_stand_alone("It fell.")
+    (True, False)
+    >>> can_stand_alone("To test whether the rate falls in the treated group.")
+    False
+    >>> can_stand_alone("These results suggest that the rate falls in women.")
+    True
+    """
+    words = text.split()
+    if not FEWEST_WORDS <= len(words) <= MOST_WORDS or text.rstrip()[-1:] not in '.!)”"':
+        return False
+    if _FRAGMENT.match(text):
+        return False
+    first, second = (word.strip("(,").casefold() for word in words[:2])
+    if _TO_DO.match(text) or _AIM.match(text) or (first, second) in _POINT_BACK_TOGETHER:
+        return False
+    if first == "of" and second in _THIS:
+        return False
+    return first not in _POINTS_BACK or (first in _THIS and second in _OWN_PAPER)
+
+
+def is_cut(before: str, after: str) -> bool:
+    """Whether two pieces that follow each other on a line are one sentence.
+
+    >>> is_cut("As shown by Holm et al.", "[3] for tea."), is_cut("It fell.", "It rose.")
+    (True, False)
+    """
+    return bool(_FRAGMENT.match(after) and not after.startswith("[")) or before.endswith(_SHORT)
+
+
+def depth(place: int, n_sentences: int) -> float:
+    """How far into an abstract a sentence stands, 0 to 1; half-way in all longer texts."""
+    if not 1 < n_sentences <= MOST_OF_AN_ABSTRACT:
+        return MIDDLE
+    return min(LATE, place / (n_sentences - 1))
+
+
+def parts(sentences: Sequence[str]) -> Iterator[Part]:
+    """What each sentence of a document is in it: by the labels of its sections, else by wording.
+
+    >>> [str(part) for part in parts(["AIM: To see.", "RESULTS: It fell.", "CONCLUSION: So."])]
+    ['aim', 'other', 'conclusion']
+    >>> [str(part) for part in parts(["We recruited 40 adults.", "Thus tea may help."])]
+    ['method', 'conclusion']
+    """
+    within: Part | None = None  # of the section, once one is labelled
+    for sentence in sentences:
+        rest = unlabelled(sentence)
+        label = sentence[: len(sentence) - len(rest)].lower()
+        if label:
+            words = re.findall(r"\w+", label)
+            found = [_PART_OF[word] for word in words if word in _PART_OF]
+            within = found[0] if found else Part.OTHER
+        yield _by_wording(rest) if within in (None, Part.OTHER) else within
+
+
+def _by_wording(sentence: str) -> Part:
+    if _DONE.search(sentence) and not _FOUND.search(sentence):
+        return Part.METHOD
+    return Part.CONCLUSION if _CONCLUDES.search(sentence) else Part.OTHER
+
+
+def unlabelled(sentence: str) -> str:
+    """A sentence of an abstract without the label of its section.
+
+    >>> unlabelled("RESULTS: The rate fell."), unlabelled("MAIN RESULTS The rate fell.")
+    ('The rate fell.', 'The rate fell.')
+    >>> unlabelled("DNA repair fell in both groups.")
+    'DNA repair fell in both groups.'
+    """
+    label, colon, rest = sentence.partition(": ")
+    if colon and label.isupper():
+        return rest
+    words = sentence.split()
+    n_label = 0
+    while n_label < len(words) and words[n_label].isupper() and words[n_label].lower() in _LABELS:
+        n_label += 1
+    return " ".join(words[n_label:])
+
+
+def chosen(
+    candidates: Sequence[Quotable], most: int, least: float = LEAST_ANSWER
+) -> list[Quotable]:
+    """At most `most` sentences that answer the question and do not repeat each other, best first.
+
+    A sentence is taken while it answers the question well enough, `least` as log-odds, and hardly
+    worse than the best does (`BEHIND`). What was said already counts against it (Carbonell &
+    Goldstein 1998: maximal marginal relevance).
+    """
+    found: list[Quotable] = []
+    left = [c for c in candidates if c.answers >= least]
+    best = max((c.answers for c in left), default=0.0)
+    while left and len(found) < most:
+        worth = {id(c): c.answers - _said_already(c, found) for c in left}
+        first = min(left, key=lambda c: (-worth[id(c)], c.source, c.place))
+        if worth[id(first)] < max(least, best - BEHIND):
+            break
+        found.append(first)
+        left = [c for c in left if c is not first and not repeats(c.text, first.text)]
+    return found
+
+
+def _said_already(one: Quotable, found: Sequence[Quotable]) -> float:
+    """How much log-odds the likeness to the sentences before takes away."""
+    words = set(wording.content_words(one.text))
+    shares = [
+        len(words & set(wording.content_words(other.text))) / max(1, len(words)) for other in found
+    ]
+    return REPEATED * max(shares, default=0.0)
+
+
+def repeats(one: str, other: str) -> bool:
+    """Whether two sentences say the same, in nearly the same words.
+
+    >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 12%.")
+    True
+    >>> repeats("The rate fell by 12% in women.", "In women the rate fell by 14%.")
+    False
+    """
+    if wording.is_negated(one) != wording.is_negated(other):
+        return False
+    if {f.key for f in figures(one)} != {f.key for f in figures(other)}:
+        return False
+    a, b = set(wording.content_words(one)), set(wording.content_words(other))
+    return len(a & b) >= REPEATS * min(len(a), len(b)) if a and b else a == b

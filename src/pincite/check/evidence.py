@@ -1,0 +1,159 @@
+"""What may be evidence for a reading: passages of a corpus, or the seed's sentence windows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from pincite.checks import Reading
+from pincite.protocols import DocumentsOf, Encoder, Expander, Query, Retriever, WordRetriever
+from pincite.retrieval.copies import grouped
+from pincite.retrieval.fusion import Mode, fused
+from pincite.text.passages import WIDE_WORDS, around
+from pincite.text.sentences import sentences
+from pincite.types import Claim, Document, Hit, Passage, Span, claim_id_of
+
+# Passages that are looked at for one that is kept: a long document may hold all the first ones.
+CROWDED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage with where it comes from; `lost` says why it cannot be used, if so."""
+
+    passage: Passage
+    published: str | None = None
+    language: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)
+    copies: tuple[str, ...] = ()  # addresses of pages that say the same words
+    lost: str = ""
+
+
+class Finder(Protocol):
+    """For each reading what may be evidence, best first; at most `top_k` texts."""
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """In the readings' order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HybridFinder:
+    """Both searches of a corpus, fused; a text that several pages carry is found once."""
+
+    lexical: WordRetriever
+    dense: Retriever | None
+    documents_of: DocumentsOf
+    top_k: int = 8
+    depth: int = 100
+    fusion: Mode = "weighted"
+    words: int = WIDE_WORDS  # of a text that is judged, around the passage that was found
+    count_copies: bool = False
+    expander: Expander | None = None
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """In the readings' order."""
+        texts = [reading.text for reading in readings]
+        queries: list[Query] = [*texts]
+        if self.expander:
+            claims = [Claim(claim_id_of("", (), text), text) for text in texts]
+            queries = self.expander.expand(claims)
+        by_words = self.lexical.retrieve(queries, self.depth)
+        by_meaning = self.dense.retrieve(texts, self.depth) if self.dense else [[] for _ in texts]
+        return [
+            self._chosen(fused(words, meaning, 2 * self.depth, self.fusion))
+            for words, meaning in zip(by_words, by_meaning, strict=True)
+        ]
+
+    def _chosen(self, hits: Sequence[Hit]) -> list[Found]:
+        """The first `top_k` texts; what stands in one that was found before is not found again."""
+        groups = [[hit] for hit in hits] if self.count_copies else grouped(hits)
+        chosen: list[Found] = []
+        # A portion at a time: documents may be long, and the first portion is mostly enough.
+        for start in range(0, CROWDED * self.top_k, self.top_k):
+            portion = groups[start : start + self.top_k]
+            documents = self.documents_of([group[0].passage.url for group in portion])
+            for group, document in zip(portion, documents, strict=True):
+                found = found_in(document, group[0].passage, [hit.passage.url for hit in group[1:]])
+                if not any(_holds(other.passage, found.passage) for other in chosen):
+                    chosen.append(self._widened(found, document))
+                if len(chosen) == self.top_k:
+                    return chosen
+        return chosen
+
+    def _widened(self, found: Found, document: Document | None) -> Found:
+        if document is None or found.lost:
+            return found
+        span = around(document, found.passage.span, self.words)
+        return replace(
+            found, passage=replace(found.passage, text=span.of(document.text), span=span)
+        )
+
+
+def _holds(text: Passage, passage: Passage) -> bool:
+    """Whether all of a passage stands in a text of the same document."""
+    within = text.span.start <= passage.span.start and passage.span.end <= text.span.end
+    return text.doc_id == passage.doc_id and within
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFinder:
+    """EvidenceSeeker's retrieval: the nearest sentences, each with `window` others on either side.
+
+    The vectors of a corpus are of passages: the sentences are those of the `depth` nearest ones.
+    """
+
+    dense: Retriever
+    encoder: Encoder
+    documents_of: DocumentsOf
+    top_k: int = 8
+    window: int = 3
+    depth: int = 100
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """In the readings' order."""
+        texts = [reading.text for reading in readings]
+        found = self.dense.retrieve(texts, self.depth)
+        return [self._nearest(text, hits) for text, hits in zip(texts, found, strict=True)]
+
+    def _nearest(self, text: str, hits: Sequence[Hit]) -> list[Found]:
+        places = [
+            (hit.passage, span, span.of(hit.passage.text))
+            for hit in hits
+            for span in sentences(hit.passage.text)
+        ]
+        if not places:
+            return []
+        (query,) = self.encoder.encode([text], "query")
+        scores = self.encoder.encode([sentence for *_, sentence in places], "passage") @ query
+        order = sorted(
+            range(len(places)), key=lambda n: (-scores[n], places[n][0].passage_id, places[n][1])
+        )
+        chosen = [places[n] for n in order[: self.top_k]]
+        documents = self.documents_of([passage.url for passage, *_ in chosen])
+        return [
+            found_in(document, self._around(document, passage, span))
+            for (passage, span, _), document in zip(chosen, documents, strict=True)
+        ]
+
+    def _around(self, document: Document | None, passage: Passage, span: Span) -> Passage:
+        """The sentence with its neighbours, as a passage of the document."""
+        if document is None:
+            return passage
+        place = Span(passage.span.start + span.start, passage.span.start + span.end)
+        spans = sentences(document.text, document.language or "en")
+        within = [n for n, s in enumerate(spans) if s.start < place.end and place.start < s.end]
+        if not within:
+            return passage
+        first, last = max(0, within[0] - self.window), within[-1] + self.window
+        wide = Span(spans[first].start, spans[min(last, len(spans) - 1)].end)
+        text, about = wide.of(document.text), passage.about
+        return Passage(passage.doc_id, passage.url, passage.title, text, wide, about)
+
+
+def found_in(document: Document | None, passage: Passage, copies: Sequence[str] = ()) -> Found:
+    """A passage with its document's facts, if a plain comparison finds it in the stored text."""
+    if document is None or passage.span.of(document.text) != passage.text:
+        return Found(passage, lost="the passage does not stand in the stored text")
+    others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
+    published, language = document.published, document.language
+    return Found(passage, published, language, dict(document.meta), others)

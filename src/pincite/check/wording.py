@@ -1,0 +1,143 @@
+"""The words and signs in which the results of `check` reach a person."""
+
+from collections.abc import Mapping
+
+from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed
+from pincite.judgement import confirmation
+from pincite.report import cells
+
+SIGNS = {
+    Outcome.STRONG_CONFIRMATION: "▲▲▲",
+    Outcome.CONFIRMATION: "▲▲",
+    Outcome.WEAK_CONFIRMATION: "▲",
+    Outcome.BALANCED: "◆",
+    Outcome.WEAK_DISCONFIRMATION: "▽",
+    Outcome.DISCONFIRMATION: "▽▽",
+    Outcome.STRONG_DISCONFIRMATION: "▽▽▽",
+    Outcome.NO_EVIDENCE: "○",
+    Outcome.FAILED: "⚠",
+    Outcome.NOT_JUDGED: "–",
+}
+LABELS = {
+    Outcome.STRONG_CONFIRMATION: "strong confirmation",
+    Outcome.CONFIRMATION: "confirmation",
+    Outcome.WEAK_CONFIRMATION: "weak confirmation",
+    Outcome.BALANCED: "balanced: for and against about as much",
+    Outcome.WEAK_DISCONFIRMATION: "weak disconfirmation",
+    Outcome.DISCONFIRMATION: "disconfirmation",
+    Outcome.STRONG_DISCONFIRMATION: "strong disconfirmation",
+    Outcome.NO_EVIDENCE: "no evidence in the knowledge base",
+    Outcome.FAILED: "could not be judged",
+    Outcome.NOT_JUDGED: "not judged",
+}
+# EvidenceSeeker's level for each result. It has one word for balance and for nothing at all, and
+# would call a failure so too, which here has no level.
+SEED_LEVELS: Mapping[Outcome, str | None] = {
+    **{outcome: str(outcome) for outcome in Outcome},
+    Outcome.BALANCED: "inconclusive_confirmation",
+    Outcome.NO_EVIDENCE: "inconclusive_confirmation",
+    Outcome.FAILED: None,
+    Outcome.NOT_JUDGED: None,
+}
+KINDS = {
+    StatementType.DESCRIPTIVE: "says how things are",
+    StatementType.ASCRIPTIVE: "says what somebody says or believes",
+    StatementType.NORMATIVE: "says how things should be, or values them",
+}
+ADVICE = (
+    "What a knowledge base says is not yet true, and what it lacks not yet false: read the "
+    "sources. Each reading stands alone; there is no verdict over them."
+)
+
+
+def readings(n: int) -> str:
+    """How many readings, in words."""
+    return "1 reading" if n == 1 else f"{n or 'no'} readings"
+
+
+def legend(threshold: float) -> str:
+    """What the degrees mean, for who meets them first."""
+    return (
+        "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one within "
+        f"±{threshold:g} says neither. A result is the mean of the others."
+    )
+
+
+def has_degrees(report: CheckReport) -> bool:
+    """Whether any reading has a degree that `legend` should explain."""
+    return any(r.weight.doc is not None for check in report.checks for r in check.results)
+
+
+def sentence(result: ReadingResult) -> str:
+    """The result of one reading in words.
+
+    >>> from pincite.checks import Reading, Weight
+    >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
+    >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
+    'nothing was found that could speak for or against it'
+    """
+    weight, n_passages = result.weight, len(result.items)
+    if weight.outcome is Outcome.NOT_JUDGED:
+        return f"left alone: it {KINDS[result.reading.kind]}"
+    if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
+        return "nothing was found that could speak for or against it"
+    if weight.outcome is Outcome.NO_EVIDENCE:
+        return f"{_texts(weight.n_silent)} found, none speaks for or against it"
+    if weight.outcome is Outcome.FAILED:
+        return f"{weight.n_failed} of {n_passages} passages could not be judged, no other speaks"
+    words = f"{signed(weight.doc)} from {_texts(weight.n_texts)}"
+    if weight.interval:
+        low, high = weight.interval
+        words += f", likely {signed(low)} to {signed(high)}"
+    if weight.n_failed:
+        words += f"; {weight.n_failed} of {n_passages} passages could not be judged"
+    return words
+
+
+def warning(result: ReadingResult) -> str:
+    """What must not be overlooked beside the mean; empty if that is nothing."""
+    n = len(result.weight.contradictions)
+    if not n:
+        return ""
+    if result.weight.outcome is Outcome.BALANCED:
+        strong = "1 passage says" if n == 1 else f"{n} passages say"
+        return f"{strong} so strongly for or against it: they contradict each other"
+    return (
+        f"{n} passages strongly contradict this" if n > 1 else "1 passage strongly contradicts this"
+    )
+
+
+def signed(doc: float | None) -> str:
+    """A degree with its sign, two decimals.
+
+    >>> signed(0.3), signed(-1.0), signed(None)
+    ('+0.30', '−1.00', '')
+    """
+    if doc is None:
+        return ""
+    return f"{doc:+.2f}".replace("-", "−")
+
+
+def side(item: Weighed, threshold: float) -> str:
+    """Where an item stands: "for", "against", "silent" or "failed"."""
+    doc = confirmation.degree_of(item)
+    if doc is None:
+        return "failed"
+    if abs(doc) <= threshold:
+        return "silent"
+    return "for" if doc > 0 else "against"
+
+
+def used(report: CheckReport) -> str:
+    """What a report's run asked of models: see `cells.asked`."""
+    return cells.asked(report.usage)
+
+
+def threshold_of(report: CheckReport) -> float:
+    """The |DOC| at or below which a passage of this report is silent."""
+    value = report.settings.get("confirmation_threshold", confirmation.THRESHOLD)
+    return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
+
+
+def _texts(n: int) -> str:
+    return "1 document" if n == 1 else f"{n} documents"

@@ -1,0 +1,400 @@
+"""A folder with documents that can be searched by words and by meaning: the embedded corpus.
+
+One process writes, any number read meanwhile and see each batch at their next call. What a kill
+left behind is brought up to date by whoever opens the corpus next. This module opens, locks and
+answers; `store`, `lexical` and `dense` keep, and `ranking` decides what is best.
+"""
+
+import contextlib
+import re
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypeAlias
+
+from pincite.corpus import catalogue
+from pincite.corpus.durable import n_bytes
+from pincite.corpus.generation import (
+    POINTER,
+    Generation,
+    check_fit,
+    current_name,
+    following,
+    holds_documents,
+    new_generation,
+    point_to,
+    sweep,
+)
+from pincite.corpus.intake import encoding_with
+from pincite.corpus.lexical import LEXICAL_RULE
+from pincite.corpus.lock import WriterLock
+from pincite.corpus.ranking import Scored, best
+from pincite.corpus.rows import Place, content_hash
+from pincite.errors import ConfigError, CorpusError
+from pincite.protocols import Encoder, Query
+from pincite.retrieval.filters import Filters
+from pincite.text.hosts import is_below
+from pincite.types import Document, Hit, Passage, Span
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatus:
+    """How a corpus stands; sizes in bytes."""
+
+    n_documents: int
+    n_passages: int
+    n_bytes: Mapping[str, int]  # by part: store (with the vectors), lexical, dense, unfinished
+    encoder: str
+    created: str
+    sequence: int  # of the last committed batch
+    lexical_sequence: int  # of the last batch that the word index holds; -1 without an index
+    unfinished_rebuild: bool
+
+    @property
+    def n_batches_behind(self) -> int:
+        """How many batches the word index has still to replay."""
+        return self.sequence - self.lexical_sequence
+
+
+Comparison: TypeAlias = Literal["new", "changed", "same"]
+_Ranked: TypeAlias = list[list[tuple[Passage, float]]]
+NO_FILTERS = Filters()
+
+
+class EmbeddedCorpus:
+    """A corpus in one folder; a `protocols.Corpus` and a context manager.
+
+    Make one with `create` or `open`. Safe to use from several threads, which wait for each other.
+    """
+
+    def __init__(self, folder: Path, encoder: Encoder | None, lock: WriterLock) -> None:
+        self._folder = folder
+        self._encoder = encoder
+        self._lock = lock
+        self._mutex = threading.RLock()
+        self._generation, self._name = _open(folder, encoder, write=lock.held)
+        with self._lock.attempt() as held:
+            self._catch_up(held)
+
+    @classmethod
+    def create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
+        """A new, empty corpus, open for writing; without an encoder it is searched by words only.
+
+        Raises:
+            CorpusError: The folder is a corpus already, or holds something else.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CorpusError(f"{folder} cannot be made: {error.strerror}.") from error
+        lock = WriterLock(folder)
+        lock.acquire()
+        try:
+            _require_room(folder)
+            new_generation(folder / "g1", encoder)
+            point_to(folder, "g1")
+            return cls(folder, encoder, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open_or_create(cls, folder: Path, encoder: Encoder | None) -> "EmbeddedCorpus":
+        """The corpus in the folder, or a new one, open for writing; raises what these raise."""
+        if is_corpus(folder):
+            return cls.open(folder, encoder, write=True)
+        return cls.create(folder, encoder)
+
+    @classmethod
+    def open(
+        cls, folder: Path, encoder: Encoder | None, *, write: bool = False
+    ) -> "EmbeddedCorpus":
+        """An existing corpus. Without an encoder only words can be searched, and nothing added.
+
+        Raises:
+            CorpusError: It is no corpus, is damaged, or another process is writing it.
+            StaleCorpus: It was built with another encoder or passage rule.
+        """
+        current_name(folder)
+        lock = WriterLock(folder)
+        if write:
+            lock.acquire()
+        try:
+            return cls(folder, encoder, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        """Close all files and let the next writer in."""
+        with self._mutex:
+            self._generation.close()
+            self._lock.release()
+
+    def __enter__(self) -> "EmbeddedCorpus":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"EmbeddedCorpus({str(self._folder)!r})"
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents as one batch; returns how many were new or changed.
+
+        A document with the address of a stored one replaces it; an equal one is skipped. All are
+        kept or none: give a large collection in batches, and a kill costs no more than one.
+
+        Raises:
+            CorpusError: It was opened for reading or without its encoder, or the disk is full.
+        """
+        with self._mutex:
+            self._require_write()
+            if self._encoder is None and self._generation.has_vectors:
+                raise CorpusError(
+                    f"{self._folder} was built with the encoder {self._generation.fingerprint}, "
+                    "which is needed to add to it. Open it with that encoder."
+                )
+            encode = encoding_with(self._encoder) if self._encoder else None
+            return self._generation.add(documents, encode)
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """Remove the documents at `urls` as one batch; returns how many there were."""
+        with self._mutex:
+            self._require_write()
+            return self._generation.delete(urls)
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        """What `add` would do with each: a new address, another content, or nothing to do."""
+        with self._current() as generation:
+            hashes = [generation.store.hash_at(document.url) for document in documents]
+        return [
+            "new" if found is None else "same" if found == content_hash(document) else "changed"
+            for found, document in zip(hashes, documents, strict=True)
+        ]
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """The documents at `urls`, in order; None where there is none."""
+        with self._current() as generation:
+            return [generation.store.document(url) for url in urls]
+
+    def listed(
+        self, which: catalogue.Which, limit: int, after: catalogue.After | None = None
+    ) -> list[catalogue.Listed]:
+        """At most `limit` documents, without their texts, behind the place `after`."""
+        with self._current() as generation:
+            return catalogue.listed(generation.store, which, limit, after)
+
+    def contents(self) -> catalogue.Contents:
+        """What the documents are, counted; reads every document's row."""
+        with self._current() as generation:
+            return catalogue.contents(generation.store)
+
+    def by_id(self, doc_id: str) -> tuple[Document, list[Span]] | None:
+        """The document with this id and its passages, in order; None if there is none."""
+        with self._current() as generation:
+            url = catalogue.url_of(generation.store, doc_id)
+            document = generation.store.document(url) if url is not None else None
+            if document is None:
+                return None
+            return document, catalogue.spans_of(generation.store, document.url)
+
+    def lexical(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by words (BM25), among the documents that `filters` accepts.
+
+        Sites in `exclude` (see `text.hosts`), few beside the rest, never use up the k either.
+        """
+        return CorpusRetriever(self, "lexical", _sites(exclude), filters)
+
+    def dense(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> "CorpusRetriever":
+        """Search by meaning, among the same documents as `lexical`.
+
+        Raises:
+            CorpusError: The corpus has no vectors, or was opened without an encoder.
+        """
+        if not self._generation.has_vectors:
+            raise CorpusError(
+                f"{self._folder} was made without an encoder and has no vectors to search. "
+                f"Make them: pincite corpus rebuild {self._folder}"
+            )
+        if self._encoder is None:
+            raise CorpusError(
+                f"{self._folder} was opened without an encoder, which is needed to search it by "
+                f"meaning. Open it with {self._generation.fingerprint}."
+            )
+        return CorpusRetriever(self, "dense", _sites(exclude), filters)
+
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form in the word index, by which two are one, and its idf."""
+        with self._current() as generation:
+            return generation.lexical.terms(words)
+
+    def manifest(self) -> Mapping[str, str]:
+        """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
+        with self._current() as generation:
+            return {**generation.store.manifest(), "lexical_rule": LEXICAL_RULE}
+
+    def status(self) -> CorpusStatus:
+        """Counts, sizes, and whether anything is still to be done."""
+        with self._current() as generation:
+            manifest = generation.store.manifest()
+            unfinished = self._folder / following(self._name)
+            return CorpusStatus(
+                n_documents=generation.store.n_documents(),
+                n_passages=generation.store.n_passages(),
+                n_bytes=_sizes(generation.folder) | {"unfinished": n_bytes(unfinished)},
+                encoder=manifest["encoder"],
+                created=manifest["created"],
+                sequence=int(manifest["sequence"]),
+                lexical_sequence=generation.lexical.sequence,
+                unfinished_rebuild=unfinished.exists(),
+            )
+
+    def _search(self, retriever: "CorpusRetriever", queries: Sequence[Query], k: int) -> _Ranked:
+        encoder = self._encoder if retriever.by == "dense" else None
+        texts = list(map(_text_of, queries))
+        vectors = encoder.encode(texts, "query") if encoder and queries else None
+        with self._current() as generation:
+            store, filters = generation.store, retriever.filters
+            accepted = generation.accepted.of(filters) if filters else None
+            if vectors is not None:
+                generation.dense.open()
+
+            def search(positions: Sequence[int], depth: int) -> list[Scored]:
+                if vectors is not None:
+                    return generation.dense.search(vectors[list(positions)], depth, accepted)
+                chosen = [queries[i] for i in positions]
+                return generation.lexical.search(chosen, depth, accepted)
+
+            def places_of(keys: Iterable[int]) -> dict[int, Place]:
+                places = store.places(keys)
+                return {k: p for k, p in places.items() if not is_below(p.url, retriever.exclude)}
+
+            ranked = best(search, places_of, len(queries), k)
+            places = {place.key: place for pairs in ranked for place, _ in pairs}
+            passages = dict(zip(places, store.passages(list(places.values())), strict=True))
+            return [[(passages[place.key], score) for place, score in pairs] for pairs in ranked]
+
+    @contextmanager
+    def _current(self) -> Iterator[Generation]:
+        """The current generation in one committed state, with the word index following it."""
+        with self._mutex:
+            while True:
+                if self._name != current_name(self._folder):  # built anew by another process
+                    self._generation.close()
+                    self._generation, self._name = _open(self._folder, self._encoder, write=False)
+                # Before the snapshot: an index ahead of it is harmless, one behind it is not.
+                self._generation.lexical.open()
+                if self._name == current_name(self._folder):  # else it may be half removed
+                    break
+            with self._generation.store.snapshot():
+                yield self._generation
+
+    def _catch_up(self, held: bool) -> None:
+        if held:
+            sweep(self._folder, self._name)
+            # A document that is damaged must not lock out who comes to delete it: what can be
+            # searched is searched, and the rest says why it cannot be.
+            with contextlib.suppress(CorpusError):
+                self._generation.catch_up()
+        else:
+            self._generation.lexical.open()
+
+    def _require_write(self) -> None:
+        if not self._lock.held:
+            raise CorpusError(
+                f"{self._folder} was opened for reading. Open it with write=True to change it."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRetriever:
+    """One way to search a corpus, by words or by meaning; sees what is committed."""
+
+    corpus: EmbeddedCorpus
+    by: Literal["lexical", "dense"]
+    exclude: frozenset[str] = frozenset()
+    filters: Filters = NO_FILTERS
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query at most `k` hits; fewer only if no more passages match.
+
+        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
+        """
+        ranked = self.corpus._search(self, queries, k)
+        return [
+            [Hit(passage, score, rank) for rank, (passage, score) in enumerate(pairs, start=1)]
+            for pairs in ranked
+        ]
+
+
+def _text_of(query: Query) -> str:
+    return query if isinstance(query, str) else " ".join(text for text, _ in query)
+
+
+def is_corpus(folder: Path) -> bool:
+    """Whether the folder holds a corpus that `EmbeddedCorpus.open` would look into."""
+    return (folder / POINTER).exists()
+
+
+def _open(folder: Path, encoder: Encoder | None, *, write: bool) -> tuple[Generation, str]:
+    """The current generation with its name; again if it was replaced while we looked."""
+    while True:
+        name = current_name(folder)
+        try:
+            generation = Generation(folder / name, write=write)
+        except CorpusError:
+            if current_name(folder) == name:
+                raise
+            continue
+        try:
+            check_fit(folder, generation.store.manifest(), encoder)
+        except CorpusError:
+            generation.close()
+            raise
+        return generation, name
+
+
+def _require_room(folder: Path) -> None:
+    if is_corpus(folder):
+        raise CorpusError(f"{folder} is a corpus already. Open it, or choose another folder.")
+    if holds_documents(folder):
+        raise CorpusError(
+            f"{folder} holds documents, but {POINTER}, which names the build in use, is missing. "
+            f"Mend it: pincite corpus verify {folder} --repair"
+        )
+    if others := sorted(f.name for f in folder.iterdir() if f.name not in ("lock", "g1")):
+        raise CorpusError(
+            f"{folder} holds something else ({others[0]}). A corpus has its folder to itself: "
+            "choose a new or an empty one."
+        )
+
+
+def _sites(exclude: Collection[str]) -> frozenset[str]:
+    if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
+        raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
+    return frozenset(host.lower().strip(".") for host in exclude)
+
+
+def _sizes(generation: Path) -> dict[str, int]:
+    """Bytes by part: a file's or folder's name up to the first sign that is not a letter."""
+    sizes = {"store": 0, "lexical": 0, "dense": 0}
+    with contextlib.suppress(FileNotFoundError):  # replaced by a new build while we count
+        for path in generation.iterdir():
+            part = re.split(r"[^a-z]", path.name)[0]
+            if part in sizes:
+                sizes[part] += n_bytes(path)
+    return sizes

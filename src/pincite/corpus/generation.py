@@ -1,0 +1,235 @@
+"""One complete build of a corpus: a store with its two derived indexes, in one folder.
+
+A corpus folder holds a pointer to its current generation. Building a corpus anew, or making it
+compact, writes the next generation beside it and moves the pointer, which is one rename: until then
+the old one serves. A generation that `optimize` is filling carries a mark, since it holds nothing
+that the current one does not; an unfinished rebuild may hold hours of encoding and is kept.
+"""
+
+import platform
+import re
+import shutil
+import sqlite3
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pincite.corpus.accepted import AcceptedPassages
+from pincite.corpus.dense import DenseIndex
+from pincite.corpus.durable import Tell, n_bytes, read_stamp, silent, write_stamp
+from pincite.corpus.intake import ENCODED_TEXT, Encode, take_in
+from pincite.corpus.lexical import LexicalIndex
+from pincite.corpus.rows import damaged
+from pincite.corpus.store import Store
+from pincite.errors import CorpusError, StaleCorpus
+from pincite.protocols import Encoder
+from pincite.text.passages import PASSAGE_RULE
+from pincite.types import Document
+
+FORMAT = "1"  # of the folder and its tables
+POINTER = "corpus.json"
+COMPACTING = "compacting"  # the mark
+_POINTED = {"pincite-corpus", "generation"}
+_MANIFEST = {"format", "identity", "created", "passage_rule", "encoded_text", "encoder", "dim"}
+_MANIFEST |= {"versions", "sequence", "digest"}
+# A new, empty store takes 120 kB with its log. A larger one that cannot be read was in use.
+EMPTY_BYTES = 256 << 10
+NO_ENCODER = "none"  # in the manifest of a corpus that is searched by words only
+
+
+class Generation:
+    """The store in `folder` and what is derived from it."""
+
+    def __init__(self, folder: Path, *, write: bool) -> None:
+        self.folder = folder
+        self.store = Store.open(folder / "store.sqlite", write=write)
+        try:
+            manifest = _manifest(self.store)
+            self.lexical = LexicalIndex(folder, self.store)
+        except CorpusError:
+            self.store.close()
+            raise
+        self.fingerprint = manifest["encoder"]
+        self.dense = DenseIndex(folder, self.store, int(manifest["dim"]))
+        self.accepted = AcceptedPassages(self.store)
+
+    def close(self) -> None:
+        """Close the store; mapped files go with their objects."""
+        self.store.close()
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the corpus was built with an encoder."""
+        return self.fingerprint != NO_ENCODER
+
+    def add(self, documents: Sequence[Document], encode: Encode | None) -> int:
+        """Commit the new ones of `documents`, then bring the derived indexes up to date."""
+        n_new = take_in(self.store, documents, encode)
+        self.catch_up()
+        return n_new
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """Remove the documents at `urls` as one batch; returns how many there were."""
+        there = [url for url in dict.fromkeys(urls) if self.store.hash_at(url) is not None]
+        if there:
+            with self.store.batch():
+                for url in there:
+                    self.store.remove(url)
+        self.catch_up()
+        return len(there)
+
+    def catch_up(self, tell: Tell = silent) -> None:
+        """Replay on the derived indexes what they miss; needs the writer's lock."""
+        self.lexical.catch_up(tell)
+        if self.has_vectors and self.dense.is_due():
+            self.dense.build(tell)
+        self.dense.sweep()
+
+
+def new_generation(folder: Path, encoder: Encoder | None) -> None:
+    """Write an empty generation into `folder`, in place of an unfinished one."""
+    folder.mkdir(exist_ok=True)
+    manifest = {
+        "format": FORMAT,
+        "identity": uuid.uuid4().hex,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "passage_rule": PASSAGE_RULE,
+        "encoded_text": ENCODED_TEXT,
+        "encoder": encoder.fingerprint if encoder else NO_ENCODER,
+        "dim": str(encoder.dim if encoder else 0),
+        "versions": _versions(),
+    }
+    Store.create(folder / "store.sqlite", manifest).close()
+
+
+def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -> None:
+    """Whether the corpus can be used with these rules and this encoder.
+
+    Raises:
+        StaleCorpus: It cannot; the message names the command that builds it anew.
+        CorpusError: Its format is unknown.
+    """
+    check_format(folder, manifest)
+    expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
+    if encoder is not None:
+        expected["encoder"] = encoder.fingerprint
+    for name, value in expected.items():
+        if manifest[name] != value:
+            raise StaleCorpus(
+                f"{folder} was built with {name} {manifest[name]!r}, and this is {value!r}. "
+                f"Build it anew: pincite corpus rebuild {folder}"
+            )
+
+
+def check_format(folder: Path, manifest: dict[str, str]) -> None:
+    """Whether this Pincite can read the corpus at all; raises `CorpusError` if not."""
+    if manifest["format"] != FORMAT:
+        raise CorpusError(
+            f"{folder} has format {manifest['format']}, this Pincite reads {FORMAT}. "
+            "Use the Pincite that wrote it, or a newer one."
+        )
+
+
+def current_name(folder: Path) -> str:
+    """The name of the current generation's folder.
+
+    Raises:
+        CorpusError: `folder` is not a corpus.
+    """
+    content = read_stamp(folder / POINTER) or {}
+    name = str(content.get("generation"))
+    if content.keys() == _POINTED and _is_name(name):
+        return name
+    if (folder / POINTER).exists() or holds_documents(folder):
+        raise CorpusError(
+            f"{folder / POINTER}, which names the build in use, is missing or damaged. "
+            f"Mend it: pincite corpus verify {folder} --repair"
+        )
+    what = "is not a corpus" if folder.exists() else "does not exist"
+    raise CorpusError(f"{folder} {what}. Make one: pincite corpus add {folder} PATH…")
+
+
+def point_to(folder: Path, name: str) -> None:
+    """Make the generation `name` the current one, at once.
+
+    Raises:
+        CorpusError: The pointer could not be written, and stays as it was.
+    """
+    try:
+        write_stamp(folder / POINTER, {"pincite-corpus": FORMAT, "generation": name})
+    except OSError as error:
+        raise CorpusError(
+            f"{folder / POINTER} could not be written: {error.strerror}. The corpus is as it was "
+            "before. Is the disk full?"
+        ) from error
+
+
+def generations(folder: Path) -> list[Path]:
+    """The folders of all generations, finished or not, oldest first."""
+    found = [p for p in folder.glob("g*") if _is_name(p.name) and p.is_dir()]
+    return sorted(found, key=lambda path: int(path.name[1:]))
+
+
+def holds_documents(folder: Path) -> bool:
+    """Whether some generation in the folder was ever filled, or is too large to be a beginning."""
+    return any(_was_filled(path) for path in generations(folder))
+
+
+def sweep(folder: Path, current: str) -> None:
+    """Remove the generations before the current one, and later ones that `optimize` left.
+
+    Needs the writer's lock. Another later generation is an unfinished rebuild, which goes on.
+    """
+    for other in generations(folder):
+        older = int(other.name[1:]) < int(current[1:])
+        if older or (other.name != current and (other / COMPACTING).exists()):
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _is_name(name: str) -> bool:
+    return re.fullmatch("g[1-9][0-9]*", name) is not None
+
+
+def _was_filled(path: Path) -> bool:
+    file = path / "store.sqlite"
+    if not file.exists():
+        return False
+    try:
+        store = Store.open(file, write=False)
+    except CorpusError:
+        return n_bytes(path) > EMPTY_BYTES
+    try:
+        return store.n_documents() > 0
+    except CorpusError:
+        return True
+    finally:
+        store.close()
+
+
+def _manifest(store: Store) -> dict[str, str]:
+    found = store.manifest()
+    if missing := _MANIFEST - found.keys():
+        raise CorpusError(damaged(store.path, f"its manifest lacks {min(missing)!r}"))
+    if not found["dim"].isdigit():
+        raise CorpusError(damaged(store.path, f"its vectors have {found['dim']!r} dimensions"))
+    return found
+
+
+def following(name: str) -> str:
+    """The name of the generation after `name` (g1, g2, …)."""
+    return f"g{int(name.removeprefix('g')) + 1}"
+
+
+def _versions() -> str:
+    names = ("pincite", "tantivy", "faiss-cpu", "numpy")
+    parts = [f"python {platform.python_version()}", f"sqlite {sqlite3.sqlite_version}"]
+    return ", ".join([*(f"{name} {_version(name)}" for name in names), *parts])
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,492 @@
+"""Words: an inverted index of the passages (tantivy), with Lucene's BM25.
+
+Queries are built by hand, one clause for each different word, boosted by how often it stands in the
+query and with which weight: tantivy's own query parser drops repeated words (engines.md, B2).
+Nothing is stored but the passages' keys. The index follows the store's log of changes: the stamp
+names the last sequence number it holds, and replaying is harmless, since a range of keys is deleted
+before it is added.
+
+Known and accepted, as in Lucene: deleted passages count in the word statistics until their segment
+is merged, so scores move a little when an index is built anew.
+"""
+
+import contextlib
+import functools
+import json
+import math
+import os
+import shutil
+import tempfile
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pincite.corpus.accepted import Accepted
+from pincite.corpus.durable import (
+    Tell,
+    checksum,
+    is_as_written,
+    noted,
+    read_stamp,
+    silent,
+    sync,
+    write_stamp,
+)
+from pincite.corpus.rows import Place
+from pincite.corpus.store import Store
+from pincite.errors import CorpusError
+from pincite.protocols import Query
+
+if TYPE_CHECKING:
+    import tantivy
+
+# How text becomes words. It stands in the stamp: an index made by another rule is made anew.
+LEXICAL_RULE = "simple-lower-fold-english-v1"
+TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
+MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
+WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments come in one order
+# Scores are sums of float32 whose order differs between segments: beyond four decimals (of scores
+# around 20) equal passages would differ, and not tie.
+SCORE_DECIMALS = 4
+TOLD_EVERY = 1_024  # passages between two words of progress
+KEYS_AT_ONCE = 1 << 15  # of a check: some MB of tantivy's addresses
+MORE = 1.5  # times the depth that a filter's share of all passages asks for
+# The time of a search grows with the passages that its words stand in. In an index this large,
+# words in more than a tenth of the passages are left out, unless the others bring too few: with a
+# million passages a search takes a quarter of the time, and the pages that claims cite are found as
+# often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
+LARGE = 200_000
+COMMON_SHARE = 0.1
+STAMP = "lexical.json"
+_ANALYZER = "pincite"
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    folder: str
+    store: str  # the store's own name: a stamp from another corpus does not count
+    sequence: int
+    rule: str
+    files: dict[str, str]  # checksum by name; segments are never changed once written
+    meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
+    opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
+    seen: dict[str, list[int]] = field(default_factory=dict)  # the files' witnesses
+
+
+class LexicalIndex:
+    """The words of one store. `search` needs `open` first; `catch_up` needs the writer's lock."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        self._folder = folder
+        self._store = store
+        self._identity = store.manifest()["identity"]
+        self._stamp: _Stamp | None = None
+        self._index: tantivy.Index | None = None
+        self._trouble = ""  # why the last attempt to bring it up to date failed
+
+    def open(self) -> None:
+        """Read what a writer committed; without a sound index there is nothing to search."""
+        stamp = self._read_stamp()
+        if stamp == self._stamp:
+            return
+        same = stamp and self._stamp and stamp.folder == self._stamp.folder
+        if not (same and os.access(self._folder, os.W_OK) and self._reloaded()):
+            self._index = self._open_sound(stamp) if stamp else None
+            if self._index is None and self._read_stamp() != stamp:
+                self._stamp = None  # a writer replaced it while we looked
+                self.open()
+                return
+        self._stamp = stamp if self._index is not None else None
+
+    def _reloaded(self) -> bool:
+        """Whether the open index could go on with what was committed since."""
+        if self._index is None:
+            return False
+        try:
+            self._index.reload()
+        except (ValueError, OSError):  # removed meanwhile, or damaged
+            return False
+        return True
+
+    @property
+    def sequence(self) -> int:
+        """The store's sequence number up to which passages can be found; -1 without an index."""
+        return self._stamp.sequence if self._stamp else -1
+
+    def catch_up(self, tell: Tell = silent) -> None:
+        """Replay what the store did since; from the beginning if there is no sound index."""
+        self.open()
+        if self.sequence != self._store.sequence:
+            try:
+                self._catch_up(tell)
+            except CorpusError as error:
+                self._trouble = f" ({error})"
+                raise
+            self._trouble = ""
+            self.open()
+        for other in self.leftovers():
+            shutil.rmtree(other, ignore_errors=True)
+
+    def leftovers(self) -> list[Path]:
+        """Folders that no stamp names: of a build that was killed, or one that was replaced."""
+        stamp = self._read_stamp()
+        return [p for p in self._folder.glob("lexical-*") if not stamp or p.name != stamp.folder]
+
+    def forget(self) -> None:
+        """Make the index count no more; `catch_up` then makes it anew from the store."""
+        (self._folder / STAMP).unlink(missing_ok=True)
+        self._stamp, self._index = None, None
+
+    def _catch_up(self, tell: Tell) -> None:
+        try:
+            self._follow(tell)
+        except CorpusError:
+            if self._stamp is None:
+                raise
+            self._stamp, self._index = None, None  # what a kill left can be in the way of a replay
+            self._follow(tell)
+
+    def _follow(self, tell: Tell) -> None:
+        folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
+        with _reported(self._folder):
+            sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
+            files, seen = _noted(self._folder / folder, self._stamp)
+            meta = self._folder / folder / "meta.json"
+            rest = (files, checksum(meta), _opstamp(meta), seen)
+            stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, *rest)
+            write_stamp(self._folder / STAMP, asdict(stamp))
+
+    def search(
+        self, queries: Sequence[Query], depth: int, accepted: Accepted | None = None
+    ) -> list[list[tuple[int, float]]]:
+        """For each query (passage key, score), best first; fewer than `depth` only if none is left.
+
+        Keys of deleted passages may be among them; others than those `accepted`, if given, not.
+
+        Raises:
+            CorpusError: There is no index, and none could be made (see `open`).
+        """
+        if self._index is None:
+            raise CorpusError(
+                f"{self._folder} has no sound word index, and another process holds the corpus, it "
+                f"cannot be written, or a document is damaged{self._trouble}. Open it again when "
+                f"it is free, or see: pincite corpus verify {self._folder.parent}"
+            )
+        with _reported(self._folder):
+            ask = _Searcher(self._index)
+            return [ask.best(query, depth, accepted) for query in queries]
+
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form here and its idf, ln(1 + (N − n + ½) / (n + ½)) as in Lucene.
+
+        ("", 0.0) for what is no word. Without an index every word counts as equally rare.
+        """
+        forms = [next(iter(_analyzer().analyze(_clean(word))), "") for word in words]
+        if self._index is None:
+            return [(form, float(bool(form))) for form in forms]
+        with _reported(self._folder):
+            searcher = self._index.searcher()
+            n_all = searcher.num_docs
+            # Deleted passages still count in doc_freq, so it may be above the number of passages.
+            having = [min(n_all, searcher.doc_freq("text", form)) if form else 0 for form in forms]
+        return [
+            (form, math.log(1 + (n_all - n + 0.5) / (n + 0.5)) if form else 0.0)
+            for form, n in zip(forms, having, strict=True)
+        ]
+
+    def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
+        """Bring the index to the store's state; returns the sequence number of that state."""
+        import tantivy
+
+        with self._store.snapshot():
+            sequence, changes = self._store.sequence, self._store.changes(self.sequence)
+            writer = index.writer(WRITER_BYTES, 1)
+            # A kill between writing a list of deletions and committing it leaves the file, and the
+            # next list would have the same name: "FileAlreadyExists".
+            writer.garbage_collect_files()
+            for first, last in (*changes.deleted, *changes.added) if self._stamp else ():
+                span = tantivy.Query.range_query(
+                    index.schema, "key", tantivy.FieldType.Integer, first, last
+                )
+                writer.delete_documents_by_query(span)
+            n_all = self._store.n_passages()
+            for n_done, (place, text) in enumerate(self._added(changes.added)):
+                if n_done % TOLD_EVERY == 0:
+                    tell("indexing words", n_done, n_all)
+                document = tantivy.Document()
+                document.add_integer("key", place.key)  # signed: unsigned ones kill the writer
+                document.add_text("text", _clean(text))
+                document.add_text("title", _clean(place.title))
+                writer.add_document(document)
+        writer.commit()
+        writer.wait_merging_threads()
+        return sequence
+
+    def _added(self, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[Place, str]]:
+        for first, last in ranges:
+            for places in self._store.places_between(first, last):
+                for place, passage in zip(places, self._store.passages(places), strict=True):
+                    yield place, passage.text
+
+    def _read_stamp(self) -> _Stamp | None:
+        """The stamp, if it belongs to this store and rule and does not run ahead of the store."""
+        content = read_stamp(self._folder / STAMP)
+        try:
+            stamp = _Stamp(**content) if content else None
+        except TypeError:
+            return None
+        if stamp is None or (stamp.store, stamp.rule) != (self._identity, LEXICAL_RULE):
+            return None
+        return stamp if 0 <= stamp.sequence <= self._store.sequence else None
+
+    def _open_sound(self, stamp: _Stamp) -> "tantivy.Index | None":
+        """The index, unless a file is damaged.
+
+        A listed file may be gone (a merge that a kill left without its stamp); if it is needed,
+        tantivy itself misses it.
+        """
+        folder = self._folder / stamp.folder
+        for name, known in stamp.files.items():
+            sound = is_as_written(folder / name, known, stamp.seen.get(name, ()))
+            if not sound and (folder / name).exists():
+                return None
+        if not _fits(stamp, folder / "meta.json"):
+            return None
+        try:
+            return _opened(folder)
+        except (ValueError, OSError):
+            return None
+
+    def faults(self, tell: Tell = silent) -> Iterator[tuple[str, str]]:
+        """(place, problem): whether it is whole and holds each passage of the store once."""
+        stamp = self._read_stamp()
+        if stamp is None:
+            yield str(self._folder / STAMP), "is missing, damaged, or belongs to another store"
+            return
+        folder = self._folder / stamp.folder
+        for name, known in stamp.files.items():
+            if (folder / name).exists() and checksum(folder / name) != known:
+                yield str(folder / name), "is not what was written"
+        if not _fits(stamp, folder / "meta.json"):
+            yield str(folder / "meta.json"), "is not what was written"
+        if stamp.sequence != self._store.sequence:
+            missing = self._store.sequence - stamp.sequence
+            yield str(self._folder / STAMP), f"misses the last {missing} batches"
+        index = self._open_sound(stamp)
+        if index is None:
+            yield str(folder), "cannot be opened"
+            return
+        yield from ((str(folder), problem) for problem in self._miscounted(index, tell))
+
+    def _miscounted(self, index: "tantivy.Index", tell: Tell) -> Iterator[str]:
+        import tantivy
+
+        searcher = index.searcher()
+        if searcher.num_docs != self._store.n_passages():
+            yield f"holds {searcher.num_docs} passages, the store {self._store.n_passages()}"
+        last = self._store.last_key()
+        for first in range(1, last + 1, KEYS_AT_ONCE):
+            tell("checking the word index", first, last)
+            window = (first, first + KEYS_AT_ONCE - 1)
+            span = tantivy.Query.range_query(
+                index.schema, "key", tantivy.FieldType.Integer, *window
+            )
+            found = searcher.search(span, 2 * KEYS_AT_ONCE, count=False).hits
+            keys = searcher.fast_field_values("key", [address for _, address in found])
+            yield from _compared(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+
+
+class _Searcher:
+    """One state of an index, which queries are put to."""
+
+    def __init__(self, index: "tantivy.Index") -> None:
+        self._searcher, self._schema = index.searcher(), index.schema
+
+    def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
+        """The best of the accepted passages, with the scores that they have among all."""
+        words = _weights(query)
+        telling = self._telling(words)
+        found = self._ranked(telling, depth, accepted)
+        if len(found) < depth and len(telling) < len(words):
+            found = self._ranked(words, depth, accepted)
+        return found
+
+    def _telling(self, words: Mapping[str, float]) -> Mapping[str, float]:
+        """In a large index the words that tell passages apart, if there are any; else all."""
+        n_passages = self._searcher.num_docs
+        if n_passages < LARGE:
+            return words
+        most = COMMON_SHARE * n_passages
+        telling = {w: x for w, x in words.items() if self._searcher.doc_freq("text", w) <= most}
+        return telling or words
+
+    def _ranked(
+        self, words: Mapping[str, float], depth: int, accepted: Accepted | None
+    ) -> list[tuple[int, float]]:
+        if not words:
+            return []
+        asked = _query(self._schema, words)
+        if accepted is None:
+            return self._hits(asked, depth)
+        if not accepted.is_small:
+            # As deep as to find enough if the words do not care for the filter.
+            deeper = math.ceil(MORE * depth / accepted.share)
+            found = self._hits(asked, deeper)
+            held = accepted.holds(np.array([key for key, _ in found], dtype=np.int64))
+            kept = [pair for pair, is_held in zip(found, held, strict=True) if is_held]
+            if len(kept) >= depth or len(found) < deeper:
+                return kept[:depth]
+        return self._hits(_among(self._schema, asked, accepted), depth)
+
+    def _hits(self, query: "tantivy.Query", depth: int) -> list[tuple[int, float]]:
+        limit = min(depth, self._searcher.num_docs)
+        if limit < 1:
+            return []
+        found = self._searcher.search(query, limit, count=False).hits
+        keys = self._searcher.fast_field_values("key", [address for _, address in found])
+        return [
+            (int(key or 0), round(float(score), SCORE_DECIMALS))
+            for key, (score, _) in zip(keys, found, strict=True)
+        ]
+
+
+def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
+    for problem, keys in (
+        ("lacks", stored - indexed.keys()),
+        ("holds, though they were deleted,", indexed.keys() - stored),
+        ("holds more than once", {key for key, n in indexed.items() if n > 1}),
+    ):
+        if keys:
+            yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
+
+
+def _fits(stamp: _Stamp, meta: Path) -> bool:
+    """Whether tantivy's list of segments is the stamped one, or a later commit's."""
+    return stamp.opstamp < 0 or checksum(meta) == stamp.meta or _opstamp(meta) > stamp.opstamp
+
+
+def _opstamp(meta: Path) -> int:
+    try:
+        return int(json.loads(meta.read_text(encoding="utf-8"))["opstamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return -1
+
+
+def _new_index(folder: Path) -> "tantivy.Index":
+    import tantivy
+
+    folder.mkdir(parents=True)
+    schema = (
+        tantivy.SchemaBuilder()
+        .add_integer_field("key", indexed=True, fast=True)
+        .add_text_field("text", tokenizer_name=_ANALYZER, index_option="freq")
+        .add_text_field("title", tokenizer_name=_ANALYZER, index_option="freq")
+        .build()
+    )
+    index = _prepared(tantivy.Index(schema, str(folder)))
+    sync(folder.parent)
+    return index
+
+
+def _opened(folder: Path) -> "tantivy.Index":
+    import tantivy
+
+    if os.access(folder, os.W_OK):
+        return _prepared(tantivy.Index.open(str(folder)))
+    # tantivy makes a lock file even to read. Once open, its files are mapped, and links are enough.
+    with tempfile.TemporaryDirectory(prefix="pincite-") as links:
+        for path in folder.iterdir():
+            if path.suffix != ".lock":
+                (Path(links) / path.name).symlink_to(path.resolve())
+        return _prepared(tantivy.Index.open(links))
+
+
+def _prepared(index: "tantivy.Index") -> "tantivy.Index":
+    """With our analyzer, and re-read only when we say so: no thread watches the folder."""
+    index.register_tokenizer(_ANALYZER, _analyzer())
+    index.config_reader("manual")
+    index.reload()
+    return index
+
+
+@functools.cache
+def _analyzer() -> "tantivy.TextAnalyzer":
+    """Runs of letters and digits, lower case, without accents, English endings cut; all words."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    return (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(MAX_WORD_BYTES))
+        .filter(Filter.lowercase())
+        .filter(Filter.ascii_fold())
+        .filter(Filter.stemmer("english"))
+        .build()
+    )
+
+
+def _weights(query: Query) -> dict[str, float]:
+    """Words with their weight, each time they stand in the query; none without any."""
+    found: dict[str, float] = defaultdict(float)
+    for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
+        for word, count in Counter(_analyzer().analyze(_clean(text))).items():
+            found[word] += weight * count
+    return {word: weight for word, weight in found.items() if weight > 0}
+
+
+def _query(schema: "tantivy.Schema", counts: Mapping[str, float]) -> "tantivy.Query":
+    from tantivy import Occur, Query
+
+    boosts = {"text": 1.0, "title": TITLE_BOOST}
+    return Query.boolean_query(
+        [
+            (Occur.Should, Query.boost_query(Query.term_query(schema, field, word), boost * count))
+            for field, boost in boosts.items()
+            if boost > 0
+            for word, count in sorted(counts.items())
+        ]
+    )
+
+
+def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted) -> "tantivy.Query":
+    """The query among these passages only; what says so adds nothing to a score."""
+    import tantivy
+
+    keys = tantivy.Query.term_set_query(schema, "key", accepted.keys().tolist())
+    only = tantivy.Query.const_score_query(keys, 0.0)
+    must = tantivy.Occur.Must
+    return tantivy.Query.boolean_query([(must, only), (must, query)])
+
+
+def _clean(text: str) -> str:
+    """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str, list[int]]]:
+    """Checksums and witnesses of all segment files; what the stamp knows is not looked at again.
+
+    So a file that was harmed since it was written differs from both.
+    """
+    names = [f.name for f in folder.iterdir() if not f.name.startswith(".") and f.stem != "meta"]
+    sums, seen = (dict(stamp.files), dict(stamp.seen)) if stamp else ({}, {})
+    for name in names:
+        if name not in sums:
+            sums[name], seen[name] = noted(folder / name)
+    there = sorted(names)
+    return {n: sums[n] for n in there}, {n: seen[n] for n in there if n in seen}
+
+
+@contextlib.contextmanager
+def _reported(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError) as error:  # tantivy raises ValueError for whatever went wrong
+        raise CorpusError(
+            f"The word index in {folder} failed: {error}. The documents are safe. Is the disk "
+            "full? Open the corpus again, and the index is brought up to date."
+        ) from error

@@ -1,0 +1,163 @@
+"""Which files a corpus's documents came from: `origins.sqlite` in the corpus folder.
+
+Nothing that is searched depends on it. It is written after the documents are committed, so a kill
+between the two costs reading a file once more, and without it the next update reads all files.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from pincite.corpus.rows import raw
+from pincite.errors import CorpusError
+
+NAME = "origins.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS files (path BLOB PRIMARY KEY, signature TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+    url BLOB NOT NULL, path BLOB NOT NULL REFERENCES files ON DELETE CASCADE,
+    PRIMARY KEY (url, path)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS documents_of_file ON documents (path);
+CREATE TABLE IF NOT EXISTS withdrawn (
+    url BLOB NOT NULL, path BLOB NOT NULL, PRIMARY KEY (url, path)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gone (url BLOB PRIMARY KEY, path BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+_FILES_BELOW = "SELECT path FROM files WHERE path = ? OR (path > ? AND path < ?) ORDER BY path"
+_GONE_BELOW = "SELECT url FROM gone WHERE path = ? OR (path > ? AND path < ?)"
+_SAID_BY = "SELECT path FROM documents WHERE url = ? UNION SELECT path FROM withdrawn WHERE url = ?"
+_LOSE = "INSERT OR REPLACE INTO gone SELECT url, path FROM documents WHERE path = ?"
+
+
+class Origins:
+    """Files by their full path, each with a signature and the addresses of its documents."""
+
+    def __init__(self, corpus: Path, *, write: bool = True) -> None:
+        """Opens the file in the corpus folder, made if it is missing; without `write` a copy.
+
+        Raises:
+            CorpusError: it cannot be opened, or is no such file; says what to do.
+        """
+        self._path = corpus / NAME
+        with self._reported():
+            self._connection = sqlite3.connect(":memory:" if not write else self._path)
+            self._connection.execute("PRAGMA foreign_keys=ON")
+            if not write and self._path.exists():
+                uri = f"{self._path.resolve().as_uri()}?mode=ro"
+                with sqlite3.connect(uri, uri=True) as stored:
+                    stored.backup(self._connection)
+                stored.close()
+            self._connection.executescript(_TABLES)
+
+    def __enter__(self) -> "Origins":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+    def signature(self, path: Path) -> str:
+        """What the file was like when it was last read; empty if it never was, or not wholly."""
+        rows = self._rows("SELECT signature FROM files WHERE path = ?", (_key(path),))
+        return str(rows[0][0]) if rows else ""
+
+    def addresses(self, path: Path) -> list[str]:
+        """Of the documents that the file gave."""
+        rows = self._rows("SELECT url FROM documents WHERE path = ? ORDER BY url", (_key(path),))
+        return [_text(url) for (url,) in rows]
+
+    def said_by(self, url: str) -> list[Path]:
+        """The files that gave the document at `url`, or withdrew it."""
+        key = raw(url)
+        return [Path(os.fsdecode(path)) for (path,) in self._rows(_SAID_BY, (key, key))]
+
+    def all_files(self) -> list[Path]:
+        """Every known file, and those that withdrew documents."""
+        rows = self._rows("SELECT path FROM files UNION SELECT path FROM withdrawn", ())
+        return [Path(os.fsdecode(path)) for (path,) in rows]
+
+    def below(self, paths: Iterable[Path]) -> list[Path]:
+        """The known files among `paths` and in the folders among them."""
+        found = (self._rows(_FILES_BELOW, _range(path)) for path in paths)
+        return [Path(os.fsdecode(path)) for rows in found for (path,) in rows]
+
+    def gone(self, paths: Iterable[Path]) -> list[str]:
+        """Addresses that files below `paths` gave once, and that no known file gives now."""
+        found = {url for path in paths for (url,) in self._rows(_GONE_BELOW, _range(path))}
+        held = "SELECT 1 FROM documents WHERE url = ? LIMIT 1"
+        return sorted(_text(url) for url in found if not self._rows(held, (url,)))
+
+    def record(self, read: Sequence[tuple[Path, str, Sequence[str]]]) -> None:
+        """Files with their signatures and the addresses of what they gave, in one transaction.
+
+        Addresses that a file gave before and gives no more are `gone`.
+        """
+        with self._reported(), self._connection:
+            for path, signature, urls in read:
+                key = _key(path)
+                self._connection.execute(_LOSE, (key,))
+                self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
+                self._connection.execute("INSERT INTO files VALUES (?, ?)", (key, signature))
+                rows = [(raw(url), key) for url in urls]
+                self._connection.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", rows)
+                for table in ("gone", "withdrawn"):
+                    statement = f"DELETE FROM {table} WHERE url = ? AND path = ?"  # noqa: S608
+                    self._connection.executemany(statement, rows)
+
+    def withdraw(self, withdrawn: Sequence[tuple[str, Path]]) -> None:
+        """Addresses whose documents a file says are no more: what earlier files give is no news."""
+        rows = [(raw(url), _key(path)) for url, path in withdrawn]
+        with self._reported(), self._connection:
+            self._connection.executemany("INSERT OR IGNORE INTO withdrawn VALUES (?, ?)", rows)
+
+    def lose(self, paths: Iterable[Path]) -> None:
+        """Files that are no longer there: what they gave is `gone`."""
+        with self._reported(), self._connection:
+            for key in map(_key, paths):
+                self._connection.execute(_LOSE, (key,))
+                self._connection.execute("DELETE FROM files WHERE path = ?", (key,))
+
+    def forget(self, urls: Iterable[str]) -> None:
+        """Addresses that are gone from the corpus too."""
+        with self._reported(), self._connection:
+            self._connection.executemany(
+                "DELETE FROM gone WHERE url = ?", ((raw(url),) for url in urls)
+            )
+
+    def _rows(self, sql: str, arguments: Sequence[object]) -> list[tuple[bytes]]:
+        with self._reported():
+            return self._connection.execute(sql, arguments).fetchall()
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.ProgrammingError:  # a closed file: a mistake of ours
+            raise
+        except sqlite3.DatabaseError as error:
+            raise CorpusError(
+                f"{self._path}: {error}. It only remembers which files were read: remove it, and "
+                "the next update reads them again."
+            ) from error
+
+
+def _key(path: Path) -> bytes:
+    return os.fsencode(path.resolve())
+
+
+def _range(path: Path) -> tuple[bytes, bytes, bytes]:
+    """For the statements above: the path itself, and all that begins with it as a folder."""
+    key = _key(path)
+    folder = key.rstrip(b"/") + b"/"
+    return key, folder, folder[:-1] + b"0"  # "0" is the sign after "/"
+
+
+def _text(url: bytes) -> str:
+    return url.decode("utf-8", "surrogatepass")

@@ -1,0 +1,493 @@
+"""SQLite holds the truth: documents, their passages, the passages' vectors, and what changed when.
+
+Everything else in a corpus is derived from this one file. A batch is one transaction with a growing
+sequence number; the log of changes says which passage keys came and went with each number, so that
+a derived index that stopped at an older number replays just the rest. Keys are never used again.
+
+Decisions: *vectors* stand here too, as float16, in the transaction that adds their passages.
+Encoding is what a corpus costs, so a vector must be exactly as durable as its passage, and one file
+with one commit gives that without a second protocol (scores change by less than 0.001, the space
+halves; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so that showing a
+passage of a 600-page report does not mean unpacking the report.
+"""
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pincite.corpus.connection import connect, failed, mode
+from pincite.corpus.durable import sync
+from pincite.corpus.rows import (
+    BLOCK_CHARACTERS,
+    BLOCK_CHARACTERS_BEFORE,
+    HASH_DIGITS,
+    SEALED,
+    Keys,
+    Place,
+    blocks_of,
+    content_hash,
+    damaged,
+    listed,
+    matrix,
+    packed,
+    packed_vector,
+    passage_list,
+    place,
+    raw,
+    seal,
+    share_of_digest,
+    sound_rows,
+    text_of,
+    unpacked,
+)
+from pincite.errors import CorpusError
+from pincite.protocols import Floats
+from pincite.types import Document, Passage, Span
+
+TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
+MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
+ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
+
+_BLOCK = "block_characters"  # in the manifest
+
+_TABLES = """
+CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    key INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, url TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL, kind TEXT NOT NULL, published TEXT, fetched TEXT, language TEXT,
+    meta TEXT NOT NULL, content_hash TEXT NOT NULL);
+CREATE INDEX documents_by_id ON documents (doc_id);
+CREATE TABLE blocks (
+    document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE, number INTEGER NOT NULL,
+    data BLOB NOT NULL, PRIMARY KEY (document, number));
+CREATE TABLE passages (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+    first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE INDEX passages_of_document ON passages (document);
+CREATE TABLE vectors (
+    passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE, vector BLOB NOT NULL);
+CREATE TABLE changes (
+    sequence INTEGER NOT NULL, added INTEGER NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE INDEX changes_in_order ON changes (sequence);
+"""
+
+
+class Changes(NamedTuple):
+    """What happened after some sequence number: closed ranges of passage keys, oldest first."""
+
+    added: list[tuple[int, int]]
+    deleted: list[tuple[int, int]]
+
+
+class Store:
+    """One open SQLite file. Methods that write must be called inside `batch()`."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._block_size = BLOCK_CHARACTERS
+        self._sealed: set[int] = set()  # documents that were found as they were written
+
+    @classmethod
+    def create(cls, path: Path, manifest: Mapping[str, str]) -> "Store":
+        """A new file with an empty corpus described by `manifest`; replaces an unfinished one."""
+        for leftover in path.parent.glob(f"{path.name}*"):
+            leftover.unlink()
+        store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
+        with store._reported():
+            store._connection.execute("PRAGMA journal_mode=WAL")
+            store._connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
+        store._block_size = BLOCK_CHARACTERS
+        counters = {"sequence": "0", "digest": f"{0:032x}", _BLOCK: str(BLOCK_CHARACTERS)}
+        with store._transaction():
+            for name, value in {**manifest, **counters}.items():
+                store._run("INSERT INTO manifest VALUES (?, ?)", (name, value))
+        return store
+
+    @classmethod
+    def open(cls, path: Path, *, write: bool) -> "Store":
+        """The existing file, for reading or for both.
+
+        Raises:
+            CorpusError: It is missing, is no SQLite file, or its head is damaged.
+        """
+        store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
+        try:
+            with store._readable("the size of its blocks"):
+                given = store.manifest().get(_BLOCK)
+                store._block_size = int(given) if given else BLOCK_CHARACTERS_BEFORE
+        except CorpusError:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the file; the last one to close a written file folds its log into it."""
+        self._connection.close()
+
+    # ── What stands in it ────────────────────────────────────────────────────────────────────────
+
+    def manifest(self) -> dict[str, str]:
+        """What the corpus was built with, its counters and its digest."""
+        return dict(self.rows("SELECT name, value FROM manifest ORDER BY name"))
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last committed batch; 0 at first."""
+        with self._readable("the number of its last batch"):
+            return int(self._value("SELECT value FROM manifest WHERE name = 'sequence'"))
+
+    def n_documents(self) -> int:
+        """How many documents are stored."""
+        return int(self._value("SELECT COUNT(*) FROM documents"))
+
+    def n_passages(self, after: int = 0, up_to: int | None = None) -> int:
+        """How many passages are stored with a key above `after`, and at most `up_to` if given."""
+        bound = np.iinfo(np.int64).max if up_to is None else up_to
+        sql = "SELECT COUNT(*) FROM passages WHERE key > ? AND key <= ?"
+        return int(self._value(sql, (after, int(bound))))
+
+    def last_key(self) -> int:
+        """The highest passage key ever given; 0 if none was."""
+        sql = "SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = 'passages'"
+        return int(self._value(sql))
+
+    def urls(self) -> Iterator[str]:
+        """All addresses, in the order in which their documents were added."""
+        for rows in self.scan("SELECT key, url FROM documents"):
+            yield from (url for _, url in rows)
+
+    def hash_at(self, url: str) -> str | None:
+        """The content hash of the document at `url`; None if there is none."""
+        rows = self.rows(
+            "SELECT content_hash FROM documents WHERE url = CAST(? AS TEXT)", (raw(url),)
+        )
+        return str(rows[0][0])[:HASH_DIGITS] if rows else None
+
+    def document(self, url: str) -> Document | None:
+        """The document at `url`, equal to the one that was added; None if there is none."""
+        sql = (
+            "SELECT key, url, title, kind, published, fetched, language, meta"
+            " FROM documents WHERE url = CAST(? AS TEXT)"
+        )
+        for key, at, title, kind, published, fetched, language, meta in self.rows(sql, (raw(url),)):
+            sql = "SELECT data FROM blocks WHERE document = ? ORDER BY number"
+            with self._readable(f"the document at {url}"):
+                text = "".join(unpacked(data) for (data,) in self.rows(sql, (key,)))
+                more = json.loads(meta)
+                found = Document(at, title, text, kind, published, fetched, language, more)
+                if content_hash(found) != self.hash_at(url):
+                    raise ValueError("its content is not what was added")
+                return found
+        return None
+
+    def places(self, keys: Iterable[int]) -> dict[int, Place]:
+        """Where the passages stand; keys of deleted passages are left out."""
+        sql = (
+            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
+            " d.published, d.meta"
+            " FROM passages p JOIN documents d ON d.key = p.document"
+            " WHERE p.key IN (SELECT value FROM json_each(?))"
+        )
+        with self._readable("a passage"):
+            return {row[0]: place(row) for row in self.rows(sql, (listed(keys),))}
+
+    def places_between(self, first: int, last: int) -> Iterator[list[Place]]:
+        """The places of the stored passages with keys in the closed range, in portions."""
+        sql = (
+            "SELECT p.key, p.document, d.doc_id, d.url, d.title, p.first, p.last,"
+            " d.published, d.meta"
+            " FROM passages p JOIN documents d ON d.key = p.document"
+        )
+        for rows in self.scan(sql, "p.key", first, last):
+            with self._readable("a passage"):
+                portion = [place(row) for row in rows]
+            yield portion
+
+    def passages(self, places: Sequence[Place]) -> list[Passage]:
+        """The passages at `places`, in their order; only the blocks of text they need are read."""
+        with self._readable("a passage"):
+            self._check_seals({p.document for p in places})
+            size = self._block_size
+            blocks = self._blocks(
+                {(p.document, n) for p in places for n in blocks_of(p.span, size)}
+            )
+            return [
+                Passage(p.doc_id, p.url, p.title, text_of(p, blocks, size), p.span, p.about)
+                for p in places
+            ]
+
+    def changes(self, after: int) -> Changes:
+        """Which passage keys came and went after the sequence number `after`."""
+        sql = "SELECT added, first, last FROM changes WHERE sequence > ? ORDER BY sequence, first"
+        changes = Changes([], [])
+        for added, first, last in self.rows(sql, (after,)):
+            (changes.added if added else changes.deleted).append((first, last))
+        return changes
+
+    def vectors(self, keys: Iterable[int], dim: int) -> tuple[Keys, Floats]:
+        """The stored vectors of those `keys` that have one, in the order of the keys' values."""
+        sql = (
+            "SELECT passage, vector FROM vectors"
+            " WHERE passage IN (SELECT value FROM json_each(?)) ORDER BY passage"
+        )
+        with self._readable("a vector"):
+            return matrix(self.rows(sql, (listed(keys),)), dim)
+
+    def vectors_between(self, first: int, last: int, dim: int) -> Iterator[tuple[Keys, Floats]]:
+        """The stored vectors with keys in the closed range, ascending, in portions."""
+        for rows in self.scan("SELECT passage, vector FROM vectors", "passage", first, last):
+            with self._readable("a vector"):
+                portion = matrix(rows, dim)
+            yield portion
+
+    def vectors_of(self, passages: Sequence[Passage], dim: int) -> dict[str, Floats]:
+        """The sound stored vectors of those passages that have one, by passage id."""
+        sql = (
+            "SELECT d.doc_id, p.first, p.last, v.passage, v.vector FROM documents d"
+            " JOIN passages p ON p.document = d.key JOIN vectors v ON v.passage = p.key"
+            " WHERE d.url = CAST(? AS TEXT)"
+        )
+        found = [r for u in {p.url for p in passages} for r in self.rows(sql, (raw(u),))]
+        sound = sound_rows([(key, vector) for *_, key, vector in found], dim)
+        vectors = dict(zip(sound, matrix(list(sound.items()), dim)[1], strict=True))
+        return {f"{i}:{a}-{b}": vectors[k] for i, a, b, k, _ in found if k in vectors}
+
+    def keys_in(self, first: int, last: int) -> set[int]:
+        """The keys of the stored passages in the closed range."""
+        rows = self.rows("SELECT key FROM passages WHERE key BETWEEN ? AND ?", (first, last))
+        return {int(key) for (key,) in rows}
+
+    def keys(self) -> Keys:
+        """The keys of all passages that have a vector, ascending."""
+        rows = self.rows("SELECT passage FROM vectors ORDER BY passage")
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """One committed batch: on any error, and on a kill, the store stays as it was."""
+        with self._transaction():
+            before, sequence = self.last_key(), self.sequence + 1
+            self._set("sequence", str(sequence))
+            yield
+            if (last := self.last_key()) > before:
+                self._log(sequence, True, before + 1, last)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside belongs to one committed state, whatever a writer does."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._run("BEGIN")
+        try:
+            yield
+        finally:
+            self._roll_back()  # a damaged file refuses a COMMIT, even of nothing
+
+    def put(self, document: Document, spans: Sequence[Span]) -> range:
+        """Store a document whose address is free, with its passages; returns the passages' keys."""
+        first = self.last_key() + 1
+        keys = range(first, first + len(spans))
+        fields = (document.kind, document.published, document.fetched, document.language)
+        sql = (
+            "INSERT INTO documents (doc_id, url, title, kind, published, fetched, language, meta,"
+            " content_hash) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)"
+        )
+        meta = json.dumps(dict(document.meta), sort_keys=True)
+        named = (document.doc_id, document.url, document.title, *fields, meta)
+        hashed = content_hash(document)
+        sealed = hashed + seal((*named, hashed), passage_list(keys, spans))
+        names = (document.doc_id, raw(document.url), raw(document.title))
+        key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
+        self._run_many(
+            "INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text, self._block_size)
+        )
+        self._run_many(
+            "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
+            ((key, span.start, span.end) for span in spans),
+        )
+        self._fold_in(document.doc_id, 1)
+        return keys
+
+    def put_vectors(self, keys: Sequence[int], vectors: Floats) -> None:
+        """Store one vector for each passage key; `vectors` is (n_keys, dim)."""
+        rows = ((key, packed_vector(key, v)) for key, v in zip(keys, vectors, strict=True))
+        self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
+
+    def remove(self, url: str) -> bool:
+        """Remove the document at `url` with all that belongs to it; says whether it was there."""
+        sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
+        for key, doc_id in self.rows(sql, (raw(url),)):
+            sql = "SELECT MIN(key), MAX(key) FROM passages WHERE document = ?"
+            first, last = self.rows(sql, (key,))[0]
+            if first is not None:
+                self._log(self.sequence, False, first, last)
+            self._run("DELETE FROM documents WHERE key = ?", (key,))
+            self._fold_in(doc_id, -1)
+            return True
+        return False
+
+    def compact_into(self, path: Path, tick: Callable[[], None]) -> None:
+        """Write a copy without the space of what was deleted; `tick` is called now and then.
+
+        The copy's log of changes says "all of these were added", which is what a derived index
+        needs to start from nothing, and one that is behind to catch up.
+        """
+        part = path.with_name(f"{path.name}.part")
+        part.unlink(missing_ok=True)
+        self._connection.set_progress_handler(tick, TICK_STEPS)
+        try:
+            self._run("VACUUM INTO ?", (str(part),))
+        finally:
+            self._connection.set_progress_handler(None, 0)
+        sync(part)  # SQLite does not flush what it vacuums into
+        part.replace(path)
+        sync(path.parent)
+        copy = Store.open(path, write=True)
+        try:
+            copy.rows("PRAGMA journal_mode=WAL")
+            with copy._transaction():
+                copy._run("DELETE FROM changes")
+                if copy.last_key():
+                    copy._log(copy.sequence, True, 1, copy.last_key())
+        finally:
+            copy.close()
+
+    def n_live_bytes(self) -> int:
+        """About how many bytes a compact copy takes."""
+        [[n_pages], [n_free], [size]] = [
+            row
+            for name in ("page_count", "freelist_count", "page_size")
+            for row in self.rows(f"PRAGMA {name}")
+        ]
+        return int((n_pages - n_free) * size)
+
+    def _check_seals(self, documents: set[int]) -> None:
+        """What is shown of a document is what was added; looked at when it is first shown.
+
+        A document's rows never change, and its key is never used again.
+        """
+        if unsealed := self.unsealed(documents - self._sealed):
+            raise ValueError(f"the row of document {unsealed[0]} or of its passages changed")
+        if len(self._sealed) > MOST_SEALED:
+            self._sealed.clear()
+        self._sealed |= documents
+
+    def unsealed(self, documents: Iterable[int]) -> list[int]:
+        """Those documents whose row, or one of whose passages' rows, is not what was written.
+
+        SQLite itself has no checksums. Documents of an earlier Pincite have no seal: believed.
+        """
+        wanted = set(documents)
+        for key, *named, sealed, passages in self.rows(SEALED, (listed(wanted),)):
+            hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
+            if not known or known == seal((*named, hashed), passages):
+                wanted.discard(key)
+        return sorted(wanted)
+
+    def _blocks(self, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], str]:
+        """The texts of those blocks, given as (document, number)."""
+        sql = (
+            "SELECT b.document, b.number, b.data FROM json_each(?) w JOIN blocks b"
+            " ON b.document = json_extract(w.value, '$[0]')"
+            " AND b.number = json_extract(w.value, '$[1]')"
+        )
+        rows = self.rows(sql, (json.dumps(sorted(wanted)),))
+        if len(rows) < len(wanted):
+            raise ValueError("a block of text is missing")
+        return {(document, number): unpacked(data) for document, number, data in rows}
+
+    def _log(self, sequence: int, added: bool, first: int, last: int) -> None:
+        self._run("INSERT INTO changes VALUES (?, ?, ?, ?)", (sequence, added, first, last))
+
+    def _set(self, name: str, value: str) -> None:
+        self._run("UPDATE manifest SET value = ? WHERE name = ?", (value, name))
+
+    def _fold_in(self, doc_id: str, sign: int) -> None:
+        """The digest is a sum of hashes: the same for the same documents, whatever the history."""
+        with self._readable("the digest"):
+            digest = int(self._value("SELECT value FROM manifest WHERE name = 'digest'"), 16)
+        digest += sign * share_of_digest(doc_id)
+        self._set("digest", f"{digest % 2**128:032x}")
+
+    # ── SQL goes through here, so that SQLite's errors leave as ours ─────────────────────────────
+
+    def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
+        """The rows that a statement gives; for what only one caller asks."""
+        with self._reported():
+            return self._connection.execute(sql, arguments).fetchall()
+
+    def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
+        rows = self.rows(sql, arguments)
+        if not rows:
+            raise CorpusError(damaged(self.path, "a row that others refer to is missing"))
+        return rows[0][0]
+
+    def _run(self, sql: str, arguments: Sequence[object] = ()) -> sqlite3.Cursor:
+        with self._reported():
+            return self._connection.execute(sql, arguments)
+
+    def _run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        with self._reported():
+            self._connection.executemany(sql, rows)
+
+    def scan(
+        self, sql: str, key: str = "key", first: int = 1, last: int | None = None
+    ) -> Iterator[list[Any]]:
+        """The rows in portions, by ascending key, which is the first column of `sql`.
+
+        `sql` has no WHERE of its own.
+        """
+        bound = int(np.iinfo(np.int64).max) if last is None else last
+        sql = f"{sql} WHERE {key} BETWEEN ? AND ? ORDER BY {key} LIMIT {ROWS_AT_ONCE}"
+        while rows := self.rows(sql, (first, bound)):
+            yield rows
+            first = rows[-1][0] + 1
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a full disk or a damaged file has ended it already
+            self._run("ROLLBACK")
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.ProgrammingError:  # a closed store: a mistake of ours, not of the file
+            raise
+        except UnicodeDecodeError as error:
+            raise CorpusError(damaged(self.path, f"a text in it is no text: {error}")) from error
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:  # Ctrl-C while `tick` ran
+                raise KeyboardInterrupt from error
+            raise CorpusError(failed(self.path, error)) from error
+        except sqlite3.DatabaseError as error:
+            raise CorpusError(damaged(self.path, str(error))) from error
+
+    @contextmanager
+    def _readable(self, what: str) -> Iterator[None]:
+        """Rows that are not what this class writes are damage, not a mistake of the caller."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, zlib.error) as error:
+            raise CorpusError(damaged(self.path, f"{what}: {error}")) from error

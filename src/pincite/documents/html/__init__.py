@@ -1,0 +1,1 @@
+"""Web pages: parsed without network, their article, headings and metadata."""

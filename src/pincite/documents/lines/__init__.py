@@ -1,0 +1,1 @@
+"""Collections with one record a line: JSON lines, CSV, KILT, Sphere, claims files."""

@@ -1,0 +1,1 @@
+"""PDF files: lines from pdfium, joined into running text with page numbers."""

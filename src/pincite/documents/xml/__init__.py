@@ -1,0 +1,1 @@
+"""XML records: PubMed and JATS, one article at a time."""

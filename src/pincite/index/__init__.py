@@ -1,1 +1,0 @@
-"""The embedded engine: SQLite is the truth, tantivy finds words, FAISS finds meanings."""

@@ -1,0 +1,186 @@
+"""Which entry of a reliability list an address falls under: the most specific one.
+
+An entry names a domain, or a domain and the beginning of a path. It stands for everything below,
+up to registered domains: no entry speaks for `co.uk`, so `bbc.co.uk` and `bbc.com` are two sites
+unless a list names both. A longer host wins over a shorter one, then a longer path.
+
+Registered domains come from the Public Suffix List, ICANN's section: an entry for `blogspot.com`
+is meant for all blogs there. Of the libraries, publicsuffixlist 1.1.2 (2026-10, MPL-2.0, 0.5 MB,
+pure Python, nothing else, a release for each state of the list) brings it and asks no network;
+tldextract 5.4 (BSD) brings requests and a cache, publicsuffix2 has the list of 2019.
+"""
+
+import ipaddress
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pincite.text.archives import original_of
+from pincite.text.hosts import host_of
+from pincite.types import Listing, Reliability
+
+BARRED = frozenset({Reliability.DEPRECATED, Reliability.BLACKLISTED})  # never suggested
+UNLISTED = Listing(Reliability.UNLISTED)
+LABELS = {
+    Reliability.RELIABLE: "generally reliable",
+    Reliability.NO_CONSENSUS: "no consensus",
+    Reliability.UNRELIABLE: "generally unreliable",
+    Reliability.DEPRECATED: "deprecated",
+    Reliability.BLACKLISTED: "blacklisted",
+    Reliability.MIXED: "judged differently by topic or time",
+    Reliability.UNLISTED: "unlisted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a list says of one place: `host` or `host/path`, as `place_of` spells it."""
+
+    place: str
+    reliability: Reliability
+    name: str = ""
+    scope: str = ""
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityList:
+    """Entries that can be asked by address."""
+
+    entries: tuple[Entry, ...]
+    _by_host: dict[str, list[Entry]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Sort the entries by host, the longest path first."""
+        by_host: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in sorted(self.entries, key=lambda e: -len(e.place)):
+            by_host[entry.place.partition("/")[0]].append(entry)
+        object.__setattr__(self, "_by_host", dict(by_host))
+
+    def listing_of(self, url: str) -> Listing:
+        """What the list says of the page at `url`; an archived copy is its original's.
+
+        >>> rule = Entry("example.co.uk/sport", Reliability.UNRELIABLE)
+        >>> listed = ReliabilityList((Entry("example.co.uk", Reliability.RELIABLE), rule))
+        >>> [str(listed.listing_of(f"https://www.example.co.uk/{p}").reliability)
+        ...  for p in ("sport/1", "sports")]
+        ['generally_unreliable', 'generally_reliable']
+        """
+        host, path = _host_and_path(url)
+        for candidate in _upwards(host):
+            entries = self._by_host.get(candidate, ())
+            for entry in entries:
+                if _covers(entry.place, path):
+                    return _listing([e for e in entries if e.place == entry.place])
+        return UNLISTED
+
+    def barred_hosts(self) -> frozenset[str]:
+        """Hosts that are barred with all below them: an index can leave them out unasked.
+
+        Hosts of which the list allows a part are not among them: each page must be asked for.
+        """
+        barred = {
+            host
+            for host, entries in self._by_host.items()
+            if all(entry.reliability in BARRED for entry in entries)
+            and any("/" not in entry.place for entry in entries)
+        }
+        allowed = {host for host in self._by_host if host not in barred}
+        return frozenset(h for h in barred if not any(a.endswith(f".{h}") for a in allowed))
+
+
+def place_of(text: str) -> str | None:
+    """A domain, or a domain with a path, as an entry keeps it; None if it is none.
+
+    >>> place_of("https://www.Example.org/News/")
+    'example.org/news'
+    """
+    text = text.strip()
+    host, path = _host_and_path(text if "://" in text else f"http://{text}")
+    host = host.removeprefix("www.") if registered_domain(host) != host else host
+    if not host or (not _is_ip(host) and registered_domain(host) is None):
+        return None
+    return f"{host}/{path}" if path else host
+
+
+def registered_domain(host: str) -> str | None:
+    """What can be bought below a public suffix; None of a suffix itself and of an IP address.
+
+    >>> registered_domain("news.bbc.co.uk"), registered_domain("co.uk")
+    ('bbc.co.uk', None)
+    """
+    if _is_ip(host) or "." not in host:
+        return None
+    found: str | None = _suffixes().privatesuffix(host)
+    return found
+
+
+@cache
+def _suffixes() -> Any:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList(only_icann=True)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    url = original_of(url)
+    try:
+        host = host_of(url).encode("idna").decode("ascii").lower()
+        path = urlsplit(url).path
+    except (UnicodeError, ValueError):  # an empty label, one that is too long
+        return "", ""
+    return host, re.sub("/+", "/", unquote(path)).strip("/").lower()
+
+
+def _upwards(host: str) -> Iterator[str]:
+    """The host, then each domain above it, up to the registered one."""
+    yield host
+    top = registered_domain(host)
+    while top and host != top and "." in host:
+        host = host.partition(".")[2]
+        yield host
+
+
+def _covers(place: str, path: str) -> bool:
+    """Whether the entry's path begins this one: by whole steps, or anyhow before a star."""
+    wanted = place.partition("/")[2]
+    if wanted.endswith("*"):
+        return path.startswith(wanted[:-1])
+    return not wanted or path == wanted or path.startswith(f"{wanted}/")
+
+
+def _listing(entries: Sequence[Entry]) -> Listing:
+    """One listing of the entries for one place.
+
+    If they differ, the entry without a scope speaks for the rest; without one it is mixed.
+    """
+    labels = {entry.reliability for entry in entries}
+    general = [entry for entry in entries if not entry.scope]
+    if labels <= BARRED:  # all of it is, in one way or the other
+        chosen = max(entries, key=lambda e: e.reliability is Reliability.BLACKLISTED)
+    else:
+        chosen = (general or entries)[0]
+    mixed = len(labels) > 1 and not labels <= BARRED and len(general) != 1
+    others = [f"{e.scope or e.name}: {LABELS[e.reliability]}" for e in entries]
+    if not mixed:
+        others.pop(list(entries).index(chosen))
+    return Listing(
+        Reliability.MIXED if mixed else chosen.reliability,
+        chosen.name,
+        chosen.place,
+        "" if mixed else chosen.scope,
+        chosen.link,
+        tuple(others),
+    )

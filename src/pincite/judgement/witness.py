@@ -1,0 +1,334 @@
+"""What in a source says otherwise than a claim, in words that a person can check at a glance.
+
+"Lacks a detail" is not "says the contrary". A passage speaks against a claim only where one of its
+sentences says the same of the same thing and differs in one place: another value of the same kind
+("source: 1889 · claim: 1886"), a negation of the same predicate, a word that means the contrary,
+another name in the same place. Each rule asks that the rest of the clause stands in that sentence
+or in what is known of the page, so most passages have no witness; `docs/benchmarks.md` says how
+often a witness was right.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from pincite.text import contrasts, names, values
+from pincite.text import words as wording
+from pincite.text.clauses import clauses
+from pincite.text.quantities import Value
+from pincite.text.quantities import values as values_of
+from pincite.types import Span
+
+WitnessKind = Literal["value", "name", "negation", "contrary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A place of the claim and what the source has there instead."""
+
+    kind: WitnessKind
+    claim: str  # the words of the claim
+    source: str  # the words of the source
+    sentence: Span  # in the passage's text: where a person sees it
+
+
+# Shares of the clause's other content words that the sentence (with the page's title) must hold.
+# Chosen on half of claims/train's sets that the network never saw; docs/benchmarks.md.
+_REST_OF_VALUE, _REST_OF_NAME, _REST_OF_TURN = 0.75, 0.8, 0.8
+_LEAST_WORDS = 2  # content words beside the value that must be shared
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_NEGATION = re.compile(
+    r"\b(?:not|never|cannot|neither|no)\b(?!-)|n['’]t\b|\b(?:failed|refused|declined) to\b",
+    re.IGNORECASE,
+)
+# "not only", "no fewer than": no denial of what follows.
+_NO_DENIAL = re.compile(
+    r"\b(?:not (?:only|just|merely|until|all|every|necessarily|least|more|less|fewer|exceed\w*|yet"
+    r"|significantly|statistically)"
+    r"|no (?:longer|later|sooner|fewer|less|more|doubt|one knows|matter|wonder|\d)|whether or not"
+    r"|neither here|if not|or not|nos?\.)",
+    re.IGNORECASE,
+)
+_LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say too many things
+_REACH = 4  # words behind a negation in which its predicate stands
+# Words that deny without a negation, or half: a sentence with one is left alone.
+_HALF_DENIED = re.compile(
+    r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
+    r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known))\b",
+    re.IGNORECASE,
+)
+
+
+def witness(claim: str, passage: str, about: str = "", page: str = "") -> Witness | None:
+    """What of the passage says otherwise; None where nothing does.
+
+    Args:
+        claim: the statement.
+        passage: what is read.
+        about: what is known of the page: title, date.
+        page: the whole page, in which what the claim says may stand elsewhere; "": not known.
+
+    >>> found = witness("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
+    >>> found.source, found.claim
+    ('1889', '1886')
+    >>> witness("The bridge opened in 1886.", "The bridge burnt in 1901.") is None
+    True
+    """
+    return _witness(claim, passage, about, page)
+
+
+@lru_cache(maxsize=4096)  # asked for as a feature and as a reason
+def _witness(claim: str, passage: str, about: str, page: str) -> Witness | None:
+    source = f"{about}\n{page or passage}"
+    read = _Read(passage, _told(passage), about, source)
+    for part in _clauses(claim):
+        for rule in (_of_value, _of_negation, _of_contrary, _of_name):
+            found = rule(part, claim, read)
+            if found:
+                return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    passage: str
+    spans: tuple[Span, ...]
+    about: str
+    page: str  # what is known of it, and its text
+
+
+@lru_cache(maxsize=2048)
+def _told(passage: str) -> tuple[Span, ...]:
+    """The sentences of a passage without its headings, and without runs of text that are none."""
+    return tuple(
+        s
+        for s in wording.sentences_of(passage)
+        if not wording.is_heading(passage, s) and len(s.of(passage).split()) <= _LONGEST
+    )
+
+
+@lru_cache(maxsize=256)
+def _clauses(claim: str) -> list[str]:
+    found = [clause.text for clause in clauses(claim)]
+    return found if len(found) > 1 else [claim]
+
+
+# ── A value ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
+    absent = values.unstated(part, read.page)
+    if not absent:
+        return None
+    claimed = values_of(claim)
+    for value in absent:
+        rest = _without(part, value.span)
+        for span in read.spans:
+            sentence = span.of(read.passage)
+            rival = _rival(value, part, sentence, claimed)
+            if rival is None or _differs_elsewhere(part, value, sentence, rival):
+                continue
+            if _says(rest, sentence, read, _REST_OF_VALUE):
+                return Witness("value", value.span.of(part), rival.span.of(sentence), span)
+    return None
+
+
+def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> bool:
+    """Whether another value of the clause differs too: the sentence is on another thing."""
+    others = [v for v in values_of(part) if v != value and not v.weak]
+    theirs = [v for v in values_of(sentence) if v != rival]
+    return any(
+        any(values.conflict(v, other) for v in theirs)
+        and not any(values.states(v, other) for v in theirs)
+        for other in others
+    )
+
+
+def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> Value | None:
+    """The one value of the sentence that stands where the claim has `value`."""
+    same = [v for v in values_of(sentence) if v.measure == value.measure and not v.weak]
+    if any(not values.conflict(v, value) for v in same):
+        return None
+    rivals = [
+        v for v in same if not any(values.states(v, c) or values.states(c, v) for c in claimed)
+    ]
+    rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
+    mine = _beside(value.span, part)
+    rivals = [v for v in rivals if mine & _beside(v.span, sentence)]
+    if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
+        rivals = [v for v in rivals if _counted(value, part) == _counted(v, sentence)]
+    return rivals[0] if len(rivals) == 1 else None
+
+
+_DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s(?:the\s)?\Z")
+
+
+def _direction(value: Value, text: str) -> str:
+    """The word before a value that says which it is: "until 1971", "by eight", "to eleven"."""
+    found = _DIRECTION.search(text, max(0, value.span.start - 14), value.span.start)
+    return found[1] if found else ""
+
+
+def _counted(value: Value, text: str) -> list[str]:
+    return _stems(text[value.span.end :])[:1]
+
+
+def _beside(span: Span, text: str) -> set[str]:
+    """The content words around a value: three before and two behind it."""
+    return {*_stems(text[: span.start])[-3:], *_stems(text[span.end :])[:2]}
+
+
+# ── A negation ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
+    mine = _denied(part)
+    for span in read.spans:
+        sentence = span.of(read.passage)
+        theirs = _denied(sentence)
+        if bool(mine) == bool(theirs):
+            continue
+        denial, other = (theirs, part) if theirs else (mine, sentence)
+        if _HALF_DENIED.search(part) or _HALF_DENIED.search(sentence):
+            continue
+        shared = [d for d in denial if _denies(d[1], set(_stems(other)))]
+        if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
+            words, stems = shared[0][0], set(shared[0][1])
+            if theirs:
+                return Witness("negation", _like(stems, part), words, span)
+            return Witness("negation", words, _like(stems, sentence), span)
+    return None
+
+
+def _denies(denied: Sequence[str], stems: set[str]) -> bool:
+    """Whether the other text says what is denied: its first word, and most of the others."""
+    return denied[0] in stems and sum(stem in stems for stem in denied) >= 0.6 * len(denied)
+
+
+def _denied(text: str) -> list[tuple[str, list[str]]]:
+    """Each denial: its words, and the stems of what it denies."""
+    found = []
+    for match in _NEGATION.finditer(text):
+        if _NO_DENIAL.match(text, match.start()):
+            continue
+        words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
+        stems = [stem for word in words for stem in _stems(word[0])]
+        if stems:
+            start = text.rfind(" ", 0, match.start()) + 1 if match[0][0] in "nN'" else match.start()
+            found.append((text[start : words[-1].end()], stems))
+    return found
+
+
+def _stems(text: str) -> list[str]:
+    """Content words without their endings, so that "opened" is found where "open" stands."""
+    return [_ENDING.sub("", word) or word for word in wording.content_words(text, whole=True)]
+
+
+_ENDING = re.compile(r"(?<=...)(?:(?:ing|ed|es|s|e|ly|d)|(?<=[a-z]{5}).*)\Z")
+
+
+def _like(stems: set[str], text: str) -> str:
+    """The words of `text` with one of the stems."""
+    found = [m[0] for m in _WORD.finditer(text) if stems & set(_stems(m[0]))]
+    return " ".join(found[:3])
+
+
+# ── A word that means the contrary ───────────────────────────────────────────────────────────────
+
+
+def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
+    for span in read.spans:
+        sentence = span.of(read.passage)
+        found = contrasts.contrasts(part, sentence)
+        if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
+            continue
+        mine, theirs = found[0]
+        if not _is_about(mine, theirs, part, sentence):
+            continue
+        rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
+        if _says(rest, sentence, read, _REST_OF_TURN):
+            return Witness("contrary", mine, theirs, span)
+    return None
+
+
+def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
+    """Whether the two contrary words stand beside the same content word, on the same side."""
+    if not contrasts.turns_all(mine):
+        return False
+    one, other = _neighbours(mine, part), _neighbours(theirs, sentence)
+    return bool(one[0] & other[0]) or bool(one[1] & other[1])
+
+
+def _neighbours(word: str, text: str) -> tuple[set[str], set[str]]:
+    at = re.search(rf"\b{word}\b", text, re.IGNORECASE)
+    assert at
+    return set(_stems(text[: at.start()])[-2:]), set(_stems(text[at.end() :])[:2])
+
+
+# ── A name ───────────────────────────────────────────────────────────────────────────────────────
+
+# Where one name excludes another: who made, won or led a thing, where somebody was born. "From" and
+# "in" do not: support comes from two countries, and a town lies in a district and in a state.
+_SLOTS = frozenset({"by"})
+_ONCE = re.compile(  # what happens in one place only
+    r"\b(?:(?:moved|transferred|relocated) (?:back )?to|(?:born|buried|died|interred) (?:in|at))\Z"
+)
+_RUN = r"[A-ZÀ-Þ][\w’'.-]*(?:\s(?:of\s|the\s|de\s|von\s|van\s)?[A-ZÀ-Þ][\w’'.-]*)*"
+_SLOTTED = re.compile(rf"\b(?P<slot>[a-z]+)\s(?:the\s)?(?P<name>{_RUN})")
+
+
+def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
+    absent = set(names.missing(part, read.page))
+    if not absent:
+        return None
+    mine = [(slot, name) for slot, name in _slotted(part) if set(_words(name)) & absent]
+    if len(mine) != 1:
+        return None
+    slot, name = mine[0]
+    rest = part.replace(name, " ")
+    for span in read.spans:
+        sentence = span.of(read.passage)
+        theirs = [n for s, n in _slotted(sentence) if s == slot and not names.is_in(n, claim)]
+        if len(theirs) == 1 and _says(rest, sentence, read, _REST_OF_NAME):
+            return Witness("name", name, theirs[0], span)
+    return None
+
+
+def _slotted(text: str) -> Iterator[tuple[str, str]]:
+    """(the little word before it, name) for each name that has one."""
+    for match in _SLOTTED.finditer(text):
+        slot = match["slot"]
+        once = _ONCE.search(text, max(0, match.end("slot") - 30), match.end("slot"))
+        if (slot in _SLOTS or once) and not values_of(match["name"]):
+            yield slot, match["name"].rstrip(".,'’")
+
+
+def _words(text: str) -> list[str]:
+    return [match[0] for match in _WORD.finditer(text)]
+
+
+# ── Of the same thing ────────────────────────────────────────────────────────────────────────────
+
+
+def _without(text: str, span: Span) -> str:
+    return f"{text[: span.start]} {text[span.end :]}"
+
+
+def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
+    """Whether the sentence, on its page, holds enough of the other words of the clause.
+
+    Every name of the clause must stand on the page at least: of another thing another value is
+    true. A name that the sentence leaves out ("the new ground") counts as held where the page's
+    other sentences have it.
+    """
+    wanted = _stems(rest)
+    held = set(wanted) & set(_stems(sentence))
+    if len(held) < min(_LEAST_WORDS, len(set(wanted))) or not held:
+        return False
+    known = set(_stems(f"{read.about}\n{sentence}"))
+    known |= {s for name in wording.names(rest) for s in _stems(name)}
+    if sum(word in known for word in wanted) < share * len(wanted):
+        return False
+    return not names.missing(rest, read.page)

@@ -1,0 +1,1 @@
+"""What users keep: corpora filled from files, own copies, reliability lists, feedback."""

@@ -1,0 +1,272 @@
+"""A corpus brought up to date with files: what is new, changed, unchanged, gone or unreadable.
+
+Each batch is committed before its files are noted as read, so a run that is stopped loses at most
+the batch at hand, and the same command goes on from there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pincite.corpus.embedded import Comparison
+from pincite.corpus.origins import Origins
+from pincite.documents import editions
+from pincite.documents.collection import Collection, Piece, collected
+from pincite.errors import InputError
+from pincite.library.ingest import BATCH_CHARS
+from pincite.types import Document, Reason, Unchecked
+
+
+class Updatable(Protocol):
+    """What is asked of a corpus."""
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents."""
+        ...
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """Remove those at `urls`."""
+        ...
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """The documents at `urls`."""
+        ...
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        """What `add` would do with each."""
+        ...
+
+
+class NoCorpus:
+    """What an update that only says what it would do finds where there is no corpus yet."""
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """None of them."""
+        return 0
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """None of them."""
+        return 0
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """None of them."""
+        return [None for _ in urls]
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        """All are new."""
+        return ["new" for _ in documents]
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What an update may do."""
+
+    reread: bool = False  # also files that look as they did when they were last read
+    prune: bool = False  # delete what is no longer there
+    dry: bool = False  # only say what would be done
+    # Files that lie under other names than manifests among them have for them.
+    called: Mapping[str, Path] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the documents so far, by address; `gone` still stand in the corpus."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    n_unchanged: int = 0
+    n_superseded: int = 0  # older states of documents that a later file of the collection gave
+    passed_over: dict[str, int] = field(default_factory=dict)  # records that are no source, by why
+    unread: list[Unchecked] = field(default_factory=list)
+    n_files: int = 0
+    n_files_done: int = 0
+
+
+Progress = Callable[[Outcome], None]
+
+
+def update(
+    corpus: Updatable,
+    origins: Origins,
+    paths: Sequence[Path],
+    how: How,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Add what is new or changed under `paths`, and find what is no longer there.
+
+    Gone are documents of files that are no longer there, and those that a file gave before and
+    gives no more. A file that cannot be read now keeps the documents it gave.
+
+    Of a collection in numbered files (`documents.editions`) the last file that has a record counts,
+    whatever order they are read in; what a file says was deleted is removed, `prune` or not.
+
+    Args:
+        corpus: open for writing, unless it is only asked what would be done.
+        origins: which files its documents came from.
+        paths: files, and folders with all that is in them.
+        how: what may be done.
+        progress: is told after each file and batch.
+
+    Raises:
+        InputError: a path does not exist, before anything is changed.
+    """
+    collection = collected(paths, called=how.called)
+    run = _Run(corpus, origins, how, progress or (lambda outcome: None))
+    run.outcome.n_files = len(collection.pieces)
+    for piece in collection.pieces:
+        run.take(piece, collection)
+    run.commit()
+    run.outcome.unread += collection.unmet()
+    run.clear_away(paths)
+    return run.outcome
+
+
+LEAVING_AT_ONCE = 1_000  # withdrawn addresses that are looked up together
+# Records that say of themselves that there is nothing to read, or nothing any more.
+_NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
+
+
+class _Run:
+    """One update under way."""
+
+    def __init__(self, corpus: Updatable, origins: Origins, how: How, progress: Progress) -> None:
+        self.outcome = Outcome()
+        self._corpus, self._origins, self._how, self._progress = corpus, origins, how, progress
+        self._batch: dict[str, Document] = {}  # by address
+        self._n_chars = 0
+        self._read: list[tuple[Path, str, list[str]]] = []  # since the last commit
+        # Addresses withdrawn since then: by which file, and whether to remember it although the
+        # corpus has no such document: an earlier file that has one may come later.
+        self._leaving: dict[str, tuple[Path, bool]] = {}
+        self._there: set[Path] = set()
+
+    def take(self, piece: Piece, collection: Collection) -> None:
+        """Read a file, unless it is as it was."""
+        path = piece.path.resolve()
+        self._there.add(path)
+        try:
+            signature = collection.signature(piece)
+            if signature == self._origins.signature(path) and not self._how.reread:
+                self._unchanged(path, collection)
+            else:
+                self._take_in(piece, collection, signature)
+        except (InputError, OSError) as error:  # one file that may not be opened, not the run
+            self.outcome.unread.append(Unchecked(path.as_uri(), Reason.REFUSED, str(error)))
+        self.outcome.n_files_done += 1
+        self._progress(self.outcome)
+
+    def _unchanged(self, path: Path, collection: Collection) -> None:
+        urls = self._origins.addresses(path)
+        self.outcome.n_unchanged += len(urls)
+        for url in urls:
+            collection.known_as(url)
+
+    def _take_in(self, piece: Piece, collection: Collection, signature: str) -> None:
+        path, urls, whole = piece.path.resolve(), dict[str, None](), True
+        later = self._later_files(path)
+        for found in collection.read(piece):
+            if later and not later.isdisjoint(self._origins.said_by(found.url)):
+                self.outcome.n_superseded += 1
+                urls[found.url] = None
+            elif isinstance(found, Document):
+                urls[found.url] = None
+                self._hold(found)
+            elif found.reason in _NO_SOURCE:
+                self._withdraw(found, path)
+            else:
+                self.outcome.unread.append(found)
+                whole = False
+        if not whole:  # what it gave before may be what cannot be read now
+            urls |= dict.fromkeys(self._origins.addresses(path))
+        self._read.append((path, signature if whole else "", list(urls)))
+
+    def _later_files(self, path: Path) -> set[Path]:
+        """Known files of its collection that come after this one: none, unless it is reread."""
+        this = editions.edition(path)
+        if this is None:
+            return set()
+        known = ((file, editions.edition(file)) for file in self._origins.all_files())
+        return {file for file, other in known if other and other > this}
+
+    def _hold(self, document: Document) -> None:
+        """Keep a document for the next batch, unless a later version of it is in it already."""
+        held = self._batch.get(document.url)
+        if held and _version(held) > _version(document):
+            self.outcome.n_superseded += 1
+            return
+        self._leaving.pop(document.url, None)
+        self._batch[document.url] = document
+        self._n_chars += len(document.text)
+        if self._n_chars >= BATCH_CHARS:
+            self.commit()
+
+    def _withdraw(self, found: Unchecked, path: Path) -> None:
+        """A record that is no source, or no longer: what an earlier file gave of it goes."""
+        if found.reason is not Reason.WITHDRAWN:
+            counts = self.outcome.passed_over
+            counts[found.reason.value] = counts.get(found.reason.value, 0) + 1
+        is_held = self._batch.pop(found.url, None) is not None
+        is_last_word = found.reason is Reason.WITHDRAWN or editions.edition(path) is not None
+        self._leaving[found.url] = path, is_held or is_last_word
+        if len(self._leaving) >= LEAVING_AT_ONCE:
+            self.commit()
+
+    def _stored(self, urls: Iterable[str]) -> list[str]:
+        asked = list(urls)
+        found = self._corpus.get(asked)
+        return [url for url, document in zip(asked, found, strict=True) if document is not None]
+
+    def commit(self) -> None:
+        """Keep what was read; the files that were read to their ends are then known."""
+        latest = self._news(list(self._batch.values()))
+        leaving = self._stored(self._leaving)
+        remembered = {url for url, (_, always) in self._leaving.items() if always} | set(leaving)
+        self.outcome.removed += leaving
+        if not self._how.dry:
+            self._corpus.add(latest)
+            if leaving:
+                self._corpus.delete(leaving)
+        self._origins.record(self._read)
+        self._origins.withdraw([(url, self._leaving[url][0]) for url in sorted(remembered)])
+        self._batch, self._n_chars, self._read, self._leaving = {}, 0, [], {}
+        self._progress(self.outcome)
+
+    def _news(self, documents: list[Document]) -> list[Document]:
+        """Those of the documents that are to be added, all counted."""
+        news = []
+        for document, state in zip(documents, self._corpus.compared(documents), strict=True):
+            if state == "same":
+                self.outcome.n_unchanged += 1
+            elif state == "changed" and self._is_older(document):
+                self.outcome.n_superseded += 1
+            else:
+                where = self.outcome.added if state == "new" else self.outcome.changed
+                where.append(document.url)
+                news.append(document)
+        return news
+
+    def _is_older(self, document: Document) -> bool:
+        """Whether the corpus has a later version of the article."""
+        (stored,) = self._corpus.get([document.url])
+        return stored is not None and _version(stored) > _version(document)
+
+    def clear_away(self, paths: Sequence[Path]) -> None:
+        """Delete what is gone, or list it."""
+        lost = [path for path in self._origins.below(paths) if path not in self._there]
+        self._origins.lose(lost)
+        gone = self._origins.gone(paths)
+        stored = self._stored(gone)
+        if not self._how.prune:
+            self.outcome.gone = stored
+            return
+        if stored and not self._how.dry:
+            self._corpus.delete(stored)
+        self._origins.forget(gone)
+        self.outcome.removed += stored
+
+
+def _version(document: Document) -> int:
+    return editions.version(document.meta)

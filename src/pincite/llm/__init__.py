@@ -1,0 +1,1 @@
+"""Language models over HTTP: one chat client, prompts, replies, and a budget."""

@@ -1,0 +1,196 @@
+"""What a language model's reply says: a list of statements, or one of several labelled options.
+
+Models are asked for JSON and give it compact, indented, in a Markdown fence, between sentences, or
+not at all. Each of these is understood; whatever is not gives None, which is a failure of that one
+reply and never a zero. EvidenceSeeker 0.1 looked for the literal `{"answer": "` in the tokens and
+gave every option the probability 0 where a model left the space out.
+"""
+
+import json
+import math
+import re
+import string
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pincite.completions import Completion, TokenChoice
+from pincite.types import Span
+
+# The share of probability that the labels must have together at the place of the answer: where
+# most of it lies elsewhere, the place is not that of an answer.
+ENOUGH = 0.5
+_MOST_OBJECTS = 200  # places in a reply where JSON may begin that are tried
+_OPENING = re.compile(r"[\[{]")
+_DECODER = json.JSONDecoder()
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+(?P<text>\S.*)$", re.MULTILINE)
+_AROUND = "\"'“”„ \t\n`*_.([{:"  # what may stand beside a label in one token with it
+_ANSWER = (
+    r"[\"']?\b(?:final\s+)?(?:answer|antwort|option|choice)\b[\"'*`]*"
+    r"\s*(?:is|ist|lautet)?\s*[:=]?\s*"
+)
+
+
+def json_in(text: str) -> Any:
+    r"""The first JSON object or array in a text; None if there is none.
+
+    >>> json_in('Sure! ```json\n{"answer":"B"}\n``` I hope that helps.')
+    {'answer': 'B'}
+    """
+    return next(_jsons(text), None)
+
+
+def _jsons(text: str) -> Iterator[Any]:
+    start, tried = 0, 0
+    while (match := _OPENING.search(text, start)) and tried < _MOST_OBJECTS:
+        tried += 1
+        try:
+            value, start = _DECODER.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            start = match.start() + 1
+            continue
+        yield value
+
+
+def listed(text: str, key: str = "claims") -> list[str] | None:
+    r"""The statements that a reply lists, each once, in order; None if it lists nothing readable.
+
+    An object with the key, an object with one list, a bare array, or lines with bullets or numbers.
+
+    >>> listed('{"claims":["A.", " A. ", "…"]}'), listed("1. A.\n2. B."), listed("I cannot.")
+    (['A.'], ['A.', 'B.'], None)
+    """
+    for value in _jsons(text):
+        found = _strings(value, key)
+        if found is not None:
+            return _each_once(found)
+    bullets = [match["text"] for match in _BULLET.finditer(text)]
+    return _each_once(bullets) if bullets else None
+
+
+def _strings(value: Any, key: str) -> list[str] | None:
+    if isinstance(value, dict):
+        lists = [v for v in value.values() if isinstance(v, list)]
+        value = value.get(key, lists[0] if len(lists) == 1 else None)
+    if not isinstance(value, list):
+        return None
+    texts = [_text_of(each) for each in value]
+    return None if None in texts else [text for text in texts if text is not None]
+
+
+def _text_of(value: Any) -> str | None:
+    """A statement, or an object whose one text it is: {"claim": "…"}."""
+    if isinstance(value, dict):
+        texts = [v for v in value.values() if isinstance(v, str)]
+        return texts[0] if len(texts) == 1 else None
+    return value if isinstance(value, str) else None
+
+
+def _each_once(texts: Sequence[str]) -> list[str]:
+    kept: dict[str, str] = {}
+    for text in texts:
+        stripped = " ".join(text.split()).strip("*_` ")
+        if any(map(str.isalpha, stripped)):  # a small model repeats the "…" of the prompt
+            kept.setdefault(stripped.casefold(), stripped)
+    return list(kept.values())
+
+
+def statement_in(text: str, key: str) -> str | None:
+    """The one statement that a reply gives: an object's text, or the reply itself as one line.
+
+    >>> statement_in('{"negation": "It is not."}', "negation"), statement_in('"It is not."', "x")
+    ('It is not.', 'It is not.')
+    """
+    value = json_in(text)
+    if isinstance(value, dict):
+        given = value.get(key, value)
+        found = given if isinstance(given, str) else _text_of(given)
+        return " ".join(found.split()) or None if found else None
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    return lines[0].strip('"“”„*` ') or None if len(lines) == 1 else None
+
+
+# ── Multiple choice ──────────────────────────────────────────────────────────────────────────────
+
+
+def label_place(text: str, labels: Sequence[str]) -> Span | None:
+    r"""Where a reply names its choice; None if it names none, or several.
+
+    >>> place = label_place('```json\n{"answer":"B"}```', ["A", "B"])
+    >>> place and place.of('```json\n{"answer":"B"}```')
+    'B'
+    """
+    one = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    # "Answer" in any case, the label as it was given: "Answer: a bridge" does not choose "A".
+    named = rf"(?i:{_ANSWER})[\"'“(*`\[]*\s*(?P<label>{one})(?!\w|['’]\w)"
+    # "A" and "B. Neither", but not "A bridge was".
+    first = rf"\A\W*(?P<label>{one})(?!\w|['’]\w)(?!\s+\w+\s+\w)"
+    for pattern in (named, first):
+        found = [Span(*match.span("label")) for match in re.finditer(pattern, text)]
+        if found:
+            return found[0] if len({span.of(text) for span in found}) == 1 else None
+    return None
+
+
+def label_in(text: str, labels: Sequence[str]) -> str | None:
+    """The label that a reply chooses; None if it is unreadable."""
+    place = label_place(text, labels)
+    return place.of(text) if place else None
+
+
+def label_probabilities(reply: Completion, labels: Sequence[str]) -> dict[str, float] | None:
+    r"""For each label the probability that it would stand where the answer stands.
+
+    Read from the alternatives of the one token that holds the answer; tokens that mean the same
+    label ("B", " B", "\"B") count together. None if the reply has no log probabilities, no answer,
+    or labels have less than `ENOUGH` together. A label that is not among the alternatives has 0:
+    its probability is below that of each of them.
+
+    >>> token = TokenChoice("B", (("B", -0.1), (" B", -4.6), ("A", -3.0)))
+    >>> found = label_probabilities(Completion("B", tokens=(token,)), ["A", "B", "C"])
+    >>> {label: round(p, 3) for label, p in (found or {}).items()}
+    {'A': 0.05, 'B': 0.915, 'C': 0.0}
+    """
+    whole = "".join(choice.token for choice in reply.tokens)
+    place = label_place(whole[_thoughts(whole) :], labels)
+    if place is None:
+        return None
+    at = place.start + _thoughts(whole)
+    start = 0
+    for choice in reply.tokens:
+        if start <= at < start + len(choice.token):
+            return _shares(choice, choice.token[: at - start], labels)
+        start += len(choice.token)
+    return None
+
+
+def _thoughts(text: str) -> int:
+    """Characters that a model thought before it replied."""
+    match = re.match(r"\s*<think>.*?</think>", text, re.DOTALL)
+    return match.end() if match else 0
+
+
+def _shares(choice: TokenChoice, before: str, labels: Sequence[str]) -> dict[str, float] | None:
+    shares = dict.fromkeys(labels, 0.0)
+    for token, logprob in dict([*choice.top]).items():
+        label = _label_of(token, before, labels)
+        if label is not None and math.isfinite(logprob):
+            shares[label] += math.exp(min(0.0, logprob))
+    if sum(shares.values()) < ENOUGH:
+        return None
+    # Rounding of the server's: three tokens at -0.0 would sum to more than one.
+    return {label: min(1.0, share) for label, share in shares.items()}
+
+
+def _label_of(token: str, before: str, labels: Sequence[str]) -> str | None:
+    """The label that a token begins with, behind what stands before the answer or behind marks."""
+    for rest in (token.removeprefix(before), token.lstrip(_AROUND)):
+        for label in sorted(labels, key=len, reverse=True):
+            if rest.startswith(label) and not rest[len(label) : len(label) + 1].isalnum():
+                return label
+    return None
+
+
+def are_labels(labels: Sequence[str], n_options: int = 3) -> bool:
+    """Whether these are enough different single letters or digits of ASCII."""
+    allowed = set(string.ascii_letters + string.digits)
+    return len(set(labels)) == len(labels) >= n_options and set(labels) <= allowed

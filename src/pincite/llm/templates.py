@@ -1,0 +1,119 @@
+"""What language models are asked, as text files that a user can replace.
+
+A file has a part `[system]` and a part `[user]`; `{name}` stands for a value, and other braces for
+themselves. `options.txt` holds the answers of the multiple choice, one a line, first the one whose
+probability is read. Every value but those in `_OURS` is text of others or of a model: it is put in
+fenced, and the system's part always ends with the rule that says what a fence means.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pincite.errors import ConfigError
+from pincite.text.fences import DATA_RULE, fenced
+
+SHIPPED = Path(__file__).parent / "prompts"
+LANGUAGES = ("en", "de")  # in which prompts are shipped; {language} may be any other
+# The values that each file may name: those of EvidenceSeeker's templates, and `analysis`.
+VARIABLES: Mapping[str, frozenset[str]] = {
+    **{
+        f"freetext_{kind}_analysis": frozenset({"claim", "language"})
+        for kind in ("descriptive", "ascriptive", "normative")
+    },
+    **{
+        f"list_{kind}_statements": frozenset({"claim", "language", f"{kind}_analysis"})
+        for kind in ("descriptive", "ascriptive", "normative")
+    },
+    "negate_claim": frozenset({"statement", "language"}),
+    "freetext_confirmation_analysis": frozenset({"statement", "evidence_item", "language"}),
+    "multiple_choice_confirmation_analysis": frozenset(
+        {"statement", "evidence_item", "language", "analysis", "options", "labels"}
+    ),
+    "answer_question": frozenset({"question", "abstracts", "language"}),  # of `ask`
+    "rewrite_sentence": frozenset({"statement", "evidence_item", "language"}),
+}
+OPTIONS = "options"
+# Values that are no text of others, or were fenced one by one: `text.fences.abstract`.
+_OURS = ("language", "options", "labels", "abstracts")
+_NAME = re.compile(r"\{([a-z_]+)\}")
+_PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
+_NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}
+_GERMAN_NAMES = {"en": "Englisch", "de": "Deutsch", "fr": "Französisch", "es": "Spanisch"}
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The prompts of a run, read and checked."""
+
+    texts: Mapping[str, tuple[str, str]]  # by step: system, user
+    options: tuple[str, ...]  # the first is the one that supports
+    language: str  # of the replies, as the prompts name it
+    fingerprint: str  # of all the texts
+
+    @classmethod
+    def load(cls, prompts: str, language: str, folder: Path | None = None) -> "Templates":
+        """The shipped prompts, with those of `folder` in the place of theirs.
+
+        Args:
+            prompts: language of the prompts, one of `LANGUAGES`.
+            language: ISO 639-1 code of the replies, or its name in the prompts' language.
+            folder: files with the names of the shipped ones, as few as wanted.
+
+        Raises:
+            ConfigError: a file is missing, cannot be read, or names a value that there is not.
+        """
+        if prompts not in LANGUAGES:
+            raise ConfigError(
+                f"prompts are in {prompts!r}; expected one of {', '.join(LANGUAGES)}."
+            )
+        if folder and not folder.is_dir():
+            raise ConfigError(f"{folder}, where prompts should be, is no folder.")
+        raw = {name: _read(name, prompts, folder) for name in (*VARIABLES, OPTIONS)}
+        texts = {name: _parsed(name, raw[name]) for name in VARIABLES}
+        options = tuple(line.strip() for line in raw[OPTIONS].splitlines() if line.strip())
+        if not 2 <= len(options) <= 26:
+            raise ConfigError(f"options.txt has {len(options)} lines; expected 2 to 26.")
+        names = _GERMAN_NAMES if prompts == "de" else _NAMES
+        content = "\0".join(f"{name}\0{raw[name]}" for name in sorted(raw))
+        digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
+        return cls(texts, options, names.get(language, language), f"{prompts}-{digest}")
+
+    def filled(self, step: str, **values: str) -> tuple[str, str]:
+        """System and user message of a step, with the values in their places."""
+        given = {"language": self.language, **values}
+
+        def put(match: re.Match[str]) -> str:
+            name = match[1]
+            return given[name] if name in _OURS else fenced(given[name])
+
+        system, user = self.texts[step]
+        # In one pass: a value that reads "{labels}" stays what it is.
+        return f"{_NAME.sub(put, system)}\n{DATA_RULE}", _NAME.sub(put, user)
+
+
+def _read(name: str, prompts: str, folder: Path | None) -> str:
+    own = folder / f"{name}.txt" if folder else None
+    path = own if own and own.is_file() else SHIPPED / prompts / f"{name}.txt"
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as a prompt: {error}") from error
+
+
+def _parsed(name: str, text: str) -> tuple[str, str]:
+    match = _PARTS.fullmatch(text.replace("\r\n", "\n"))
+    if match is None:
+        raise ConfigError(
+            f"{name}.txt has not the two parts of a prompt; expected a line [system], its text, a "
+            "line [user], its text."
+        )
+    unknown = sorted(set(_NAME.findall(text)) - VARIABLES[name])
+    if unknown:
+        known = ", ".join(f"{{{each}}}" for each in sorted(VARIABLES[name]))
+        raise ConfigError(
+            f"{name}.txt names {{{unknown[0]}}}, which it cannot have; known: {known}."
+        )
+    return match["system"].strip(), match["user"].strip()

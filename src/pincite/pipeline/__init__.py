@@ -1,1 +1,0 @@
-"""The verbs: claims, retrieve, verify, aggregate."""

@@ -1,0 +1,63 @@
+"""What every report needs: one line of any text, a count with its noun, a link, a cell."""
+
+import re
+import unicodedata
+
+from pincite.checks import Usage
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
+
+
+def n_of(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> n_of(1, "claim"), n_of(2, "claim"), n_of(0, "source")
+    ('1 claim', '2 claims', '0 sources')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def one_line(text: str) -> str:
+    r"""Text without line breaks, control characters and direction overrides.
+
+    A hostile title must neither move a terminal's cursor nor reverse what stands around it.
+
+    >>> one_line("a\x1b[2Jb\nc")
+    'a[2Jb c'
+    """
+    spaced = re.sub(r"\s+", " ", text).strip()
+    return "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cf", "Cs"))
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most `limit` characters, cut between words, with an ellipsis where it was cut."""
+    text = one_line(text)
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut else cut) + "…"
+
+
+def safe_link(url: str | None) -> str | None:
+    """The URL if a browser may open it: `javascript:` and its like become plain text."""
+    return url if url and url.lower().startswith(("http://", "https://")) else None
+
+
+def cell(value: object) -> object:
+    """A value as a spreadsheet should take it: no text of a page is a formula."""
+    if isinstance(value, float):
+        return round(value, 4)
+    if isinstance(value, str):
+        text = one_line(value)
+        return "'" + text if text.startswith(_FORMULA) else text
+    return value
+
+
+def asked(usage: Usage) -> str:
+    """What was asked of models, in one line; empty if nothing was."""
+    if not (usage.n_calls or usage.n_reused):
+        return ""
+    words = f"{usage.n_calls} calls ({usage.n_failed} failed, {usage.n_unreadable} unreadable"
+    words += f", {usage.n_reused} more taken from the trace)" if usage.n_reused else ")"
+    words += f", {usage.n_prompt_tokens:,} + {usage.n_reply_tokens:,} tokens"
+    return words + (f", cost {usage.cost:.4f}" if usage.cost else "")

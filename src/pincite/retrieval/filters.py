@@ -1,0 +1,271 @@
+"""Which documents a search may return at all: by date, site, language, kind and metadata.
+
+A filter is decided on a document's own fields, before anything is ranked, so what it leaves out
+never uses up the k. Dates may be partial on both sides: "2019" is the whole year, and a document
+that states only a year passes if some day of that year would.
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+from pincite.errors import ConfigError
+from pincite.text.hosts import host_of, is_below
+
+Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+# A field's name may hold what JSON keys hold, but no sign of a comparison and no blank.
+SEPARATOR = "; "  # between the values of a field of the metadata that has several
+_VALUE = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*)\s*(?:,|$)""")
+_QUOTED = re.compile(r"""(["'])([^"']*)\1""")
+_CONDITION = re.compile(
+    r"\s*([^\s=!<>]+)\s*(==|!=|<=|>=|<|>|\bnot in\b|\bin\b)\s*(.*?)\s*", re.DOTALL
+)
+
+
+class Facts(NamedTuple):
+    """What filters ask of a document: the fields of `Document` with these names."""
+
+    url: str
+    title: str
+    kind: str
+    published: str | None
+    language: str | None
+    meta: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A field compared with a value, or with several for `in` and `not in`.
+
+    The field is one of `Facts` or a key of its metadata. Values are compared as numbers if both
+    are, else letter by letter. A document without the field fails, but for `!=` and `not in`.
+
+    Metadata may hold several values with "; " between them. `==` and `in` then hold if one of them,
+    or the whole text, is equal; `!=` and `not in` if none is. The others compare the whole text.
+    """
+
+    field: str
+    comparison: Comparison
+    values: tuple[str, ...]
+    # The values as texts and as numbers: of 10,000 ids one is looked up, not compared with each.
+    _texts: frozenset[str] = dataclasses.field(init=False, repr=False, compare=False)
+    _numbers: frozenset[float] = dataclasses.field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Make the sets."""
+        numbers = (_number(value) for value in self.values)
+        known = frozenset(number for number in numbers if number is not None)
+        object.__setattr__(self, "_texts", frozenset(self.values))
+        object.__setattr__(self, "_numbers", known)
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.field} {self.comparison} {', '.join(self.values)}"
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether the document meets the condition."""
+        found = _field(facts, self.field)
+        if self.comparison in ("!=", "not in"):
+            return found is None or not self._is_among(found)
+        if found is None:
+            return False
+        if self.comparison in ("==", "in"):
+            return self._is_among(found)
+        return any(_MEETS[self.comparison](_compared(found, value)) for value in self.values)
+
+    def _is_among(self, found: str) -> bool:
+        parts = [found]
+        if SEPARATOR in found and self.field not in _SINGLE:
+            parts += found.split(SEPARATOR)
+        numbers = self._numbers
+        return any(
+            part in self._texts or (bool(numbers) and _number(part) in numbers) for part in parts
+        )
+
+
+# By the sign of the comparison: -1, 0, 1 for less, equal, greater.
+_MEETS = {
+    "<": lambda order: order < 0,
+    "<=": lambda order: order <= 0,
+    ">": lambda order: order > 0,
+    ">=": lambda order: order >= 0,
+}
+
+
+def condition(text: str) -> Condition:
+    """A condition as people write it: `section == news`, `year >= 2015`, `kind in html, pdf`.
+
+    A value may stand in quotes, and must if it holds a comma and is one of several.
+
+    Raises:
+        ConfigError: It has another form.
+
+    >>> condition("site not in a.example, b.example").values
+    ('a.example', 'b.example')
+    """
+    match = _CONDITION.fullmatch(text)
+    if not match or not match[3]:
+        raise ConfigError(
+            f"where is {text!r}; expected FIELD COMPARISON VALUE, with a comparison of "
+            f"{', '.join(get_args(Comparison))}: 'section == news', 'kind in html, pdf'."
+        )
+    several = match[2] in ("in", "not in")
+    values = tuple(map(_unquoted, _values(match[3]) if several else [match[3]]))
+    comparison: Comparison = match[2]  # type: ignore[assignment]
+    return Condition(match[1], comparison, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """All of these must hold; an empty one asks nothing.
+
+    Documents whose date is not known are left out when a date is asked for, unless `undated`.
+    """
+
+    published_from: str = ""  # ISO date or its beginning, inclusive
+    published_to: str = ""
+    undated: bool = False
+    domains: tuple[str, ...] = ()  # only these hosts and what is below them
+    not_domains: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()  # ISO 639-1
+    kinds: tuple[str, ...] = ()
+    where: tuple[Condition, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse dates that are none; write hosts, languages and kinds as they are compared."""
+        for name, option in (("published_from", "--from-date"), ("published_to", "--to-date")):
+            date = getattr(self, name)
+            if date and not _DATE.fullmatch(date):
+                raise ConfigError(
+                    f"{name} ({option}) is {date!r}; expected a date like 2019-05-14, 2019-05 or "
+                    "2019."
+                )
+        if self.published_to and self.published_from > _padded(self.published_to):
+            raise ConfigError(
+                f"published_from is {self.published_from}, after published_to, which is "
+                f"{self.published_to}; nothing lies between."
+            )
+        for name in ("domains", "not_domains"):
+            object.__setattr__(self, name, tuple(map(_host, getattr(self, name))))
+        for name in ("languages", "kinds"):
+            object.__setattr__(self, name, tuple(v.lower() for v in getattr(self, name)))
+
+    def __bool__(self) -> bool:
+        """Whether anything is asked."""
+        return any(getattr(self, f.name) for f in fields(self) if f.name != "undated")
+
+    def __str__(self) -> str:
+        """As people read them; empty where nothing is asked.
+
+        >>> str(Filters(published_from="2015", where=(condition("mesh in Humans, Mice"),)))
+        'from 2015; mesh in Humans, Mice'
+        """
+        parts = [
+            self.published_from and f"from {self.published_from}",
+            self.published_to and f"to {self.published_to}",
+            self.domains and f"site {', '.join(self.domains)}",
+            self.not_domains and f"not site {', '.join(self.not_domains)}",
+            self.languages and f"in {', '.join(self.languages)}",
+            self.kinds and f"kind {', '.join(self.kinds)}",
+            *map(str, self.where),
+        ]
+        return "; ".join(part for part in parts if isinstance(part, str) and part)
+
+    @property
+    def leaves_out_undated(self) -> bool:
+        """Whether a document fails for having no date: whoever asks should hear of it."""
+        return bool(self.published_from or self.published_to) and not self.undated
+
+    def accepts(self, facts: Facts) -> bool:
+        """Whether a document may be returned.
+
+        >>> page = Facts("https://news.example.org/a", "A", "html", "2019", "en", {})
+        >>> Filters(published_from="2019-05", domains=("example.org",)).accepts(page)
+        True
+        >>> Filters(published_to="2018").accepts(page)
+        False
+        """
+        return (
+            (not self.kinds or facts.kind.lower() in self.kinds)
+            and (not self.languages or _language(facts) in self.languages)
+            and self._in_time(facts.published)
+            and (not self.domains or is_below(facts.url, self.domains))
+            and not is_below(facts.url, self.not_domains)
+            and all(condition.holds(facts) for condition in self.where)
+        )
+
+    def _in_time(self, published: str | None) -> bool:
+        """Dates are compared to the precision that both have."""
+        if not (self.published_from or self.published_to):
+            return True
+        match = _DATE.match(published or "")
+        if not match:
+            return self.undated
+        date, first, last = match[0], self.published_from, self.published_to
+        return date[: len(first)] >= first[: len(date)] and (
+            not last or date[: len(last)] <= last[: len(date)]
+        )
+
+
+_SINGLE = ("url", "title", "kind", "published", "language")
+
+
+def _field(facts: Facts, name: str) -> str | None:
+    if name in _SINGLE:
+        value: str | None = getattr(facts, name)
+        return value
+    if name == "date" and name not in facts.meta:  # as manifests call it
+        return facts.published
+    return facts.meta.get(name)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _values(text: str) -> list[str]:
+    """What stands between commas that are not in quotes."""
+    found, at = [], 0
+    while at <= len(text):
+        match = _VALUE.match(text, at)
+        if match is None:  # quotes that end before their value does: a comma is a comma
+            return text.split(",")
+        found.append(match[1])
+        if match.end() == len(text) and not match[0].endswith(","):
+            break
+        at = match.end()
+    return found
+
+
+def _unquoted(value: str) -> str:
+    match = _QUOTED.fullmatch(value.strip())
+    return match[2] if match else value.strip()
+
+
+def _compared(found: str, value: str) -> int:
+    """-1, 0 or 1, as `found` is less than, equal to or greater than `value`."""
+    try:
+        a, b = float(found), float(value)
+    except ValueError:
+        return (found > value) - (found < value)
+    return (a > b) - (a < b)
+
+
+def _padded(date: str) -> str:
+    """The last day that a partial date may mean, or a text that sorts behind it."""
+    return date + "-99-99"[len(date) - 4 :] if len(date) < 10 else date
+
+
+def _host(domain: str) -> str:
+    """A host as `text.hosts` compares it; an address stands for its host."""
+    return host_of(domain) if "://" in domain else domain.lower().strip().strip(".")
+
+
+def _language(facts: Facts) -> str:
+    return (facts.language or "").split("-")[0].lower()

@@ -1,0 +1,211 @@
+"""Where in its source a citation points: a page, a section, a highlighted text.
+
+What it points at is always read, and wins where another passage is hardly better. It is no filter:
+editors cite wrong pages, and evidence elsewhere counts and is told.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from pincite.text.page_numbers import (
+    PageRange,
+    cited_pages,
+    number_at,
+    page_labels,
+    page_span,
+    page_starts,
+)
+from pincite.types import Citation, Document, Evidence, Place, Span
+
+# Log-odds by which a passage that is pointed at may be weaker and still be shown. An assumption,
+# small beside what separates verdicts: no collection says which passage an editor meant. It never
+# changes a verdict (`preferred`).
+LEANING = 0.25
+SECTION_CHARS = 3_000  # of a section from its anchor on: where it ends is not known
+MAX_DIRECTIVES = 10  # text fragments in one address
+_DIRECTIVES = ":~:"
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a citation points at in one document."""
+
+    spans: tuple[Span, ...]  # none: it points at a page that the document does not have
+    words: str  # "p. 12", "section History", "highlighted text"
+    exact: bool  # whether all else is elsewhere; of a section the end is not known
+
+    def meets(self, span: Span) -> bool:
+        """Whether some of `span` is pointed at."""
+        return any(span.start < own.end and own.start < span.end for own in self.spans)
+
+
+class TextDirective(NamedTuple):
+    """`#:~:text=prefix-,start,end,-suffix`: all but `start` may be empty."""
+
+    prefix: str
+    start: str
+    end: str
+    suffix: str
+
+
+def aim_of(citation: Citation, document: Document) -> Aim | None:
+    """What `citation` points at in `document`; None if nothing, or nothing that is found there.
+
+    The address's fragment counts before the template's pages: it was made for this very copy.
+    """
+    fragment = (citation.url or "").partition("#")[2]
+    return (
+        _highlighted(fragment, document)
+        or _page_in_file(fragment, document)
+        or _section(fragment, document)
+        or _pages(citation.pages or "", document)
+    )
+
+
+def place_of(evidence: Evidence, document: Document, aim: Aim | None) -> Place | None:
+    """The page of what is quoted and whether it was pointed at; None if neither is known."""
+    stands = quoted_span(evidence)
+    number = number_at(document, stands.start)
+    if number is None and aim is None:
+        return None
+    elsewhere = aim is not None and aim.exact and not aim.meets(stands)
+    return Place(
+        page=number.label if number else None,
+        printed=number.printed if number else False,
+        cited=aim.words if aim else None,
+        elsewhere=elsewhere,
+    )
+
+
+def preferred(evidence: Sequence[Evidence], chosen: Evidence, aim: Aim | None) -> list[Evidence]:
+    """What may be shown in place of `chosen`, best first: nearly as good, and pointed at.
+
+    Empty if `chosen` is pointed at itself. Whether the verdict stays is for the caller to see.
+    """
+    if aim is None or aim.meets(quoted_span(chosen)):
+        return []
+    near = [e for e in evidence if e.score >= chosen.score - LEANING and aim.meets(quoted_span(e))]
+    return sorted(near, key=lambda e: -e.score)
+
+
+def quoted_span(evidence: Evidence) -> Span:
+    """Where the quote, or the passage without one, stands in the document."""
+    start, quote = evidence.passage.span.start, evidence.quote
+    return Span(start + quote.start, start + quote.end) if quote else evidence.passage.span
+
+
+# ── Fragments of an address ──────────────────────────────────────────────────────────────────────
+
+
+def text_directives(fragment: str) -> list[TextDirective]:
+    """The texts that an address's fragment asks a browser to highlight.
+
+    Source: WICG, URL Fragment Text Directives.
+
+    >>> text_directives("top:~:text=It-,opened%20in,1911")
+    [TextDirective(prefix='It', start='opened in', end='1911', suffix='')]
+    """
+    _, _, directives = fragment.partition(_DIRECTIVES)
+    values = [d[5:] for d in directives.split("&") if d.startswith("text=")]
+    return [found for value in values[:MAX_DIRECTIVES] if (found := _directive(value))]
+
+
+def _directive(value: str) -> TextDirective | None:
+    parts = value.split(",")
+    prefix = parts.pop(0)[:-1] if parts[0].endswith("-") else ""
+    suffix = parts.pop()[1:] if parts and parts[-1].startswith("-") else ""
+    if not parts or len(parts) > 2:
+        return None
+    start, end = unquote(parts[0]).strip(), unquote(parts[1]).strip() if len(parts) == 2 else ""
+    return TextDirective(unquote(prefix), start, end, unquote(suffix)) if start else None
+
+
+def _highlighted(fragment: str, document: Document) -> Aim | None:
+    found = [_found(directive, document.text) for directive in text_directives(fragment)]
+    spans = tuple(span for span in found if span)
+    return Aim(spans, "highlighted text", exact=True) if spans else None
+
+
+def _found(directive: TextDirective, text: str) -> Span | None:
+    """The first place of a highlighted text; white space and case make no difference.
+
+    Where only the words around it differ, as menus that a reader does not see, it counts too.
+    """
+    for prefix, suffix in dict.fromkeys(((directive.prefix, directive.suffix), ("", ""))):
+        before = f"{_pattern(prefix)}[^\\w]{{0,20}}" if prefix else r"(?<!\w)"
+        after = f"[^\\w]{{0,20}}{_pattern(suffix)}" if suffix else r"(?!\w)"
+        tail = "" if directive.end else after
+        for match in re.finditer(f"{before}({_pattern(directive.start)}){tail}", text, re.I):
+            if not directive.end:
+                return Span(*match.span(1))
+            end = re.compile(f"({_pattern(directive.end)}){after}", re.I).search(text, match.end(1))
+            return Span(match.start(1), end.end(1)) if end else None
+    return None
+
+
+def _pattern(words: str) -> str:
+    return r"\s+".join(map(re.escape, words.split()))
+
+
+def _page_in_file(fragment: str, document: Document) -> Aim | None:
+    """`#page=12`, which counts in the file whatever is printed on the page."""
+    match = re.search(r"(?:^|&)page=([0-9]{1,6})(?:&|$)", fragment.partition(_DIRECTIVES)[0])
+    if not match or not 1 <= int(match[1]) <= len(page_starts(document)):
+        return None
+    span = page_span(document, int(match[1]))
+    number = number_at(document, span.start)
+    return Aim((span,), f"p. {number.label if number else match[1]}", exact=True)
+
+
+def _section(fragment: str, document: Document) -> Aim | None:
+    name = fragment.partition(_DIRECTIVES)[0]
+    for anchor in dict.fromkeys((name, unquote(name))):
+        if anchor in document.anchors:
+            start = document.anchors[anchor]
+            end = min(start + SECTION_CHARS, len(document.text))
+            return Aim((Span(start, end),), f"section {anchor}", exact=False)
+    return None
+
+
+# ── Pages of a template ──────────────────────────────────────────────────────────────────────────
+
+
+def _pages(text: str, document: Document) -> Aim | None:
+    """The named pages of a document that has pages; None if they are most of it.
+
+    A paper's template names all of its pages: that is where it stands, not what is meant. Nor is
+    anything known of page 812 of a file of 20 pages without printed numbers.
+    """
+    cited, n_pages = cited_pages(text), len(page_starts(document))
+    labels = page_labels(document) or [str(number) for number in range(1, n_pages + 1)]
+    meant = [page for page, label in enumerate(labels, 1) if _is_cited(label, cited)]
+    known = bool(meant) or (bool(page_labels(document)) and bool(cited))
+    if not known or (n_pages == 1 and meant) or 2 * len(meant) > max(n_pages, 2):
+        return None
+    spans = tuple(page_span(document, page) for page in meant)
+    several = len(cited) > 1 or any(isinstance(c, PageRange) and c.first < c.last for c in cited)
+    return Aim(spans, f"{'pp.' if several else 'p.'} {_named(cited)}", exact=True)
+
+
+def _is_cited(label: str, cited: Sequence[PageRange | str]) -> bool:
+    number = int(label) if label.isascii() and label.isdigit() else None
+    return any(
+        (number is not None and pages.first <= number <= pages.last)
+        if isinstance(pages, PageRange)
+        else pages == label.lower()
+        for pages in cited
+    )
+
+
+def _named(cited: Sequence[PageRange | str]) -> str:
+    return ", ".join(
+        pages
+        if isinstance(pages, str)
+        else f"{pages.first}–{pages.last}"
+        if pages.first < pages.last
+        else str(pages.first)
+        for pages in cited
+    )

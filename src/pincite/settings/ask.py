@@ -1,0 +1,50 @@
+"""What a user can set about `ask`, besides server, budget and prompts, which `check` has too."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pincite.errors import ConfigError
+from pincite.settings.check import CheckSettings
+
+WrittenBy = Literal["extract", "model"]
+Uncited = Literal["label", "neighbour"]
+ASK_CHOICES: dict[str, Any] = {"answer": WrittenBy, "uncited": Uncited}
+
+# Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
+# from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
+SUPPORTED_FROM = 0.5
+CONTRADICTED_FROM = 0.5
+# Log-odds of the best document below which nothing relevant was found. Of 100 PubMedQA questions 97
+# have an answer from there on where their own paper is in the corpus, and 27 where it is not (at 0:
+# 99 and 56). docs/benchmarks.md.
+LEAST_RELEVANCE = 1.0
+LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labelled sentences
+
+
+@dataclass(frozen=True, slots=True)
+class AskSettings(CheckSettings):
+    """Settings of `ask` with their defaults."""
+
+    answer: WrittenBy = "extract"  # who writes it: sentences of the sources, or a model
+    documents: int = 10  # that it is written from (Verif.ai: 10)
+    sentences: int = 5  # of an extracted answer, at most
+    rerank: bool = True  # whether the verifier's network reads what the search found
+    exact_first: bool = True  # quoted phrases and all words of a question before likeness
+    least_relevance: float = LEAST_RELEVANCE  # log-odds of the best document; below: no answer
+    least_answer: float = LEAST_ANSWER  # log-odds that a sentence answers it; below: not quoted
+    include_retracted: bool = False  # whether retracted papers are read, and marked as such
+    supported_from: float = SUPPORTED_FROM  # probability from which a reference supports
+    contradicted_from: float = CONTRADICTED_FROM
+    uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
+    repair: bool = False  # whether what is not borne out is rewritten or struck out
+    prompt_tokens: int = 6000  # of abstracts for a model
+    answer_tokens: int = 1000  # of its answer (Verif.ai: 1000)
+
+    def check_the_asking(self) -> None:
+        """Refuse values that mean nothing."""
+        for name in ("documents", "sentences", "prompt_tokens", "answer_tokens"):
+            if not 1 <= getattr(self, name) <= 1_000_000:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 1000000.")
+        for name in ("supported_from", "contradicted_from"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected between 0 and 1.")

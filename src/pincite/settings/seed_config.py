@@ -1,0 +1,253 @@
+"""EvidenceSeeker's configuration as ours: its YAML files in, one `pincite.toml` and notes out.
+
+Three kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
+retriever. Each option has its place in `seed_options`, or a reason why it has none. A value that
+may be a secret is never copied, shown or quoted.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pincite.errors import ConfigError
+from pincite.llm.chat_fields import ENFORCED
+from pincite.llm.templates import VARIABLES
+from pincite.settings import Settings, places, seed_yaml
+from pincite.settings.seed_options import (
+    DIALECTS,
+    GUIDANCE,
+    MODEL_OPTIONS,
+    NO_PLACE,
+    PROBABILITIES,
+    PROMPT_NAMES,
+    SECRET,
+    STEP_OPTIONS,
+    VALUES,
+)
+
+CHOICE = "multiple_choice_confirmation_analysis"
+
+
+class Note(NamedTuple):
+    """An option that was not taken over as it stands, and why or what to do instead."""
+
+    file: str
+    option: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The new file's values, what they do not say, and the prompts by their files' names."""
+
+    values: Mapping[str, Any]
+    notes: tuple[Note, ...]
+    prompts: Mapping[str, str]
+
+    @property
+    def toml(self) -> str:
+        """TOML's strings, numbers and lists of strings are written as JSON's, but for DEL."""
+        lines = (f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in self.values.items())
+        return "".join(lines).replace("\x7f", "\\u007f")
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What was found so far."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # the model of each
+    prompts: dict[str, str] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+
+
+def imported(files: Sequence[Path]) -> Imported:
+    """Several files of one EvidenceSeeker as one of ours.
+
+    Raises:
+        ConfigError: a file cannot be read, is none of the three kinds, or holds what means nothing.
+    """
+    taken = _Taken()
+    for path in files:
+        _File(path, taken).take()
+    _one_server(taken)
+    Settings(**places.checked(Settings, taken.values, "what was imported"))
+    return Imported(taken.values, tuple(taken.notes), taken.prompts)
+
+
+class _File:
+    """One YAML file on its way."""
+
+    def __init__(self, path: Path, taken: _Taken) -> None:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} cannot be read: {error}") from error
+        values = seed_yaml.parsed(text, str(path))
+        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, "models", "used_model_key"}
+        if not isinstance(values, dict) or not known & set(map(str, values)):
+            raise ConfigError(
+                f"{path} is no configuration of EvidenceSeeker; expected keys like models, "
+                "negate_claim or embed_model_name."
+            )
+        self._name, self._values, self._taken = path.name, values, taken
+        models = values.get("models")
+        self._models: Mapping[Any, Any] = models if isinstance(models, dict) else {}
+
+    def take(self) -> None:
+        """Each option to its place."""
+        for key, given in self._models.items():
+            self._tell_of_model(f"models.{key}", given if isinstance(given, dict) else {})
+        for key, value in self._values.items():
+            if key in ("models", "used_model_key"):
+                continue
+            if key in VARIABLES and isinstance(value, dict):
+                self._step(key, value)
+            else:
+                self._option(str(key), value)
+
+    def _note(self, option: str, message: str) -> None:
+        self._taken.notes.append(Note(self._name, option, message))
+
+    def _option(self, key: str, value: Any) -> None:
+        if value is None:
+            return
+        if key in VALUES:
+            name, translated = VALUES[key]
+            self._put(name, translated(value), key)
+        else:
+            self._note(key, SECRET.get(key) or NO_PLACE.get(key) or "unknown to us: left out")
+        if key == "window_size":
+            self._put("retrieval", "windows", key)
+            self._note(key, 'retrieval = "windows" is as before; "hybrid" searches by words too')
+        if key == "language":
+            self._put("prompt_language", "de" if str(value).lower() == "de" else "en", key)
+        if key == "embed_model_name":
+            self._note(key, f"get it with: pincite models fetch {value}")
+
+    def _put(self, name: str, value: Any, key: str) -> None:
+        known = self._taken.values.setdefault(name, value)
+        if known != value:
+            self._note(key, f"{name} is {known!r} already, from another place; that is kept")
+
+    def _tell_of_model(self, place: str, given: Mapping[str, Any]) -> None:
+        """What of a model is not taken over, whichever is used."""
+        for option, value in given.items():
+            if option in SECRET:
+                self._note(f"{place}.{option}", SECRET[option])
+            elif option not in MODEL_OPTIONS and value is not None:
+                reason = NO_PLACE.get(option, "is sent to no server by Pincite: left out")
+                self._note(f"{place}.{option}", reason)
+        if given.get("is_chat_model") is False:
+            self._note(f"{place}.is_chat_model", "Pincite asks for chat completions only")
+
+    def _step(self, step: str, given: Mapping[str, Any]) -> None:
+        used = given.get("used_model_key") or self._values.get("used_model_key")
+        model = self._models.get(used)
+        if isinstance(model, dict):
+            self._taken.steps[step] = model
+        elif used is not None:
+            self._note(f"{step}.used_model_key", f"{used!r} is described in none of the models")
+        config = _of_model(given.get("llm_specific_configs"), used)
+        self._prompt(step, config)
+        for option, value in config.items():
+            if option not in ("prompt_template", "system_prompt") and value is not None:
+                self._step_option(step, option, value)
+
+    def _step_option(self, step: str, option: str, value: Any) -> None:
+        place = f"{step}.{option}"
+        if option == "n_repetitions_mcq":
+            self._put("repetitions", value, place)
+        elif option == "answer_labels" and isinstance(value, list):
+            self._put("answer_labels", list(map(str, value)), place)
+        elif option == "logprobs_type":
+            self._put("probabilities", _one_of(PROBABILITIES, value, place), place)
+        elif option == "guidance_type":
+            if step == CHOICE:  # of other steps it can only be pydantic
+                self._put("guidance", _one_of(GUIDANCE, value, place), place)
+        else:
+            self._note(place, STEP_OPTIONS.get(option, "unknown to us: left out"))
+
+    def _prompt(self, step: str, config: Mapping[str, Any]) -> None:
+        """The step's prompt as one of ours, which name the same values."""
+        template = config.get("prompt_template")
+        if not isinstance(template, str):
+            return
+        system = str(config.get("system_prompt") or self._values.get("system_prompt") or "")
+        text = f"[system]\n{_renamed(system)}\n\n[user]\n{_renamed(template)}\n"
+        strange = set(re.findall(r"\{([a-z_]+)\}", text)) - VARIABLES[step]
+        place = f"{step}.prompt_template"
+        if strange:
+            self._note(place, f"names {{{min(strange)}}}, which a prompt of ours cannot: left out")
+        elif step == CHOICE and "{options}" not in text:
+            self._note(place, "does not name the options, as a prompt of ours must: left out")
+        else:
+            self._taken.prompts[f"{step}.txt"] = text
+
+
+def _renamed(text: str) -> str:
+    for theirs, ours in PROMPT_NAMES.items():
+        text = text.replace(theirs, ours)
+    return text.strip()
+
+
+def _one_of(known: Mapping[str, str], value: object, place: str) -> str:
+    if str(value) not in known:
+        raise ConfigError(f"{place} is {value!r}; expected one of {', '.join(known)}.")
+    return known[str(value)]
+
+
+def _of_model(configs: Any, used: object) -> dict[str, Any]:
+    """What a step says for the model in use, before what it says for all."""
+    if not isinstance(configs, dict):
+        return {}
+    of_all, own = configs.get("default"), configs.get(used)
+    return {
+        **(of_all if isinstance(of_all, dict) else {}),
+        **(own if isinstance(own, dict) else {}),
+    }
+
+
+def _one_server(taken: _Taken) -> None:
+    """The server and model of the multiple choice, else of most steps; others by `step_models`."""
+    asked = {s: (_text(m, "base_url"), _text(m, "model")) for s, m in taken.steps.items()}
+    usable = [place for place in asked.values() if all(place)]
+    if not usable:
+        return
+    of_choice = asked.get(CHOICE, ("", ""))
+    url, name = of_choice if all(of_choice) else max(usable, key=usable.count)
+    values = taken.values
+    values |= {"interpretation": "model", "confirmation": "model"}
+    values |= {"chat_url": url, "chat_model": name}
+    others = [f"{s}={own}" for s, (at, own) in asked.items() if at == url and own != name]
+    if others:
+        values["step_models"] = others
+    limits = {step: model.get("max_tokens") for step, model in taken.steps.items()}
+    limited = [f"{step}={most}" for step, most in limits.items() if most is not None]
+    if limited:
+        values["step_tokens"] = limited
+    for step in (step for step, (at, _) in asked.items() if at != url):
+        taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
+    main = next(taken.steps[step] for step, place in asked.items() if place == (url, name))
+    for option, setting in (("temperature", "temperature"), ("timeout", "chat_seconds")):
+        if main.get(option) is not None:
+            values[setting] = main[option]
+    _choose_guidance(taken, DIALECTS.get(_text(main, "backend_type"), "openai"))
+
+
+def _choose_guidance(taken: _Taken, dialect: str) -> None:
+    """What that kind of server can enforce: theirs raises an error only when it is asked."""
+    taken.values["chat_dialect"] = dialect
+    wanted, can = taken.values.get("guidance", "json"), ENFORCED[dialect]
+    if wanted != "prompted" and wanted not in can:
+        taken.values["guidance"] = can[0]
+        message = f"a server of the kind {dialect} does not enforce {wanted}: {can[0]} is written"
+        taken.notes.append(Note("", "guidance_type", message))
+
+
+def _text(model: Mapping[str, Any], option: str) -> str:
+    value = model.get(option)
+    return str(value) if value is not None else ""

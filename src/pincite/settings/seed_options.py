@@ -1,0 +1,112 @@
+"""Where each option of EvidenceSeeker (0.1.3) stands in Pincite, or why it stands nowhere."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pincite.llm import chat
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _language(value: Any) -> str:
+    return str(value).lower()
+
+
+def _types(value: Any) -> list[str]:
+    return [str(item).lower() for item in value] if isinstance(value, list) else [str(value)]
+
+
+# Option → (our name, how its value is written there).
+VALUES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "language": ("language", _language),
+    "confirmation_threshold": ("confirmation_threshold", _same),
+    "top_k": ("top_k", _same),
+    "window_size": ("window_size", _same),
+    "ignore_statement_types": ("ignore_statement_types", _types),
+    "embed_model_name": ("encoder", _same),
+}
+# Of the model that most steps use.
+MODEL_OPTIONS: Mapping[str, str] = {
+    "base_url": "chat_url",
+    "model": "chat_model",
+    "temperature": "temperature",
+    "timeout": "chat_seconds",
+    "backend_type": "chat_dialect",
+    "max_tokens": "step_tokens",
+}
+DIALECTS: Mapping[str, str] = {"openai": "openai", "tgi": "tgi", "nim": "nim"}
+GUIDANCE: Mapping[str, str] = {
+    "json": "json",
+    "pydantic": "json",
+    "structured_llm": "json",
+    "regex": "regex",
+    "grammar": "grammar",
+    "prompted": "prompted",
+}
+PROBABILITIES: Mapping[str, str] = {"openai_like": "logprobs", "estimate": "estimate"}
+# In prompts; braces that stand for themselves are doubled there and single here.
+PROMPT_NAMES: Mapping[str, str] = {
+    "{answer_options}": "{options}",
+    "{answer_labels}": "{labels}",
+    "{{": "{",
+    "}}": "}",
+}
+
+_DERIVED = "follows from the labels, and is made anew for each question"
+STEP_OPTIONS: Mapping[str, str] = {
+    "answer_options": "stand in options.txt of the folder of prompts, the one that supports first",
+    "claim_option": "the first of options.txt is the one that counts",
+    "answer_labels": "should be a list: left out",
+    "delim_str": "is part of the prompt",
+    "json_schema": _DERIVED,
+    "constrained_decoding_regex": _DERIVED,
+    "constrained_decoding_grammar": _DERIVED,
+    "validation_regex": _DERIVED,
+}
+_VARIABLE = "is set in the variable itself; files of variables are not read"
+_ENCODER = "the encoder runs on this machine; no server, no batches to choose"
+_TOKEN = "set HF_TOKEN while `pincite models fetch` runs; nothing else asks Hugging Face"  # noqa: S105
+_FOLDER = "a corpus is a folder, named when it is used: pincite corpus update FOLDER PATHS"
+_SQLITE = "the corpus keeps its own SQLite file: no server to run"
+_PLAIN = "says nothing that changes a result"
+NO_PLACE: Mapping[str, str] = {
+    "config_version": _PLAIN,
+    "description": _PLAIN,
+    "name": _PLAIN,
+    "verbose": "progress is shown on a terminal, --quiet silences it, --trace keeps everything",
+    "env_file": _VARIABLE,
+    "system_prompt": "goes into each prompt that has none of its own: --prompts",
+    "timeout": "a run has no limit of time but of calls, tokens and cost (max_calls, …)",
+    "context_window": "a passage has about 100 words, and a prompt always fits",
+    "is_chat_model": "every model is asked for chat completions",
+    "is_local": _PLAIN,
+    "is_function_calling_model": _PLAIN,
+    "api_key_name": f"the key of the server stands in {chat.KEY_VARIABLE}: set that instead",
+    "embed_backend_type": _ENCODER,
+    "embed_base_url": _ENCODER,
+    "embed_batch_size": _ENCODER,
+    "trust_remote_code": "code that comes with a model is never run",
+    "bill_to": "nothing is billed: the encoder runs on this machine",
+    "hub_key_name": _TOKEN,
+    "document_input_dir": "give it to: pincite corpus update FOLDER PATHS",
+    "document_input_files": "give them to: pincite corpus update FOLDER PATHS",
+    "document_file_metadata": "write it as manifest.jsonl beside the files",
+    "meta_data_file": "write it as manifest.jsonl beside the files: a line for each file",
+    "index_id": _FOLDER,
+    "index_persist_path": _FOLDER,
+    "index_hub_path": "a corpus is a folder: copy it, or add its files anew elsewhere",
+    "use_postgres": _SQLITE,
+    **{
+        f"postgres_{name}": _SQLITE
+        for name in "host port database user table_name schema_name embed_dim".split()
+    },
+    "postgres_llamaindex_table_name_prefix": _SQLITE,
+    "postgres_password_env_var": "no server, no password",
+}
+# Never copied, whatever stands there.
+SECRET: Mapping[str, str] = {
+    "postgres_password": "is a secret and was not copied; no server, no password",
+    "api_key": f"is a secret and was not copied; set {chat.KEY_VARIABLE}",
+}

@@ -1,0 +1,197 @@
+"""Sentences of an answer and the references in them.
+
+Verif.ai asks its model for `(PUBMED:123)` behind each statement, an earlier prompt of it for `[1]`
+(§II-B); models write both, and variants. A mark belongs to the sentence that it ends: behind the
+full stop too.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from pincite.answers import Mark, Sentence
+from pincite.text.sentences import sentences, trimmed
+from pincite.types import Span
+
+MOST_IN_A_RANGE = 50  # "[1-50]": longer ranges are years or typing errors, not references
+_PUBMED = re.compile(r"(?:PUBMED|PMID)\s*:?\s*(\d{1,9})", re.IGNORECASE)
+_ID = r"(?:PUBMED|PMID)\s*:?\s*\d{1,9}"
+_AND = r"\s*(?:[,;&]|and|,\s*and)\s*"
+_NAMED = rf"[(\[]\s*{_ID}(?:{_AND}(?:{_ID}|\d{{1,9}}))*\s*[)\]]"
+_NUMBER = r"\d{1,3}(?:\s*[-–—]\s*\d{1,3})?"
+_NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
+_MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
+_FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
+_WORD = re.compile(r"\w")
+_OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
+
+
+def marks(text: str) -> list[Mark]:
+    """The reference marks of a text in order.
+
+    >>> [mark.ids for mark in marks("So [1, 3] and [2-4]. Yes (PUBMED:12; PMID 7).")]
+    [('1', '3'), ('2', '3', '4'), ('PUBMED:12', 'PUBMED:7')]
+    """
+    return [Mark(Span(*m.span()), _ids(m.group())) for m in _MARK.finditer(text)]
+
+
+def _ids(mark: str) -> tuple[str, ...]:
+    if _PUBMED.search(mark):
+        return tuple(dict.fromkeys(f"PUBMED:{n}" for n in re.findall(r"\d+", mark)))
+    found: list[str] = []
+    for number in re.findall(_NUMBER, mark):
+        first, *last = (int(n) for n in re.findall(r"\d+", number))
+        stop = last[0] if last else first
+        wide = not first <= stop < first + MOST_IN_A_RANGE
+        found += [str(first), str(stop)] if wide else map(str, range(first, stop + 1))
+    return tuple(dict.fromkeys(found))
+
+
+def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
+    """The sentences of an answer, each with its marks; a mark alone joins the sentence before.
+
+    Sentences are cut with the marks blanked out, so that neither their points nor their brackets
+    mislead the splitter.
+
+    >>> [(s.text, s.ids) for s in cited_sentences("It rose. [1] It fell [2].")]
+    [('It rose.', ('1',)), ('It fell.', ('2',))]
+    """
+    found = marks(text)
+    blank = _blanked(text, found)
+    spans: list[Span] = []
+    for span in sentences(blank, language):
+        if spans and not _WORD.search(span.of(blank)):
+            spans[-1] = Span(spans[-1].start, span.end)
+            continue
+        lead = _leading(span.of(blank))
+        if spans and lead:
+            spans[-1] = Span(
+                spans[-1].start, trimmed(blank, Span(span.start, span.start + lead)).end
+            )
+            span = trimmed(blank, Span(span.start + lead, span.end))
+        spans.append(span)
+    return [_sentence(text, span, found) for span in spans]
+
+
+def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
+    """Sentences that were copied as a text, a line each, with the number of its source behind it.
+
+    Marks within a copied sentence are its paper's own: they are text, and name nothing here.
+
+    >>> text, (one,) = quoted([("It fell [55].", 2)])
+    >>> text, one.text, one.ids
+    ('It fell [55]. [2]', 'It fell [55].', ('2',))
+    """
+    lines, sentences_, at = [], [], 0
+    for text, number in found:
+        text = " ".join(text.split())
+        mark = Mark(Span(at + len(text) + 1, at + len(text) + 3 + len(str(number))), (str(number),))
+        lines.append(f"{text} [{number}]")
+        sentences_.append(Sentence(Span(at, mark.span.end), text, (mark,)))
+        at = mark.span.end + 1
+    return "\n".join(lines), sentences_
+
+
+def _blanked(text: str, found: Sequence[Mark]) -> str:
+    """`text` with a filler in each mark's place; of the same length."""
+    parts, at = [], 0
+    for mark in found:
+        parts += [text[at : mark.span.start], _FILLER * (mark.span.end - mark.span.start)]
+        at = mark.span.end
+    return "".join([*parts, text[at:]])
+
+
+def _leading(piece: str) -> int:
+    """How far a piece begins with marks and spaces that end the sentence before it."""
+    match = re.match(rf"(?:\s*{_FILLER}+[\s.]*)+", piece)
+    return match.end() if match else 0
+
+
+def settled(text: str) -> str:
+    """An answer that is still being written, without a mark at its end that may go on.
+
+    >>> settled("It rose. [1"), settled("It rose (PUBM"), settled("It rose [1].")
+    ('It rose. ', 'It rose ', 'It rose [1].')
+    """
+    return _OPEN_MARK.sub("", text)
+
+
+def whole(text: str) -> Span:
+    """The span of all of a text."""
+    return Span(0, len(text))
+
+
+def _sentence(text: str, span: Span, found: Sequence[Mark]) -> Sentence:
+    own = tuple(m for m in found if span.start <= m.span.start and m.span.end <= span.end)
+    return Sentence(span, without_marks(text, span, own), own)
+
+
+def without_marks(text: str, span: Span, own: Sequence[Mark]) -> str:
+    """The words of a span, without its marks and the gaps that they leave."""
+    parts, at = [], span.start
+    for mark in own:
+        parts.append(text[at : mark.span.start].rstrip())
+        at = mark.span.end
+    return " ".join("".join([*parts, text[at : span.end]]).split())
+
+
+def with_neighbours(
+    found: Sequence[Sentence], likeness: Callable[[Sentence, Sentence], float]
+) -> list[tuple[Sentence, bool]]:
+    """Each sentence, and whether its marks are a neighbour's.
+
+    Verif.ai's rule: a sentence without a reference takes those of the neighbour whose sources are
+    more like it; the first and the last sentence may stay without (V-6). `likeness(sentence,
+    neighbour)` compares the sentence with the neighbour's sources; of equals the one before counts.
+    A neighbour that has none itself gives none.
+    """
+    given = []
+    for place, sentence in enumerate(found):
+        neighbours = [
+            n for n in found[max(0, place - 1) : place + 2] if n is not sentence and n.marks
+        ]
+        middle = 0 < place < len(found) - 1
+        if sentence.marks or not neighbours or not middle:
+            given.append((sentence, False))
+            continue
+        chosen = max(neighbours, key=lambda n: likeness(sentence, n))
+        given.append((replace(sentence, marks=chosen.marks), True))
+    return given
+
+
+def resolved(written: str, known: Mapping[str, int]) -> int | None:
+    """The number of the reference that a mark names, or None: there is no such.
+
+    `known`: number by id, PMIDs bare. A bare number is a place in the list of references where
+    there is one of that place.
+    """
+    bare = written.removeprefix("PUBMED:")
+    if bare != written:
+        return known.get(bare)
+    return int(written) if int(written) in known.values() else known.get(written)
+
+
+def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:
+    """The text with its references numbered in the order of their first use, and their old numbers.
+
+    Marks by PMID stay as they are; what names no reference stays too. A longer text that begins
+    with this one is numbered in the same way as far as this one goes.
+
+    >>> renumbered("It rose [3]. It fell [1, 3]. Why [9]?", {"a": 1, "b": 2, "c": 3})
+    ('It rose [1]. It fell [2, 1]. Why [9]?', [3, 1])
+    """
+    order: dict[int, int] = {}
+    parts, at = [], 0
+    for mark in marks(text):
+        numbers = [resolved(each, known) for each in mark.ids]
+        for number in numbers:
+            if number is not None:
+                order.setdefault(number, len(order) + 1)
+        if all(each.isdigit() for each in mark.ids):
+            new = [
+                written if number is None else str(order[number])
+                for written, number in zip(mark.ids, numbers, strict=True)
+            ]
+            parts += [text[at : mark.span.start], f"[{', '.join(new)}]"]
+            at = mark.span.end
+    return "".join([*parts, text[at:]]), list(order)

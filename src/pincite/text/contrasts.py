@@ -1,0 +1,178 @@
+"""Words that say the contrary, and figures of another unit: what a rule sees and a model may not.
+
+"Rose" against "fell", "before" against "after", "5 km" against "5 miles": sentences that share all
+other words. A contrast counts only if claim and quote each take one side, so that "rose and then
+fell" is never held against "fell".
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from pincite.text import words as wording
+from pincite.text.figures import Figure, figures, missing, rivals
+
+# An axis: the words of its one side / those of the other. Inflected forms are written out, since a
+# stem would take "fallow" for "fall".
+_AXES = """
+increase increased increases increasing rise rises rose risen rising grow grows grew grown gain
+gains gained climb climbs climbed climbing expanded expands higher improved improves more doubled
+doubles doubling
+/ decrease decreased decreases decreasing decline declines declined declining fall falls fell fallen
+falling drop drops dropped dropping reduce reduces reduced shrink shrinks shrank lower lowered less
+fewer worsened worsens halved halves halving
+| after later following afterwards / before earlier prior previously beforehand
+| largest biggest highest longest tallest greatest oldest / smallest lowest shortest least youngest
+| won win wins winning winner victory victorious / lost lose loses losing loser defeated
+| accepted approved confirmed allowed permitted legal upheld
+/ rejected opposed denied banned forbidden illegal overturned prohibited
+| opened founded established began begun started launched created
+/ closed dissolved abolished ended demolished ceased disbanded
+| born birth / died death dead
+| northern north / southern south
+| eastern east / western west
+| first / last
+| majority most / minority
+| success successful successfully succeeded / failure failed unsuccessful unsuccessfully
+| present positive / absent negative
+| same identical similar / different unlike
+"""
+_SIDE_OF = {
+    word: (number, side)
+    for number, axis in enumerate(_AXES.split("|"))
+    for side, words in enumerate(axis.split("/"))
+    for word in words.split()
+}
+_WORD = re.compile(r"[a-z]+")
+
+# Units by what they measure; names of one unit stand together.
+_MEASURES = """
+km kilometre kilometres kilometer kilometers, mile miles mi, metre metres meter meters,
+foot feet ft, inch inches, yard yards, cm centimetre centimetres centimeter centimeters
+| kg kilogram kilograms kilo kilos, g gram grams, lb lbs, mg milligram milligrams,
+ton tons, tonne tonnes
+| second seconds, minute minutes, hour hours, day days, week weeks, month months, year years,
+decade decades, century centuries
+| hectare hectares ha, acre acres
+| litre litres liter liters, gallon gallons, pint pints
+| dollar dollars $, euro euros €, pound pounds £, yen ¥
+"""
+_UNIT_OF = {
+    name: (number, unit.split()[0])
+    for number, measure in enumerate(_MEASURES.split("|"))
+    for unit in measure.split(",")
+    for name in unit.split()
+}
+# A sentence says the same as another but for its figures if it lacks no more of the other's words.
+# Wider, "fell in 212 adults" would be held against "fell by 1.8 days" where both are true.
+_OTHER_WORDS = 0.1
+_BEFORE, _AFTER = re.compile(r"(\w+)\W*\Z"), re.compile(r"\W*(\w+)")
+_UNIT_AFTER = re.compile(r"[ \-\u00a0]?([a-z]+)\b", re.IGNORECASE)
+_SIGNS = "$€£¥"
+
+
+def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
+    """Words of the claim, each with the contrary word of the quote, in order of the claim.
+
+    >>> contrasts("Sales rose in May.", "In May sales fell.")
+    [('rose', 'fell')]
+    >>> contrasts("Sales rose in May.", "Sales fell, then rose.")
+    []
+    """
+    claimed, quoted = _sides(claim), _sides(quote)
+    found = []
+    for axis, sides in claimed.items():
+        others = quoted.get(axis, {})
+        if len(sides) == len(others) == 1 and sides.keys() != others.keys():
+            found.append((next(iter(sides.values())), next(iter(others.values()))))
+    return found
+
+
+# Axes whose words turn a sentence around wherever they stand. "Later" and "first" may belong to
+# another part of it, "born" and "died" are two facts of one person.
+_TURNING = frozenset(
+    "increase largest won accepted opened northern eastern majority success".split()
+)
+
+
+def turns_all(word: str) -> bool:
+    """Whether the contrary of `word` is the contrary of the sentence."""
+    axis, _ = _SIDE_OF[word.lower()]
+    if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
+        return False  # of what, only the rest of the sentence says
+    return any(_SIDE_OF[each][0] == axis for each in _TURNING)
+
+
+def other_units(claim: str, quote: str) -> list[tuple[Figure, Figure]]:
+    """Figures of the claim that the quote states in another unit of the same measure.
+
+    >>> [(a.value, b.value) for a, b in other_units("It is 5 km long.", "It is 5 miles long.")]
+    [(5.0, 5.0)]
+    """
+    stated: dict[tuple[str, float], list[tuple[Figure, tuple[int, str] | None]]] = {}
+    for figure in figures(quote):
+        stated.setdefault(figure.key, []).append((figure, _unit(figure, quote)))
+    found = []
+    for figure in figures(claim):
+        mine, same = _unit(figure, claim), stated.get(figure.key, [])
+        if mine and same and all(unit and _rivals(mine, unit) for _, unit in same):
+            found.append((figure, same[0][0]))
+    return found
+
+
+def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
+    """Figures of the claim, each with what a source has in its place where it says the rest.
+
+    A figure that stands elsewhere in the source is not missing there, and a model that finds all
+    words of a claim hardly sees it. Empty if one of the sentences says the claim with its figures.
+
+    >>> other_figures("It was seen in 90 women.", ["Of 90 women, 9 fell.", "Seen in 40 women."])
+    [('90', '40')]
+    >>> other_figures("It was seen in 90 women.", ["It was seen in 40 of 90 women."])
+    []
+    """
+    same = [each for each in sentences if wording.missing_words(claim, each) <= _OTHER_WORDS]
+    if not all(missing(claim, each) for each in same):
+        return []
+    return next(filter(None, (_replaced(claim, each) for each in same)), [])
+
+
+def _replaced(claim: str, sentence: str) -> list[tuple[str, str]]:
+    return [
+        (figure.span.of(claim), other.span.of(sentence))
+        for figure in missing(claim, sentence)
+        for other in rivals(figure, claim, sentence)
+        if _beside(figure, claim) & _beside(other, sentence)
+    ]
+
+
+def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
+    """The word before a figure and the one behind it."""
+    before = _BEFORE.search(text[: figure.span.start])
+    after = _AFTER.match(text, figure.span.end)
+    found = {("before", before[1].lower())} if before else set()
+    return found | ({("after", after[1].lower())} if after else set())
+
+
+def _rivals(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    return one[0] == other[0] and one[1] != other[1]
+
+
+def _unit(figure: Figure, text: str) -> tuple[int, str] | None:
+    """What the figure measures and its unit: the sign before it, or the word after it."""
+    sign = text[max(0, figure.span.start - 1) : figure.span.start]
+    if sign and sign in _SIGNS:
+        return _UNIT_OF[sign]
+    after = _UNIT_AFTER.match(text, figure.span.end)
+    return _UNIT_OF.get(after[1].lower()) if after else None
+
+
+@lru_cache(maxsize=4096)  # a claim meets many quotes, a quote is asked for twice
+def _sides(text: str) -> dict[int, dict[int, str]]:
+    """Axis → side → the first word of `text` on it."""
+    found: dict[int, dict[int, str]] = {}
+    for word in _WORD.findall(text.lower()):
+        if word in _SIDE_OF:
+            axis, side = _SIDE_OF[word]
+            found.setdefault(axis, {}).setdefault(side, word)
+    return found

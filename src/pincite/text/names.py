@@ -1,0 +1,232 @@
+"""Names as people read them: in other spellings, with initials, as acronyms, as nationalities.
+
+"Zubaidi" and "Zoubaidi", "Dvořák" and "Dvorak", "WHO" and "World Health Organization", "French"
+and "France" are not missing from a source that has the one where the claim has the other. "J. R.
+Carver" is missing where the source speaks of Peter Carver only.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from pincite.text import words as wording
+from pincite.text.quantities import values
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*\.?")
+_CAPITALS = re.compile(r"[A-Z]{2,6}s?")
+_INITIAL = re.compile(r"[A-Z]\.?")
+_ROMAN = re.compile(r"[IVX]+")
+_LITTLE = frozenset("of the for de la le del di da von van der den und on in & to".split())
+_TITLES = frozenset(
+    "mr mrs ms miss dr sir lady lord dame prof professor captain general colonel president king "
+    "queen prince princess bishop saint st mayor senator judge minister pope the and of by for to "
+    "in at from with when while but as after before since".split()
+)
+_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_SHORT_FORMS = {
+    "st": "saint", "mt": "mount", "ft": "fort", "co": "company", "univ": "university",
+    "dr": "doctor", "inc": "incorporated", "ltd": "limited", "bros": "brothers", "dept":
+       "department", "prof": "professor", "gov": "governor", "gen": "general", "corp":
+       "corporation", "assoc": "association", "intl": "international", "natl": "national",
+}  # fmt: skip
+# Nationalities whose stem is not that of their country.
+_IRREGULAR = """france french frenchman frenchwoman / spain spanish spaniard spaniards
+/ netherlands dutch holland / denmark danish dane danes / sweden swedish swede swedes
+/ finland finnish finn finns / turkey turkish turk turks / greece greek greeks
+/ switzerland swiss / wales welsh / scotland scottish scots scot / england english
+/ britain british uk briton britons / poland polish pole poles / norway norwegian norwegians
+/ ireland irish / us usa america american americans / philippines filipino filipinos
+/ germany german germans / czechia czech czechs / cyprus cypriot cypriots / peru peruvian peruvians
+/ iceland icelandic icelander / new-zealand kiwi / belgium belgian belgians
+/ hungary hungarian hungarians / portugal portuguese / china chinese / japan japanese
+/ wales welsh / flanders flemish / venice venetian / naples neapolitan / moscow muscovite"""
+_NATION = {
+    word: line.split()[0] for line in _IRREGULAR.split("/") for word in line.split() if line.split()
+}
+_ENDINGS = re.compile(
+    r"(?:landers?|lands?|ians?|eans?|ans?|ese|ish|ic|is|i|ia|a|y|o|e|en|ers?|ch)\Z"
+)
+_SHORTEST_STEM = 4  # letters of "Peru" that "Peruvian" must share
+_SHORTEST = 4  # letters of a name that may be spelt in another way
+# Spellings of one sound in names that come from other scripts, in this order.
+_SOUNDS = (
+    ("tsch", "ch"), ("tch", "ch"), ("sch", "sh"), ("kh", "h"), ("ck", "k"), ("q", "k"),
+    ("ph", "f"), ("ou", "u"), ("oo", "u"), ("ee", "i"), ("dh", "d"), ("th", "t"), ("gh", "g"),
+    ("ae", "a"), ("oe", "o"), ("ue", "u"), ("w", "v"), ("y", "i"), ("j", "i"), ("ie", "i"),
+    ("ei", "i"), ("moh", "muh"),
+)  # fmt: skip
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
+                          "þ": "th", "ı": "i"})  # fmt: skip
+_LONG = 7  # letters from which the last vowel may differ too: Mohammed, Muhammad
+
+
+def missing(claim: str, source: str) -> list[str]:
+    """Name words of `claim` that `source` states in no form, as written, in order.
+
+    >>> missing("In Varde J. R. Carver met the WHO.", "The World Health Organization and Peter Carver")
+    ['Varde', 'Carver']
+    >>> missing("He met Zubaidi, a Peruvian.", "Zoubaidi of Peru")
+    []
+    """  # noqa: E501
+    measured = [value.span for value in values(claim)]  # "GW" is no name
+    wanted = [
+        name
+        for name in _names(claim)
+        if _is_wanted(name) and not any(name in span.of(claim) for span in measured)
+    ]
+    absent = [name for name in wanted if not wording.is_named(name, source)]
+    others = _others(claim, source) if wanted else []
+    if not absent and not others:
+        return []
+    known, runs = _known(source), _runs(source)
+    acronyms = {word for run in _runs(claim) if _acronym(run) in known.capitals for word in run}
+    lacking = {
+        name
+        for name in absent
+        if not _is_spelt(name, known)
+        and name not in acronyms
+        and not (name.isupper() and any(name.rstrip("s") in _acronym(run) for run in runs))
+        and not _is_left_out(name, claim, source)
+    }
+    return [name for name in wanted if name in lacking or name in others]
+
+
+def _names(claim: str) -> list[str]:
+    """`wording.names`, and a nationality at the start of a sentence."""
+    opening = _WORD.match(claim)
+    nation = opening[0] if opening and opening[0].lower() in _NATION else ""
+    return [*([nation] if nation else []), *wording.names(claim)]
+
+
+def _is_wanted(name: str) -> bool:
+    return name.lower() not in _DAYS and not _ROMAN.fullmatch(name)
+
+
+def is_in(name: str, text: str) -> bool:
+    """Whether a word of a name of several words stands in a text, in any of its forms."""
+    known = _known(text)
+    words = [match[0].rstrip(".") for match in _WORD.finditer(name)]
+    return any(wording.is_named(word, text) or _is_spelt(word, known) for word in words)
+
+
+class _Source:
+    """The words of a source in the forms in which they are looked up."""
+
+    def __init__(self, text: str) -> None:
+        words = [match[0].rstrip(".") for match in _WORD.finditer(text)]
+        words += [part for word in words if "-" in word for part in word.split("-") if part]
+        upper = [word for word in words if word[0].isupper()]
+        self.names = frozenset(upper)
+        self.spellings = frozenset(spelling(w) for w in upper if len(w) >= _SHORTEST)
+        self.nations = frozenset(_nation(word) for word in upper)
+        self.capitals = frozenset(word.rstrip("s") for word in words if _CAPITALS.fullmatch(word))
+        self.long_forms = frozenset(_SHORT_FORMS.get(word.lower(), word.lower()) for word in words)
+
+
+@lru_cache(maxsize=2048)  # a passage meets many claims
+def _known(source: str) -> _Source:
+    return _Source(source)
+
+
+def _is_spelt(name: str, known: _Source) -> bool:
+    """Whether the name stands in the source in another spelling or as a nationality."""
+    if len(name) >= _SHORTEST and spelling(name) in known.spellings:
+        return True
+    plain = name.lower().rstrip(".")
+    return _nation(name) in known.nations or _SHORT_FORMS.get(plain, plain) in known.long_forms
+
+
+@lru_cache(maxsize=16384)
+def spelling(name: str) -> str:
+    """A form that is equal for spellings of one name.
+
+    >>> spelling("Dvořák") == spelling("Dvorak"), spelling("Mohammed") == spelling("Muhammad")
+    (True, True)
+    >>> spelling("Hansen") == spelling("Hanson")
+    False
+    """
+    folded = unicodedata.normalize("NFKD", name.lower().translate(_LETTERS))
+    plain = "".join(char for char in folded if char.isalpha() and not unicodedata.combining(char))
+    for written, sound in _SOUNDS:
+        plain = plain.replace(written, sound)
+    single = plain[:1] + "".join(b for a, b in pairwise(plain) if a != b)
+    if len(name) >= _LONG:
+        single = re.sub(r"[ae](?=[^aeiou]*\Z)", "e", single)
+    return single
+
+
+def _nation(word: str) -> str:
+    """What a country and its people's name share: "peru" of Peru and Peruvian."""
+    plain = word.lower().removesuffix("'s").removesuffix("’s")
+    if plain in _NATION:
+        return _NATION[plain]
+    stem = _ENDINGS.sub("", plain)
+    return stem if len(stem) >= _SHORTEST_STEM else plain
+
+
+@lru_cache(maxsize=2048)
+def _runs(text: str) -> tuple[tuple[str, ...], ...]:
+    """Runs of capitalised words, little words between them left out: (World, Health, …)."""
+    runs: list[list[str]] = [[]]
+    end = 0
+    for match in _WORD.finditer(text):
+        word = match[0].rstrip(".")
+        together = text[end : match.start()].strip() in ("", "&")
+        end = match.end()
+        if word[0].isupper() and together:
+            runs[-1].append(word)
+        elif word[0].isupper():
+            runs.append([word])
+        elif not (together and word in _LITTLE):
+            runs.append([])
+    return tuple(tuple(run) for run in runs if len(run) > 1)
+
+
+def _acronym(run: Sequence[str]) -> str:
+    return "".join(word[0] for word in run if word.lower() not in _LITTLE).upper()
+
+
+def _is_left_out(name: str, claim: str, source: str) -> bool:
+    """Whether a given name is left out or shortened before a surname that the source has."""
+    for given, surname in _people(claim):
+        if name not in given:
+            continue
+        theirs = [g for g, s in _people_of(source) if s == surname]
+        if any(g[0][0] == name[0] and len(g[0]) == 1 for g in theirs):
+            return True
+        if _alone(surname, source, len(theirs)):
+            return not theirs
+    return False
+
+
+def _alone(surname: str, source: str, n_with_given: int) -> bool:
+    """Whether a surname stands in the source without a given name too."""
+    return len(re.findall(rf"\b{re.escape(surname)}\b", source)) > n_with_given
+
+
+def _others(claim: str, source: str) -> list[str]:
+    """Surnames of the claim that the source gives to other people only: with another initial."""
+    found = []
+    for given, surname in _people(claim):
+        mine = {word[0] for word in given}
+        theirs = [g for g, s in _people_of(source) if s == surname]
+        if not theirs or _alone(surname, source, len(theirs)):
+            continue
+        if not any(mine & {word[0] for word in g} for g in theirs):
+            found.append(surname)
+    return found
+
+
+@lru_cache(maxsize=2048)
+def _people_of(text: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    return tuple(_people(text))
+
+
+def _people(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """(given names or initials, surname) for each pair or more of capitalised words in a row."""
+    for run in _runs(text):
+        words = [word for word in run if word.lower() not in _TITLES]
+        if 2 <= len(words) <= 4 and not _INITIAL.fullmatch(words[-1]):
+            yield tuple(words[:-1]), words[-1]

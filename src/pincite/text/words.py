@@ -1,0 +1,235 @@
+"""What a claim's words say beside its numbers: content words, names, negation, the best sentence.
+
+Rules, not models: they are cheap enough to look at every passage, and every one of them can be
+shown to a person ("the source does not mention Ingrid Holm"). A word counts as found if a word of
+the source shares its first six letters: truncation stands in for a stemmer (McNamee & Mayfield
+2004 find it as good for most European languages).
+"""
+
+import re
+from functools import lru_cache
+
+from pincite.text.figures import MONTHS, figures, missing, rivals
+from pincite.text.sentences import sentences
+from pincite.types import Span
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_GERMAN = frozenset(
+    "das und ist nicht wurde wurden eine einen einer mit von für auf dem des im zum zur sind hat "
+    "haben wird werden auch bei nach über durch sich".split()
+)
+_ENGLISH = frozenset("the of and is are were has have been by with from that it its to".split())
+_STEM = 6
+_FUNCTION_WORDS = frozenset(
+    "a about above after again against all also although am among an and any are around as at be "
+    "became because been before being below between both but by can could did do does doing down "
+    "during each few for from further had has have having he her here hers him his how however i "
+    "if in into is it its itself just later many may might more most much must near no nor not now "
+    "of off on once only or other our out over own said same several shall she should since so "
+    "some such than that the their theirs them then there these they this those though through to "
+    "too under until up upon us very was we were what when where which while who whom whose why "
+    "will with within without would you your".split()
+)
+_NEGATIONS = frozenset(
+    "not no never none neither nor without cannot nobody nothing nowhere hardly unable failed "
+    "fails refused rejected denied declined cancelled abandoned unsuccessful".split()
+)
+# Weights of what a quote should hold: figures and names make a sentence checkable.
+_FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
+_WORTH_MORE = 1.5  # what a second sentence must add to the quote
+_DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
+_LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
+_CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
+_MARGIN = 80  # characters beside a line in which a blank line is looked for
+_LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
+
+
+def content_words(text: str, *, whole: bool = False) -> list[str]:
+    """Truncated content words in order, function words left out; `whole`: not truncated.
+
+    >>> content_words("The bridges were opening again.")
+    ['bridge', 'openin']
+    """
+    words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
+    return [
+        word.removesuffix("'s")[: None if whole else _STEM]
+        for word in words
+        if word not in _FUNCTION_WORDS and len(word) > 1
+    ]
+
+
+def names(text: str) -> list[str]:
+    """Capitalised words that do not open a sentence, as written, in order, each once.
+
+    >>> names("Later the engineer Ingrid Holm left Varde.")
+    ['Ingrid', 'Holm', 'Varde']
+    """
+    return list(_names(text))
+
+
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    openers = {span.start for span in sentences_of(text)}
+    found = (
+        match[0].removesuffix("'s").removesuffix("’s")
+        for match in _WORD.finditer(text)
+        if match[0][0].isupper() and match.start() not in openers and len(match[0]) > 1
+    )
+    left_out = _FUNCTION_WORDS.union(map(str.lower, MONTHS))
+    shouted = text.isupper()  # a heading: its capitals say nothing
+    return tuple(
+        name
+        for name in dict.fromkeys(found)
+        if name.lower() not in left_out or (name.isupper() and len(name) > 2 and not shouted)
+    )
+
+
+def is_named(name: str, source: str) -> bool:
+    """Whether a word of `source` begins like `name`."""
+    return name.lower()[:_STEM] in _stems(source)
+
+
+def missing_words(claim: str, source: str) -> float:
+    """The share of the claim's content words that `source` lacks: 0 all there, 1 none."""
+    wanted = _stems(claim)
+    return len(wanted - _stems(source)) / len(wanted) if wanted else 0.0
+
+
+def is_negated(text: str) -> bool:
+    """Whether an odd number of negating words stands in `text`.
+
+    >>> is_negated("It was never rebuilt."), is_negated("It didn't fail: not one stone moved.")
+    (True, False)
+    """
+    words = (match[0].lower().replace("’", "'") for match in _WORD.finditer(text))
+    return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
+
+
+def best_sentence(claim: str, passage: str) -> Span | None:
+    """The sentence of `passage` that shares most with `claim`; None if none shares a word.
+
+    Long sentences are not preferred for their length: what is shared counts, the first wins ties.
+    """
+    return _best_sentence(claim, passage)
+
+
+def best_quote(claim: str, passage: str) -> Span | None:
+    """The best sentence, or it and a neighbour where that adds a name, a figure or two words.
+
+    >>> text = "Ingrid Holm drew it. It opened in 1911. Rain fell."
+    >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
+    'Ingrid Holm drew it. It opened in 1911.'
+    """
+    best, spans = quoted_sentence(claim, passage), sentences_of(passage)
+    if best is None:
+        return None
+    at = spans.index(best)
+    pairs = [
+        Span(spans[i].start, spans[i + 1].end)
+        for i in (at - 1, at)
+        if i >= 0 and i + 1 < len(spans) and spans[i + 1].end - spans[i].start <= _LONGEST_QUOTE
+        if not is_heading(passage, spans[i]) and not is_heading(passage, spans[i + 1])
+    ]
+    alone = shared(claim, best.of(passage))
+    widest = max(pairs, key=lambda span: shared(claim, span.of(passage)), default=best)
+    return widest if shared(claim, widest.of(passage)) >= alone + _WORTH_MORE else best
+
+
+def quoted_sentence(claim: str, passage: str) -> Span | None:
+    r"""`best_sentence` for a person to read: no heading if any other sentence shares a word.
+
+    A year or a share of the claim is worth a word more than there. Where the passage lacks it,
+    another one is: that sentence may say what the claim should have said.
+
+    >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
+    >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
+    'The bridge opened in 1911.'
+    """
+    return _quoted_sentence(claim, passage)
+
+
+@lru_cache(maxsize=4096)  # asked for as a quote and as a reason
+def _quoted_sentence(claim: str, passage: str) -> Span | None:
+    # Any two years are dates of something; numbers count a hundred different things.
+    dates = [figure for figure in figures(claim) if figure.kind != "number"]
+    absent = {figure.key for figure in missing(claim, passage)}
+
+    def worth(span: Span) -> float:
+        sentence = span.of(passage)
+        common = shared(claim, sentence)
+        if not (common and dates):
+            return common
+        stated = {figure.key for figure in figures(sentence)}
+        told = sum(
+            bool(rivals(date, claim, sentence)) if date.key in absent else date.key in stated
+            for date in dates
+        )
+        return common + _DATE_WEIGHT * told
+
+    told = [span for span in sentences_of(passage) if not is_heading(passage, span)]
+    best = max(told, key=worth, default=None)
+    return best if best and worth(best) > 0 else best_sentence(claim, passage)
+
+
+def is_heading(passage: str, span: Span) -> bool:
+    """Whether a sentence is a title or a headline: a short line alone that no stop closes.
+
+    Rows of tables and items of lists have neighbours on the lines beside them.
+    """
+    line = span.of(passage)
+    if line.endswith(_CLOSED) or len(line.split()) > _LONGEST_HEADING:
+        return line.startswith("# ")
+    before = passage[max(0, span.start - _MARGIN) : span.start].replace(" ", "").replace("\t", "")
+    after = passage[span.end : span.end + _MARGIN].replace(" ", "").replace("\t", "")
+    # Behind the last line of a passage nothing shows whether it goes on.
+    return (not before or before.endswith("\n\n")) and after.startswith("\n\n")
+
+
+@lru_cache(maxsize=4096)  # asked for as a feature, as a quote and as a reason
+def _best_sentence(claim: str, passage: str) -> Span | None:
+    spans = sentences_of(passage)
+    scores = [shared(claim, span.of(passage)) for span in spans]
+    best = max(range(len(spans)), key=lambda i: scores[i], default=None)
+    return spans[best] if best is not None and scores[best] > 0 else None
+
+
+def shared(claim: str, sentence: str) -> float:
+    """How much of `claim` stands in `sentence`: words, names and figures, the latter weigh more.
+
+    >>> shared("It opened in 1911.", "Opened 1911.") > shared("It opened in 1911.", "It opened.")
+    True
+    """
+    return _shared(claim, sentence)
+
+
+@lru_cache(maxsize=4096)  # asked for by both that choose a sentence
+def _shared(claim: str, sentence: str) -> float:
+    stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
+    claimed = {name.lower()[:_STEM] for name in names(claim)}
+    return (
+        _WORD_WEIGHT * len(_stems(claim) & stems)
+        + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & stems)
+        + _FIGURE_WEIGHT * len({figure.key for figure in figures(claim)} & keys)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
+
+
+@lru_cache(maxsize=4096)
+def sentences_of(text: str) -> tuple[Span, ...]:
+    """The sentences of a text, which many rules ask for."""
+    return tuple(sentences(text))
+
+
+def looks_german(text: str) -> bool:
+    """Whether a text of any length is German rather than English, by its small words.
+
+    >>> looks_german("Die Mühle von Varde brannte 1911."), looks_german("The mill burnt down.")
+    (True, False)
+    """
+    words = {match[0].lower() for match in _WORD.finditer(text)}
+    n_german = len(words & _GERMAN) + any(mark in text.lower() for mark in "äöüß")
+    return n_german > 1 and not words & _ENGLISH

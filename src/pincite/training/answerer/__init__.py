@@ -1,0 +1,1 @@
+"""Teaching a causal language model to answer from abstracts, with references."""

@@ -1,0 +1,1 @@
+"""Training the bi-encoder of dense retrieval."""

@@ -1,0 +1,1 @@
+"""Training a model that guesses the titles of pages that claims cite."""

@@ -1,0 +1,265 @@
+"""Which copy of a cited source is read: stored ones first, then the page, then archived ones.
+
+An article's editor read the page of that day. Today it may be gone, in other hands, or say
+something else; what an archive kept of it is then nearer to what was cited. Archives are asked for
+little: only where the page itself cannot be read, or does not bear the claim out.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pincite.documents.dates import stated_date
+from pincite.judgement.funnel import addresses
+from pincite.text.archives import WAYBACK_HOSTS, Snapshot, snapshot_at
+from pincite.types import (
+    Article,
+    Citation,
+    Copy,
+    CopyKind,
+    Document,
+    Reason,
+    Unchecked,
+)
+from pincite.web.pages import WebPages
+
+# What `url-status` calls pages that no longer hold what was cited (Help:Citation Style 1): their
+# archived copy comes first. Those in other hands are never opened.
+OTHER_HANDS = frozenset({"usurped", "unfit"})
+NOT_AS_CITED = OTHER_HANDS | {"dead", "deviated", "bot: unknown"}
+
+SourceOf = Callable[[str], Document | Unchecked]  # url → the page, or why there is none
+OwnCopyOf = Callable[[Citation], Document | Unchecked | None]  # None: the user has no copy of it
+
+
+class Place(NamedTuple):
+    """Where copies lie on this machine."""
+
+    kind: CopyKind
+    get: SourceOf
+
+
+class CitedSource(NamedTuple):
+    """What was read for a citation."""
+
+    source: Document | Unchecked
+    copy: Copy | None = None  # None: nothing was read
+    not_live: Unchecked | None = None  # why an archived copy stands in for the page
+
+
+def without_own_copies(citation: Citation) -> None:
+    """An `OwnCopyOf` for who has attached nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CitedCopies:
+    """The copies of a run: `own` first, then `stored` in their order, then the web if it may be."""
+
+    stored: Sequence[Place]
+    web: WebPages | None = None
+    own: OwnCopyOf = without_own_copies
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong with an archive without ending the run."""
+        return self.web.wayback.warnings if self.web and self.web.wayback else ()
+
+    def read(self, citation: Citation, written: str | None = None) -> CitedSource:
+        """The copy to judge the citation by, else the reason why there is none.
+
+        `written`: when the article's text was there, an ISO date: archives are asked for a copy
+        of that time where the citation has no date.
+        """
+        held = self.own(citation)
+        if isinstance(held, Document):
+            return CitedSource(held, Copy(CopyKind.OWN, held.url))
+        found = self._of_others(citation, written)
+        nothing_read = isinstance(found.source, Unchecked)
+        return CitedSource(held) if held and nothing_read else found
+
+    def _of_others(self, citation: Citation, written: str | None) -> CitedSource:
+        """The page as it is stored or on the web, or an archived copy of it."""
+        ordered = _ordered(citation)
+        if not ordered:
+            return CitedSource(Unchecked("", Reason.OFFLINE, _offline_detail(citation)))
+        if citation.url and isinstance((own := self._stored(citation.url)).source, Document):
+            return own
+        failed: dict[str, Unchecked] = {}
+        for address in ordered:  # the next one only if this one fails: it may be asked of the web
+            found = self._at(address, citation)
+            if isinstance(found.source, Unchecked):
+                failed[address] = found.source
+            elif found.copy and found.copy.kind is CopyKind.ARCHIVED:
+                return found._replace(not_live=failed.get(citation.url or ""))
+            else:
+                return found
+        first = failed.get(citation.url or "") or failed[ordered[0]]
+        nearest = self._nearest(citation, written)
+        return nearest._replace(not_live=first) if nearest else CitedSource(first)
+
+    def archived(self, citation: Citation, written: str | None = None) -> CitedSource | None:
+        """An archived copy, to compare with a page that was read; None if none can be had."""
+        if citation.archive_url:
+            found = self._at(citation.archive_url, citation)
+            if isinstance(found.source, Document):
+                return found
+        return self._nearest(citation, written)
+
+    def prepare(self, article: Article) -> None:
+        """Fetch what will be needed, many hosts at once; then copies of what did not come.
+
+        Raises:
+            KeyboardInterrupt: what had come is kept.
+        """
+        if self.web is None:
+            return
+        every = (c for claim in article.claims for c in claim.citations)
+        citations = [c for c in every if c.url or c.archive_url]
+        firsts = {c.citation_id: self.asked_first(c) for c in citations}
+        wanted = list(dict.fromkeys(filter(None, firsts.values())))
+        came = dict(zip(wanted, self.web.fetch(wanted), strict=True))
+        copies = (
+            self._asked(c.archive_url, c)
+            for c in citations
+            if c.archive_url and came.get(firsts.get(c.citation_id) or "") is False
+        )
+        self.web.fetch([url for url in dict.fromkeys(copies) if url not in came])
+
+    def at_hand(self, citation: Citation) -> Document | Unchecked:
+        """What is stored of it, so that nothing need be asked of the web; else NOT_SUPPLIED."""
+        if isinstance(own := self.own(citation), Document):
+            return own
+        here = [self._stored(url).source for url in addresses(citation)]
+        known = [found for found in here if not is_wanted(found)]
+        documents = [found for found in known if isinstance(found, Document)]
+        return [*documents, *known, *here][0]
+
+    def asked_first(self, citation: Citation) -> str | None:
+        """The address that will be asked first of the web; None where none need or may be."""
+        address = _ordered(citation)[0]
+        if isinstance(self.own(citation), Document):
+            return None
+        if address == citation.url and citation.url_status in OTHER_HANDS:
+            return None
+        here = [self._stored(url).source for url in (citation.url, address) if url]
+        return self._asked(address, citation) if all(map(is_wanted, here)) else None
+
+    def _asked(self, address: str, citation: Citation) -> str:
+        """The address as it is asked for: of an archived copy the raw page, nothing around it."""
+        snapshot = snapshot_at(address, self._hosts)
+        return _raw(snapshot, citation) if snapshot else address
+
+    @property
+    def _hosts(self) -> tuple[str, ...]:
+        wayback = self.web.wayback if self.web else None
+        return wayback.hosts if wayback else WAYBACK_HOSTS
+
+    def _at(self, address: str, citation: Citation) -> CitedSource:
+        """What is stored of an address, else what the web has."""
+        found = self._stored(address)
+        if not is_wanted(found.source):
+            return found
+        if address == citation.url and citation.url_status in OTHER_HANDS:
+            detail = f"the citation says url-status={citation.url_status}"
+            return CitedSource(Unchecked(address, Reason.USURPED, detail))
+        return self._from_web(address, citation) if self.web else found
+
+    def _stored(self, address: str) -> CitedSource:
+        """The first copy on this machine; what one place knows of a failure wins."""
+        missing = Unchecked(
+            address, Reason.NOT_SUPPLIED, "give the folder of stored copies with --sources"
+        )
+        for place in self.stored:
+            found = place.get(address)
+            if isinstance(found, Document):
+                return CitedSource(found, Copy(place.kind, found.url, found.fetched))
+            if not is_wanted(found):
+                return CitedSource(found)
+            if place.kind is CopyKind.STORED:
+                missing = found  # it names the folder
+        return CitedSource(missing)
+
+    def _from_web(self, address: str, citation: Citation) -> CitedSource:
+        assert self.web
+        snapshot = snapshot_at(address, self._hosts)
+        if snapshot:
+            return self._archived(snapshot, citation, CopyKind.ARCHIVED)
+        page = self.web.get(address)
+        if isinstance(page.source, Unchecked):
+            return CitedSource(page.source)
+        if address == citation.archive_url:  # an archive whose addresses say nothing
+            reached = snapshot_at(page.final_url)
+            date = reached.date if reached else None
+            copy = Copy(CopyKind.ARCHIVED, address, date or _stated(citation.archive_date))
+        else:
+            copy = Copy(CopyKind.LIVE, address, page.source.fetched)
+        return CitedSource(page.source, copy)
+
+    def _archived(self, snapshot: Snapshot, citation: Citation, kind: CopyKind) -> CitedSource:
+        """A copy of an archive; one that leads out of it is none."""
+        assert self.web
+        page = self.web.get(_raw(snapshot, citation))
+        if isinstance(page.source, Unchecked):
+            return CitedSource(page.source)
+        reached = snapshot_at(page.final_url, self._hosts)
+        if reached is None:
+            detail = f"{snapshot.url} leads out of the archive, to {page.final_url}"
+            return CitedSource(Unchecked(snapshot.url, Reason.REDIRECTS, detail))
+        date = reached.date or snapshot.date or _stated(citation.archive_date)
+        return CitedSource(page.source, Copy(kind, reached.address, date))
+
+    def _nearest(self, citation: Citation, written: str | None) -> CitedSource | None:
+        """What the Wayback Machine has nearest to the day on which the page was cited."""
+        address = citation.url or citation.archive_url
+        if not (address and self.web and self.web.wayback):
+            return None
+        dates = [citation.access_date, citation.date]
+        usurped = citation.url_status in OTHER_HANDS  # later copies hold what came after
+        near = _first_digits(dates if usurped else [*dates, written])
+        if usurped and not near:
+            return None
+        snapshot = self.web.wayback.nearest(address, near)
+        found = self._archived(snapshot, citation, CopyKind.WAYBACK) if snapshot else None
+        return found if found and isinstance(found.source, Document) else None
+
+
+def _ordered(citation: Citation) -> list[str]:
+    """The addresses in the order in which they are tried."""
+    found = addresses(citation)
+    if citation.url and citation.archive_url and citation.url_status in NOT_AS_CITED:
+        found[:2] = [citation.archive_url, citation.url]
+    return found
+
+
+def _raw(snapshot: Snapshot, citation: Citation) -> str:
+    """Where the page as it was is asked for; of a calendar, the day on which it was archived."""
+    return snapshot.raw(_first_digits([citation.archive_date, citation.access_date]))
+
+
+def is_wanted(found: Document | Unchecked) -> bool:
+    """Whether to look further: nobody supplied the page, and nobody knows why not."""
+    return isinstance(found, Unchecked) and found.reason is Reason.NOT_SUPPLIED
+
+
+def _stated(date: str | None) -> str | None:
+    return stated_date(date or "") or None
+
+
+def _digits(date: str) -> str:
+    """A stated date as archives write it.
+
+    >>> _digits("2 March 2014"), _digits("2014"), _digits("soon")
+    ('20140302', '2014', '')
+    """
+    return re.sub(r"\D", "", stated_date(date))
+
+
+def _first_digits(dates: Sequence[str | None]) -> str:
+    """Those of the first date that says something; empty if none does."""
+    return next(filter(None, map(_digits, filter(None, dates))), "")
+
+
+def _offline_detail(citation: Citation) -> str:
+    name = citation.title or citation.text or citation.template or "no address is given"
+    return f"{name}, ISBN {citation.isbn}" if citation.isbn else name

@@ -1,0 +1,363 @@
+"""The words and signs in which verdicts reach a person: one place, so that they never differ.
+
+Sign and word always go together: nobody should have to tell verdicts by their colour.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from pincite.judgement import aggregation
+from pincite.judgement.own import digest_of
+from pincite.judgement.reliability import LABELS as LISTED
+from pincite.report import cells
+from pincite.types import (
+    Bar,
+    Citation,
+    CitationResult,
+    Copy,
+    CopyKind,
+    Exclusion,
+    Finding,
+    Label,
+    Listing,
+    Part,
+    Place,
+    Reason,
+    Unchecked,
+)
+
+SIGNS = {
+    Label.SUPPORTED: "✓",
+    Label.PARTLY_SUPPORTED: "◐",
+    Label.NOT_SUPPORTED: "○",
+    Label.REFUTED: "✗",
+    Label.UNCHECKED: "–",
+}
+LABELS = {
+    Label.SUPPORTED: "supported",
+    Label.PARTLY_SUPPORTED: "partly supported",
+    Label.NOT_SUPPORTED: "not supported",
+    Label.REFUTED: "contradicted?",
+    Label.UNCHECKED: "could not check",
+}
+# What each label means, for who meets it first: a program reads, so no label is a fact.
+LEGEND = {
+    Label.SUPPORTED: "the source says this",
+    Label.PARTLY_SUPPORTED: "one part was found in the source, another was not",
+    Label.NOT_SUPPORTED: "likely not supported: not found in the source",
+    Label.REFUTED: "the source seems to say something else",
+    Label.UNCHECKED: "the source could not be read: no verdict",
+}
+REASONS = {
+    Reason.DEAD: "dead link",
+    Reason.SOFT_404: "a page that says it was not found",
+    Reason.FRONT_PAGE: "leads to the site's front page now",
+    Reason.NO_HOST: "the site does not exist",
+    Reason.UNREACHABLE: "the site cannot be reached",
+    Reason.REDIRECTS: "redirects that lead nowhere",
+    Reason.UNSAFE_ADDRESS: "not a public web address",
+    Reason.ROBOTS: "the site asks programs to stay away",
+    Reason.REFUSED: "access refused, try again later",
+    Reason.PAYWALL: "behind a paywall",
+    Reason.LOGIN: "behind a login",
+    Reason.CONSENT: "behind a question about cookies",
+    Reason.OFFLINE: "offline source",
+    Reason.NOT_SUPPLIED: "no stored copy was given",
+    Reason.EMPTY: "no text in the copy",
+    Reason.UNDECODABLE: "the copy cannot be decoded",
+    Reason.ENCRYPTED: "the PDF asks for a password",
+    Reason.TOO_LARGE: "too large",
+    Reason.TRUNCATED: "broke off before its end",
+    Reason.TIMED_OUT: "took too long to read",
+    Reason.UNSUPPORTED_TYPE: "not a kind of file that can be read",
+    Reason.LANGUAGE: "in a language the model does not read",
+    Reason.TITLE_ONLY: "a record without an abstract",
+    Reason.WITHDRAWN: "withdrawn by its publisher",
+    Reason.USURPED: "its address is in other hands",
+}
+# What a person can do about each.
+STEPS = {
+    Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
+    Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
+    Reason.FRONT_PAGE: "look for the page's new address or an archived copy",
+    Reason.NO_HOST: "look for an archived copy; the site may have moved",
+    Reason.UNREACHABLE: "try again later; if it stays so, look for an archived copy",
+    Reason.REDIRECTS: "open it in a browser, or look for an archived copy",
+    Reason.UNSAFE_ADDRESS: "correct the address in the citation",
+    Reason.ROBOTS: "open it in a browser, and hand in a saved copy",
+    Reason.REFUSED: "try again later, or open it in a browser and hand in a saved copy",
+    Reason.PAYWALL: "read it through a library, and attach your copy: pincite source attach",
+    Reason.LOGIN: "read it with an account, and hand in your copy",
+    Reason.CONSENT: "open it in a browser, and hand in a saved copy",
+    Reason.OFFLINE: "attach the pages if you have them: pincite source attach",
+    Reason.NOT_SUPPLIED: "hand in a saved copy, or allow fetching with --online",
+    Reason.EMPTY: "open it in a browser, and hand in a saved copy as text",
+    Reason.UNDECODABLE: "open it in a browser: the file may be damaged",
+    Reason.ENCRYPTED: "hand in a copy without a password",
+    Reason.TOO_LARGE: "hand in the part that is cited",
+    Reason.TRUNCATED: "try again later",
+    Reason.TIMED_OUT: "try again later",
+    Reason.UNSUPPORTED_TYPE: "open it yourself: the program reads text, not pictures or sound",
+    Reason.LANGUAGE: "ask someone who reads the language",
+    Reason.TITLE_ONLY: "hand in the full text if you have it",
+    Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
+    Reason.USURPED: "look for an archived copy from before",
+}
+COPIES = {
+    CopyKind.LIVE: "the page itself",
+    CopyKind.ARCHIVED: "archived copy",
+    CopyKind.WAYBACK: "copy in the Wayback Machine",
+    CopyKind.STORED: "stored copy",
+    CopyKind.OWN: "your own copy",
+    CopyKind.CORPUS: "copy in the corpus",
+}
+_ARCHIVED = (CopyKind.ARCHIVED, CopyKind.WAYBACK)
+
+
+def _read(kind: CopyKind, dated: bool) -> str:
+    """Of an own copy the beginning of its SHA-256: it stands in place of a link."""
+    words = COPIES[kind] + (" (SHA-256 %(digest)s…)" if kind is CopyKind.OWN else "")
+    when = " of %(date)s" if kind in _ARCHIVED else ", fetched %(date)s"
+    return words + (when if dated else "")
+
+
+# Which copy was read, by its kind and if its date is known, and why not the page itself.
+READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (True, False)}
+NOT_LIVE = "%(read)s; the page itself: %(why)s"
+NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
+# What an archived copy supports, the whole or a part, and today's page less of it.
+_THEN = {
+    True: "the archived copy of %(date)s supports the claim",
+    False: "the archived copy of %(date)s supports a part of the claim",
+}
+_TODAY = {
+    Label.PARTLY_SUPPORTED: "today's page only a part of it",
+    Label.NOT_SUPPORTED: "today's page does not",
+    Label.REFUTED: "today's page seems to contradict it",
+}
+CHANGED = {
+    (whole, label): f"{then}, {today}"
+    for whole, then in _THEN.items()
+    for label, today in _TODAY.items()
+}
+# Where a quote stands: on a page, printed or the file's, and if that is where it was cited.
+ON_PAGE = {True: "p. %(page)s", False: "p. %(page)s of the file"}
+ELSEWHERE = {
+    (found, printed): f"cited %(cited)s, {words} {place}"
+    for found, words in ((True, "found"), (False, "closest words"))
+    for printed, place in (
+        (True, f"on {ON_PAGE[True]}"),
+        (False, f"on {ON_PAGE[False]}"),
+        (None, "elsewhere"),
+    )
+}
+SENTENCES = (*CHANGED.values(), *ON_PAGE.values(), *ELSEWHERE.values())  # for who says them again
+CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
+BARS = {
+    Bar.WIKI: "Wikipedia or a mirror",
+    Bar.SITE: "excluded by the settings",
+    Bar.DEPRECATED: "deprecated",
+    Bar.BLACKLISTED: "blacklisted",
+    Bar.COPY: "copies the article",
+}
+ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
+READ_FIRST = "Read the source before you tag."
+# The order in which verdicts are counted: what needs a person first.
+ORDER = aggregation.ORDER
+_IN_QUOTES = re.compile("“([^“”]+)”")
+MAX_PART = 120  # characters of a missing part
+
+
+def verdict(label: Label) -> str:
+    """Sign and word.
+
+    >>> verdict(Label.SUPPORTED)
+    '✓ supported'
+    """
+    return f"{SIGNS[label]} {LABELS[label]}"
+
+
+def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
+    """The reason in words, which `say` may translate, with the detail where there is one."""
+    words = say(REASONS[outcome.reason])
+    return f"{words} ({outcome.detail})" if outcome.detail else words
+
+
+def where(place: Place | None, label: Label) -> str:
+    """Where in its source a quote stands, and where it was cited if that is elsewhere.
+
+    >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
+    'cited p. 12, found on p. 31'
+    """
+    if place is None:
+        return ""
+    page = cells.one_line(place.page or "")
+    if not place.elsewhere:
+        return ON_PAGE[place.printed] % {"page": page} if page else ""
+    found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+    said = ELSEWHERE[found, place.printed if page else None]
+    return said % {"cited": cells.one_line(place.cited or ""), "page": page}
+
+
+def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
+    """Which copy was read, and why it was not the page itself; empty if nothing was read.
+
+    Args:
+        result: of the citation.
+        say: may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `REASONS`.
+    """
+    copy, instead = result.copy, result.not_live
+    if copy is None:
+        return ""
+    known = {"date": (copy.date or "")[:10], "digest": _digest(copy)}
+    read = say(READ[copy.kind, bool(copy.date)]) % known
+    if instead:
+        return cells.one_line(say(NOT_LIVE) % {"read": read, "why": why_unchecked(instead, say)})
+    status = result.citation.url_status
+    if copy.kind is CopyKind.ARCHIVED and not result.changed and status not in (None, "live"):
+        return cells.one_line(say(NOT_LIVE_STATUS) % {"read": read, "status": status})
+    return cells.one_line(read)
+
+
+def _digest(copy: Copy) -> str:
+    return " + ".join(one[:12] for one in (digest_of(copy.url) or "").split("+"))
+
+
+def what_changed(result: CitationResult) -> str:
+    """How the source changed since it was cited; empty if it was not found to have."""
+    if result.changed is None or result.copy is None:
+        return ""
+    said = CHANGED[result.label is Label.SUPPORTED, result.changed.label]
+    if not result.copy.date:
+        return said.replace(" of %(date)s", "")
+    return cells.one_line(said % {"date": result.copy.date[:10]})
+
+
+def why_open(finding: Finding) -> str:
+    """Why a finding is left open: the reasons of its unchecked citations, or that it has none."""
+    outcomes = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
+    if not finding.citations:
+        return "no source is cited"
+    return "; ".join(dict.fromkeys(why_unchecked(outcome) for outcome in outcomes))
+
+
+def reliability(listing: Listing | None) -> str:
+    """What a list says of a site, in words; empty if no list was asked.
+
+    >>> from pincite.types import Reliability
+    >>> reliability(Listing(Reliability.NO_CONSENSUS, "Daily Example", scope="politics"))
+    'no consensus (politics)'
+    """
+    if listing is None:
+        return ""
+    label = LISTED[listing.reliability]
+    scope = f" ({listing.scope})" if listing.scope else ""
+    others = f"; {'; '.join(listing.others)}" if listing.others else ""
+    return cells.one_line(f"{label}{scope}{others}")
+
+
+def why_excluded(left_out: Exclusion) -> str:
+    """The reason in words, with the detail."""
+    words, detail = BARS[left_out.bar], left_out.detail
+    if detail.startswith(words):
+        return cells.one_line(detail)
+    return cells.one_line(f"{words}: {detail}" if detail else words)
+
+
+def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
+    """What a claim that is supported, wholly or in part, lacks; empty if that is nothing.
+
+    >>> from pincite.types import Span
+    >>> part = Part("figure", Span(10, 14), "1911", supported=False)
+    >>> what_is_missing("Opened in 1911.", Label.SUPPORTED, [part])
+    'nothing was found for “1911”'
+    """
+    absent, denied = absent_and_denied(missing)
+    said = []
+    if absent:
+        said.append(f"nothing was found for {_quoted(claim, absent)}")
+    if denied:
+        said.append(f"the source seems to contradict {_quoted(claim, denied)}")
+    if label is Label.PARTLY_SUPPORTED and not said:
+        return "each part was found in one of the sources, the whole in none"
+    return "; ".join(said)
+
+
+def unsaid(reasons: Sequence[str], claim: str, missing: Sequence[Part]) -> tuple[str, ...]:
+    """The reasons but for those that name nothing except what is named as missing already.
+
+    >>> from pincite.types import Span
+    >>> part = Part("figure", Span(10, 14), "1911", supported=False)
+    >>> told = ["the passage does not state “1911”", "the claim says “1911”, the quote “1913”"]
+    >>> unsaid(told, "Opened in 1911.", [part])
+    ('the claim says “1911”, the quote “1913”',)
+    """
+    named = [part.span.of(claim) for part in missing]
+
+    def is_named(reason: str) -> bool:
+        words = _IN_QUOTES.findall(reason)
+        return bool(words) and all(any(word in part for part in named) for word in words)
+
+    return tuple(reason for reason in reasons if not is_named(reason))
+
+
+def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
+    """The missing parts that a source is silent on, and those that it seems to contradict."""
+    denied = [part for part in missing if _may_be_denied(part)]
+    return [part for part in missing if part not in denied], denied
+
+
+def _may_be_denied(part: Part) -> bool:
+    evidence = part.evidence
+    return evidence is not None and evidence.prob_refuted >= aggregation.REFUTED_FROM
+
+
+def _quoted(claim: str, parts: Sequence[Part]) -> str:
+    return ", ".join(f"“{cells.shortened(part.span.of(claim), MAX_PART)}”" for part in parts)
+
+
+def flag_advice(precision: Sequence[tuple[float, float]]) -> str:
+    """How many flags are false alarms, at the middle one of the base rates; empty if not measured.
+
+    Args:
+        precision: (share of citations that fail, share of flags that are right), as in a Report.
+
+    >>> flag_advice([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])[:73]
+    'Expect 7 of 10 flags to be false alarms when 1 in 20 citations is bad. Re'
+    """
+    if not precision:
+        return ""
+    base_rate, share = sorted(precision)[(len(precision) - 1) // 2]
+    expected = f"Expect {_tenths(1 - share)} flags to be false alarms"
+    return f"{expected} when {_one_in(base_rate)} citations is bad. {READ_FIRST}"
+
+
+def other_rates(precision: Sequence[tuple[float, float]]) -> str:
+    """The false alarms among flags at the other base rates; empty if there are none.
+
+    >>> other_rates([(0.02, 0.12), (0.05, 0.28), (0.2, 0.67)])
+    '9 of 10 when 1 in 50 citations is bad, 3 of 10 when 1 in 5 is'
+    """
+    ordered = sorted(precision)
+    if ordered:
+        ordered.pop((len(ordered) - 1) // 2)
+    said = [f"{_tenths(1 - share)} when {_one_in(rate)}" for rate, share in ordered]
+    ends = [" citations is bad", *[" is"] * len(said)]
+    return ", ".join(words + end for words, end in zip(said, ends, strict=False))
+
+
+def _one_in(base_rate: float) -> str:
+    return f"1 in {round(1 / base_rate)}"
+
+
+def _tenths(share: float) -> str:
+    """A share as people say it: more digits would promise more than tests can."""
+    tenths = round(10 * share)
+    if tenths == 0:
+        return "fewer than 1 of 10"
+    return "nearly all" if tenths == 10 else f"{tenths} of 10"
+
+
+def name_of(citation: Citation) -> str:
+    """What to call a citation: its title, else its address, else its text."""
+    return cells.one_line(citation.title or citation.url or citation.text or citation.citation_id)

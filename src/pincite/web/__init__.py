@@ -1,0 +1,1 @@
+"""The only door to the network: the fetcher, its cache, robots.txt, archives and search."""

@@ -1,0 +1,293 @@
+"""The only door to the web: one polite and suspicious GET, used for pages and for APIs alike.
+
+    client = WebClient(WebRules(online=True, contact="me@example.org"))
+    reply = client.get("https://example.org/a", accept="text/html")
+
+`get` follows redirects (each looked at like the first address), keeps one connection and a pause
+per host, heeds `Retry-After`, tries again where that helps, and stops at every limit of the rules.
+A reply of any status is a `Response`; what never became one is a `FetchError`.
+"""
+
+import ssl
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from importlib.metadata import version
+from types import TracebackType
+from typing import Self
+from urllib.parse import urljoin
+
+from pincite.errors import (
+    BodyCut,
+    FetchError,
+    FetchingIsOff,
+    FetchStopped,
+    HostBusy,
+    HostUnreachable,
+    RedirectedTooOften,
+    UnsafeAddress,
+    UntrustedHost,
+)
+from pincite.web import wire as fetch_wire
+from pincite.web.addresses import Resolve, Target, safe_addresses, system_resolver, target_of
+from pincite.web.bodies import ACCEPTED
+from pincite.web.rules import DEFAULT_RULES, WebRules
+
+__all__ = ["DEFAULT_RULES", "Response", "WebClient", "WebRules"]
+
+REDIRECTS = (301, 302, 303, 307, 308)
+PASSING = (429, 500, 502, 503, 504, 520, 521, 522, 523, 524)  # 52x: a content network's host is ill
+HOST_FAILURE_SECONDS = 600.0  # for how long a host that could not be reached is not asked again
+# Other headers may be secrets of the host they were meant for.
+_CARRIED = ("accept", "accept-language", "if-none-match", "if-modified-since")
+Check = Callable[[Target], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A whole reply. `url` is where it came from, after redirects."""
+
+    status: int
+    url: str
+    headers: Mapping[str, str]  # names in lower case; several of one name joined by ", "
+    body: bytes
+    redirects: tuple[str, ...] = ()  # addresses on the way, the first asked first
+    notes: tuple[str, ...] = ()  # for a person: "left https for http"
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    """One host: who holds the lock may ask it, over the one connection, when the pause is over."""
+
+    wire: fetch_wire.Wire
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    free_at: float = 0.0
+    pause: float = 0.0
+    failure: FetchError | None = None  # the host as a whole is out of reach, until then:
+    failed_until: float = 0.0
+
+
+class WebClient:
+    """Fetches. Safe to use from several threads; close it, or use it as a context manager."""
+
+    def __init__(
+        self,
+        rules: WebRules = DEFAULT_RULES,
+        *,
+        resolve: Resolve = system_resolver,
+        allow: Collection[str] = frozenset(),
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        """All but the rules is for tests, and for a server that the user named; see `web_search`.
+
+        Args:
+            rules: limits and manners.
+            resolve: how a name becomes addresses.
+            allow: addresses that may be connected to although they are not public. No setting
+                gives them to the client that opens cited pages.
+            trust: what certificates are checked against.
+        """
+        self.rules, self._resolve, self._allow = rules, resolve, frozenset(allow)
+        self._trust = trust
+        self._lanes: dict[str, _Lane] = {}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self.user_agent = user_agent(rules.contact)
+
+    def get(
+        self,
+        url: str,
+        *,
+        accept: str = "*/*",
+        headers: Mapping[str, str] | None = None,
+        check: Check | None = None,
+        pause: bool = True,
+    ) -> Response:
+        """The reply to a GET.
+
+        Args:
+            url: http or https.
+            accept: the media types that are wanted.
+            headers: further ones; to another host than the first they are not carried on.
+            check: is asked about each address on the way, and raises if it must not be opened.
+            pause: whether the host is left alone afterwards; not after its robots.txt, which is
+                asked for because a page is.
+
+        Raises:
+            FetchingIsOff: the rules do not say `online`.
+            FetchError: nothing, or nothing usable, came back; see `pincite.errors`.
+        """
+        if not self.rules.online:
+            raise FetchingIsOff(
+                f"{url} is not fetched: nothing leaves this machine unless you allow it. Give "
+                "--online, or set online = true.",
+                url,
+            )
+        target = target_of(url, self.rules.ports)
+        sent = {"accept": accept} | {name.lower(): v for name, v in (headers or {}).items()}
+        passed: list[str] = []
+        notes: list[str] = []
+        while True:
+            if check:
+                check(target)
+            reply = self._persistently(target, sent, pause)
+            following = self._following(target, reply)
+            if not following:
+                return Response(
+                    reply.status, target.url, reply.headers, reply.body, tuple(passed), tuple(notes)
+                )
+            passed.append(target.url)
+            self._look(following, passed, url)
+            if target.scheme == "https" and following.scheme == "http":
+                notes.append(f"a redirect left https for http: {following.url}")
+            if following.host != target.host:
+                sent = {name: value for name, value in sent.items() if name in _CARRIED}
+            target = following
+
+    def set_pause(self, host: str, seconds: float) -> None:
+        """Leave a host alone for at least so long between requests, up to the rules' limit."""
+        seconds = min(seconds, self.rules.longest_crawl_delay)
+        lane = self._lane(host)
+        lane.pause = max(self.rules.pause, seconds)
+
+    def stop(self) -> None:
+        """End all that is under way, in whichever thread; nothing is fetched from then on."""
+        self._stopped.set()
+        for lane in list(self._lanes.values()):
+            lane.wire.shut()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for lane in list(self._lanes.values()):
+            with lane.lock:
+                lane.wire.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind:
+            self.stop()
+        self.close()
+
+    def _following(self, target: Target, reply: fetch_wire.Reply) -> Target | None:
+        """Where a redirect leads; None for any other reply."""
+        location = reply.headers.get("location")
+        if reply.status not in REDIRECTS or not location:
+            return None
+        # Servers send UTF-8 there, which no header should hold.
+        location = location.encode("latin-1", "replace").decode("utf-8", "replace").strip()
+        try:
+            joined = urljoin(target.url, location.replace(" ", "%20"))
+            return target_of(joined, self.rules.ports)
+        except ValueError as error:
+            raise UnsafeAddress(f"{target.url} leads to {location!r}.", target.url) from error
+
+    def _look(self, following: Target, passed: list[str], url: str) -> None:
+        if following.url in passed:
+            raise RedirectedTooOften(f"{url} leads in a circle, by {following.url}.", url)
+        if len(passed) > self.rules.redirects:
+            limit = self.rules.redirects
+            raise RedirectedTooOften(f"{url} leads on more than {limit} times.", url)
+
+    def _persistently(
+        self, target: Target, headers: dict[str, str], pause: bool
+    ) -> fetch_wire.Reply:
+        """The reply of the last attempt: where waiting may help, it is made again."""
+        wait = self.rules.first_wait
+        for attempt in range(1, self.rules.attempts + 1):
+            last = attempt == self.rules.attempts
+            lane = self._lane(target.host)
+            try:
+                reply = self._once(lane, target, headers, pause)
+            except (HostUnreachable, BodyCut) as error:
+                if last or isinstance(error, UntrustedHost):
+                    _remember(lane, error)
+                    raise
+                lane.free_at = max(lane.free_at, time.monotonic() + wait)
+            except FetchError as error:
+                _remember(lane, error)
+                raise
+            else:
+                if reply.status not in PASSING:
+                    return reply
+                asked = seconds_to_wait(reply.headers.get("retry-after", ""))
+                if asked and asked > self.rules.longest_wait:
+                    what = f"{target.host} answers {reply.status} and asks to wait {asked:.0f} s."
+                    busy = HostBusy(what, target.url, reply.status, of_host=True)
+                    _remember(lane, busy, asked)
+                    raise busy
+                if last:
+                    return reply
+                lane.free_at = max(lane.free_at, time.monotonic() + max(asked or 0.0, wait))
+            wait = min(2 * wait, self.rules.longest_wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _once(
+        self, lane: _Lane, target: Target, headers: dict[str, str], pause: bool
+    ) -> fetch_wire.Reply:
+        """One exchange, when it is this request's turn at the host."""
+        with lane.lock:
+            if lane.failure and time.monotonic() < lane.failed_until:
+                first = lane.failure
+                raise type(first)(str(first), target.url, first.status)
+            if self._stopped.wait(max(0.0, lane.free_at - time.monotonic())):
+                raise FetchStopped("The run was stopped.", target.url)
+            addresses = self._addresses(target)
+            whole = {"host": target.authority, "user-agent": self.user_agent}
+            whole |= {"accept-encoding": ACCEPTED} | headers
+            try:
+                return lane.wire.exchange(target, addresses, whole)
+            finally:
+                lane.free_at = time.monotonic() + (lane.pause if pause else 0.0)
+
+    def _addresses(self, target: Target) -> list[str]:
+        """Where to connect to. Behind a proxy names are the proxy's business, numbers are ours."""
+        if target.is_name and fetch_wire.proxy_of(target, self.rules):
+            return []
+        return safe_addresses(target, self._resolve, self._allow, self.rules.connect_seconds)
+
+    def _lane(self, host: str) -> _Lane:
+        with self._lock:
+            if host not in self._lanes:
+                wire = fetch_wire.Wire(self.rules, self._stopped, self._trust)
+                self._lanes[host] = _Lane(wire, pause=self.rules.pause)
+            return self._lanes[host]
+
+
+def user_agent(contact: str) -> str:
+    """Name, version and whom to write to, as Wikimedia's policy asks.
+
+    >>> user_agent("me@example.org").split("/")[0], "me@example.org" in user_agent("me@example.org")
+    ('Pincite', True)
+    """
+    whom = "".join(c for c in contact if c.isprintable() and c not in "()") or "no contact given"
+    return f"Pincite/{version('pincite')} (citation checker; {whom}) httpcore2"
+
+
+def seconds_to_wait(retry_after: str) -> float | None:
+    """The seconds of a `Retry-After` header, which may be a date; None if it is neither.
+
+    >>> seconds_to_wait("120"), seconds_to_wait("soon")
+    (120.0, None)
+    """
+    text = retry_after.strip()
+    if text.isdecimal() and text.isascii():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:
+    """Spares the host's other pages the same wait."""
+    if error.of_host:
+        lane.failure, lane.failed_until = error, time.monotonic() + seconds

@@ -1,0 +1,179 @@
+"""A search engine of the web, asked for pages that may bear a claim out.
+
+One implementation of `protocols.WebSearch`: SearXNG and whatever answers `/search?format=json` as
+it does (https://docs.searxng.org/dev/search_api.html). The engine is the user's own choice, so it
+may stand in the user's own network; the pages that it names are strangers' and go through the
+fetcher like any cited address.
+"""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode, urlsplit
+
+from pincite.errors import ConfigError, FetchError, FetchingIsOff
+from pincite.types import WebResult
+from pincite.web.addresses import DEFAULT_PORTS, Resolve, system_resolver
+from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.fetch import Response, WebClient
+from pincite.web.rules import WebRules
+
+REPLY_BYTES = 2_000_000  # twenty results take 20 kB
+MAX_WORDS = 32  # Google ignores what comes after
+KEEP_DAYS = 1.0  # so that a run that was stopped goes on without asking again
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+# The rest may be an operator: "!g", ":de" and "<9" are SearXNG's, "-" and "site:" its engines'.
+_WORD = re.compile(r"\w+(?:[.,'’-]\w+)*%?")
+
+
+class SearxSearch:
+    """Asks one SearXNG, one query at a time; close it, or use it as a context manager."""
+
+    def __init__(
+        self, url: str, cache: FetchCache, rules: WebRules, resolve: Resolve = system_resolver
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            url: base address of the engine, without `/search`.
+            cache: keeps replies for a day.
+            rules: `online` and the manners; the port and the size are this engine's own.
+            resolve: how its name becomes addresses.
+
+        Raises:
+            ConfigError: `url` is no web address.
+        """
+        self._base, host, port = _checked(url)
+        self._cache, self._warnings = cache, dict[str, None]()
+        # Its own addresses, private or not, and nobody else's: it may not lead on.
+        own = replace(rules, ports=(port,), redirects=0, body_bytes=REPLY_BYTES)
+        self._client = WebClient(own, resolve=resolve, allow=_addresses(host, port, resolve))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong so far, one message a kind."""
+        return tuple(self._warnings)
+
+    def search(self, queries: Sequence[str], k: int, language: str = "") -> list[list[WebResult]]:
+        """For each query at most `k` pages, best first; none, and a warning, where it failed.
+
+        Raises:
+            FetchingIsOff
+        """
+        return [self._asked(query, language)[:k] for query in queries]
+
+    def _asked(self, query: str, language: str) -> list[WebResult]:
+        words = query_words(query)
+        if not words:
+            return []
+        asked = {"q": words, "format": "json", "categories": "general", "safesearch": "0"}
+        if _LANGUAGE.fullmatch(language):
+            asked["language"] = language
+        address = f"{self._base}/search?{urlencode(asked)}"
+        kept = self._cache.get(address)
+        if kept and kept.fresh and kept.body:
+            return results_of(kept.body)
+        try:
+            reply = self._client.get(address, accept="application/json")
+            found = self._read(reply)
+        except FetchingIsOff:
+            raise
+        except FetchError as error:
+            self._warn(str(error).replace(address, self._base))  # the claim is in the address
+            return []
+        now = time.time()
+        expires = now + KEEP_DAYS * DAY
+        self._cache.put(
+            Kept(address, address, reply.status, {}, reply.body, fetched=now, expires=expires)
+        )
+        return found
+
+    def _read(self, reply: Response) -> list[WebResult]:
+        if reply.status == 403:
+            raise FetchError(
+                "it refuses (HTTP 403). A SearXNG answers so until json stands among "
+                "search.formats in its settings.yml."
+            )
+        if reply.status != 200:
+            raise FetchError(f"it answers HTTP {reply.status}; try again later.")
+        return results_of(reply.body)
+
+    def _warn(self, what: str) -> None:
+        self._warnings[f"search at {self._base}: {what}"] = None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def query_words(text: str) -> str:
+    """The words of a claim, without what an engine takes for an operator.
+
+    >>> query_words('!g The Varde Bridge -opened :de "in 1,911"')
+    'g The Varde Bridge opened de in 1,911'
+    """
+    return " ".join(_WORD.findall(text)[:MAX_WORDS])
+
+
+def results_of(body: bytes) -> list[WebResult]:
+    """The pages in a reply, each address once; what is no result is passed over.
+
+    Raises:
+        FetchError: it is no reply of such an engine.
+    """
+    try:
+        parsed = json.loads(body)
+    except (ValueError, RecursionError):
+        parsed = None
+    listed = parsed.get("results") if isinstance(parsed, dict) else None
+    if not isinstance(listed, list):
+        raise FetchError(
+            "it is no search engine that answers as SearXNG does (no results in JSON)."
+        )
+    found: dict[str, WebResult] = {}
+    for entry in listed:
+        url = _text(entry, "url")
+        if url.startswith(("http://", "https://")):
+            found.setdefault(url, WebResult(url, " ".join(_text(entry, "title").split())))
+    return list(found.values())
+
+
+def _text(entry: Any, name: str) -> str:
+    value = entry.get(name) if isinstance(entry, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _checked(url: str) -> tuple[str, str, int]:
+    """The base address without a slash, its host and its port."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise ConfigError(f"search_url is {url!r}: {error}.") from error
+    if parts.scheme not in DEFAULT_PORTS or not host or parts.query or "@" in parts.netloc:
+        raise ConfigError(f"search_url is {url!r}; expected http://HOST or https://HOST.")
+    base = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/search")
+    return base, host, port or DEFAULT_PORTS[parts.scheme]
+
+
+def _addresses(host: str, port: int, resolve: Resolve) -> list[str]:
+    """What the engine's name stands for now; a name without addresses fails when it is asked."""
+    try:
+        return resolve(host, port)
+    except OSError:
+        return []

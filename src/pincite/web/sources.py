@@ -1,0 +1,249 @@
+"""Cited addresses in, pages or the reasons why there are none out: many hosts at once, politely.
+
+Each host is one task: its pages come one after the other over one connection, while up to
+`WebRules.at_once` hosts are asked at the same time. Every page is kept when it has come, so that a
+run that was stopped or killed asks for nothing twice.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from pincite.documents.body import DEFAULT_LIMITS, Limits
+from pincite.documents.read import read_bytes
+from pincite.errors import FetchError, FetchingIsOff, FetchStopped
+from pincite.types import Document, Fetched, Reason, Unchecked
+from pincite.web.addresses import target_of
+from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.fetch import Response, WebClient
+from pincite.web.outcome import PASSING, of_error, of_reply
+from pincite.web.robots import Robots
+from pincite.web.rules import WebRules
+
+ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+HOUR = DAY / 24
+TOO_MANY = 429  # requests, says the host
+_KEPT_HEADERS = ("content-type", "etag", "last-modified")
+
+Outcome = Fetched | Unchecked
+State = Literal["asked", "came", "kept", "failed", "sought"]  # sought: a copy of it, in an archive
+
+
+class FetchStep(NamedTuple):
+    """What happens now, for a person who waits."""
+
+    url: str
+    state: State
+    n_done: int  # addresses, each counted once
+    n_urls: int
+
+
+class WebSources:
+    """A `Fetcher`: cited pages, from the cache or from the web."""
+
+    def __init__(
+        self,
+        client: WebClient,
+        cache: FetchCache,
+        *,
+        progress: Callable[[FetchStep], None] = lambda _: None,
+        robots: bool = True,
+    ) -> None:
+        """`robots`: whether hosts' wishes are heeded; False is for hosts of one's own."""
+        self._client, self._cache, self._progress = client, cache, progress
+        self._robots = Robots(self._read_robots, client.set_pause) if robots else None
+        self._lock = threading.Lock()
+        self._refusing: set[str] = set()  # hosts that answered 429 to the last attempt
+
+    def fetch(self, urls: Sequence[str]) -> list[Outcome]:
+        """For each address what came, or why it could not be checked.
+
+        Raises:
+            KeyboardInterrupt: what had come is in the cache.
+        """
+        found: dict[str, Outcome] = {}
+        keys = list(dict.fromkeys(map(_key, urls)))
+        hosts: dict[str, list[str]] = {}
+        for key in keys:
+            kept = self._cache.get(key)
+            if kept and kept.fresh:
+                self._done(found, key, _outcome(key, kept, cached=True), "kept", len(keys))
+                continue
+            try:
+                host = target_of(key, self._client.rules.ports).host
+            except FetchError as error:
+                self._done(found, key, of_error(key, error), "failed", len(keys))
+            else:
+                hosts.setdefault(host, []).append(key)
+        self._ask(hosts, found, len(keys))
+        return [replace(found[_key(url)], url=url) for url in urls]
+
+    @property
+    def rules(self) -> WebRules:
+        """What it keeps to."""
+        return self._client.rules
+
+    def is_kept(self, url: str) -> bool:
+        """Whether an address would be answered from the cache alone."""
+        kept = self._cache.get(_key(url))
+        return kept is not None and kept.fresh
+
+    def host_of(self, url: str) -> str | None:
+        """The host that would be asked for an address; None if it would not be opened."""
+        try:
+            return target_of(_key(url), self._client.rules.ports).host
+        except FetchError:
+            return None
+
+    def _ask(self, hosts: dict[str, list[str]], found: dict[str, Outcome], n_urls: int) -> None:
+        """Every host's pages, the longest list first."""
+
+        def ask(keys: list[str]) -> None:
+            for key in keys:
+                self._say(FetchStep(key, "asked", len(found), n_urls))
+                outcome = self._fetched(key)
+                came = isinstance(outcome, Fetched)
+                self._done(found, key, outcome, "came" if came else "failed", n_urls)
+
+        if not hosts:
+            return
+        n_threads = min(len(hosts), self._client.rules.at_once)
+        pool = ThreadPoolExecutor(n_threads, thread_name_prefix="fetch")
+        try:
+            longest = sorted(hosts.values(), key=len, reverse=True)
+            for task in as_completed([pool.submit(ask, keys) for keys in longest]):
+                task.result()
+        except BaseException:
+            self._client.stop()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _done(
+        self, found: dict[str, Outcome], key: str, outcome: Outcome, state: State, n_urls: int
+    ) -> None:
+        with self._lock:
+            found[key] = outcome
+        self._say(FetchStep(key, state, len(found), n_urls))
+
+    def _say(self, step: FetchStep) -> None:
+        with self._lock:
+            self._progress(step)
+
+    def _fetched(self, key: str) -> Outcome:
+        """One page from the web; kept before it is handed on."""
+        host = target_of(key, self._client.rules.ports).host
+        if host in self._refusing:
+            detail = f"{host} answered {TOO_MANY} to another page and is left alone for this run"
+            return Unchecked(key, Reason.REFUSED, detail)
+        stale = self._cache.get(key)
+        check = self._robots.check if self._robots else None
+        try:
+            response = self._client.get(key, accept=ACCEPT, headers=_conditions(stale), check=check)
+        except FetchStopped:
+            raise
+        except FetchingIsOff as error:
+            return of_error(key, error)
+        except FetchError as error:
+            kept = self._kept_failure(of_error(key, error), error.url or key, error.status)
+        else:
+            kept = self._kept(key, response, stale)
+        self._cache.put(kept)
+        if kept.status == TOO_MANY:
+            self._refusing.add(host)
+        return _outcome(key, kept, cached=False)
+
+    def _kept(self, key: str, response: Response, stale: Kept | None) -> Kept:
+        rules, now = self._client.rules, time.time()
+        if response.status == 304 and stale and stale.body is not None:
+            return replace(stale, fetched=now, expires=now + rules.keep_days * DAY)
+        failed = of_reply(key, response.status, response.url, bool(response.redirects))
+        if failed:
+            return self._kept_failure(failed, response.url, response.status)
+        return Kept(
+            key,
+            response.url,
+            response.status,
+            {name: v for name, v in response.headers.items() if name in _KEPT_HEADERS},
+            response.body,
+            response.redirects,
+            response.notes,
+            fetched=now,
+            expires=now + rules.keep_days * DAY,
+        )
+
+    def _kept_failure(self, failed: Unchecked, final_url: str, status: int | None) -> Kept:
+        now = time.time()
+        seconds = self._client.rules.keep_failures_days * DAY
+        return Kept(
+            failed.url,
+            final_url,
+            status,
+            {},
+            None,
+            reason=failed.reason.value,
+            detail=failed.detail,
+            fetched=now,
+            expires=now + (min(seconds, HOUR) if failed.reason in PASSING else seconds),
+        )
+
+    def _read_robots(self, url: str) -> tuple[int, bytes]:
+        """A robots.txt, which is kept like a page, for a day (RFC 9309, 2.4)."""
+        kept = self._cache.get(url)
+        if kept and kept.fresh and kept.status is not None:
+            return kept.status, kept.body or b""
+        reply = self._client.get(url, accept="text/plain,*/*;q=0.5", pause=False)
+        now = time.time()
+        lasting = DAY if reply.status < 500 and reply.status != 429 else HOUR
+        self._cache.put(
+            Kept(url, reply.url, reply.status, {}, reply.body, fetched=now, expires=now + lasting)
+        )
+        return reply.status, reply.body
+
+
+def read_fetched(outcome: Outcome, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
+    """The document in a page that came; a reason stays the reason that it is."""
+    if isinstance(outcome, Unchecked):
+        return outcome
+    return read_bytes(
+        outcome.body,
+        url=outcome.url,
+        content_type=outcome.content_type,
+        fetched=outcome.fetched,
+        status=outcome.status,
+        limits=limits,
+    )
+
+
+def _key(url: str) -> str:
+    """The cited address without what is never sent."""
+    return url.strip().partition("#")[0]
+
+
+def _conditions(stale: Kept | None) -> dict[str, str]:
+    """Headers that spare the host sending again what has not changed."""
+    if not stale or stale.body is None:
+        return {}
+    names = {"etag": "if-none-match", "last-modified": "if-modified-since"}
+    return {names[name]: v for name, v in stale.headers.items() if name in names}
+
+
+def _outcome(key: str, kept: Kept, *, cached: bool) -> Outcome:
+    if kept.reason:
+        return Unchecked(key, Reason(kept.reason), kept.detail)
+    return Fetched(
+        key,
+        kept.final_url,
+        kept.status or 0,
+        kept.headers.get("content-type"),
+        kept.body or b"",
+        datetime.fromtimestamp(kept.fetched, UTC).isoformat(timespec="seconds"),
+        kept.headers.get("last-modified"),
+        kept.redirects,
+        kept.notes,
+        cached,
+    )

@@ -1,0 +1,366 @@
+"""One request over one connection to an address that was looked at. Knows HTTP, TLS and time.
+
+The connection goes to the given addresses only, whatever the name says by now; the Host header and
+the certificate check are the name's. Nothing is taken from the environment unless the rules say so,
+and no cookie is kept. The one file that speaks through httpcore2, the lower half of httpx2: there
+the network below a request can be given, which pins the address and bounds every wait.
+"""
+
+import contextlib
+import functools
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pincite.errors import (
+    BodyCut,
+    BodyTooLarge,
+    FetchError,
+    FetchStopped,
+    FetchTimedOut,
+    HostUnreachable,
+    UntrustedHost,
+)
+from pincite.web.addresses import Target
+from pincite.web.bodies import Unpacker
+from pincite.web.rules import WebRules
+
+if TYPE_CHECKING:
+    import httpcore2
+
+ERROR_BYTES = 100_000  # of an error's page: its status says it all
+OVERHEAD = 1 << 18  # bytes beside the body: headers, chunk sizes, what the last read brought
+ADDRESSES = 4  # tried of a host, one after the other
+
+
+class Reply(NamedTuple):
+    """Status, headers with names in lower case, and the body, unpacked."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Watch:
+    """How long and how much a request may still take; its connection asks before each read."""
+
+    def __init__(self, rules: WebRules, stopped: threading.Event) -> None:
+        self._rules, self._stopped = rules, stopped
+        self._end, self._bytes = 0.0, 0
+        self.sockets: set[socket.socket] = set()
+
+    def start(self) -> None:
+        """A request begins now."""
+        self._end = time.monotonic() + self._rules.seconds
+        self._bytes = OVERHEAD
+
+    def expect_body(self) -> None:
+        """The headers are there."""
+        self._bytes += self._rules.body_bytes
+
+    @property
+    def left(self) -> float:
+        """Seconds; at most 0 when time is over.
+
+        Raises:
+            FetchStopped: the run was stopped.
+        """
+        if self._stopped.is_set():
+            raise FetchStopped("The run was stopped.")
+        return self._end - time.monotonic()
+
+    def count(self, size: int) -> None:
+        """Note what came: of headers without end, or of a body in tiny chunks, it is too much."""
+        self._bytes -= size
+        if self._bytes < 0:
+            raise BodyTooLarge("The reply does not end.")
+
+
+class Wire:
+    """The connection to one host, kept between requests; used by one thread at a time."""
+
+    def __init__(
+        self, rules: WebRules, stopped: threading.Event, trust: ssl.SSLContext | None = None
+    ) -> None:
+        self._rules, self._trust = rules, trust
+        self._watch = Watch(rules, stopped)
+        self._kept: tuple[tuple[str, str, int], Any] | None = None
+
+    def exchange(self, target: Target, addresses: Sequence[str], headers: dict[str, str]) -> Reply:
+        """The whole reply to a GET.
+
+        Raises:
+            FetchError: HostUnreachable, FetchTimedOut, BodyCut, BodyTooLarge, BadEncoding.
+        """
+        self._watch.start()
+        kept = self._usable(target)
+        with _typed(target, self._rules, self._watch):
+            try:
+                return self._exchange(kept or self._connect(target, addresses), target, headers)
+            except BaseException as error:
+                self.close()
+                if not kept or not _closed_meanwhile(error):
+                    raise
+            return self._exchange(self._connect(target, addresses), target, headers)
+
+    def close(self) -> None:
+        """Close the connection; the next request makes a new one."""
+        if self._kept:
+            self._kept[1].close()
+        self._kept = None
+        self._watch.sockets.clear()
+
+    def shut(self) -> None:
+        """End a request that is under way in another thread."""
+        for each in list(self._watch.sockets):
+            with contextlib.suppress(OSError):  # closed already
+                each.shutdown(socket.SHUT_RDWR)
+
+    def _usable(self, target: Target) -> Any:
+        """The connection of the request before, if it leads there and is still open."""
+        if not self._kept:
+            return None
+        import httpcore2
+
+        place, connection = self._kept
+        if place == (target.scheme, target.host, target.port):
+            if isinstance(connection, httpcore2.ConnectionPool):  # a proxy's, which looks itself
+                return connection
+            if connection.is_available() and not connection.has_expired():
+                return connection
+        self.close()
+        return None
+
+    def _connect(self, target: Target, addresses: Sequence[str]) -> Any:
+        import httpcore2
+
+        origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
+        trust = (self._trust or _certificates()) if target.scheme == "https" else None
+        connection: Any
+        if proxy := proxy_of(target, self._rules):
+            network = _network([urlsplit(proxy).hostname or ""], self._watch, self._rules)
+            connection = httpcore2.HTTPProxy(
+                proxy, ssl_context=trust, max_connections=1, network_backend=network
+            )
+        else:
+            network = _network(addresses, self._watch, self._rules)
+            connection = httpcore2.HTTPConnection(
+                origin, ssl_context=trust, network_backend=network
+            )
+        self._kept = (target.scheme, target.host, target.port), connection
+        return connection
+
+    def _exchange(self, connection: Any, target: Target, headers: dict[str, str]) -> Reply:
+        import httpcore2
+
+        url = httpcore2.URL(
+            scheme=target.scheme.encode(),
+            host=target.host.encode(),
+            port=target.port,
+            target=target.path.encode("ascii"),
+        )
+        times = {"connect": self._rules.connect_seconds, "read": self._rules.idle_seconds}
+        times |= {"write": self._rules.idle_seconds}
+        sent = [
+            (name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()
+        ]
+        request = httpcore2.Request("GET", url, headers=sent, extensions={"timeout": times})
+        response = connection.handle_request(request)
+        self._watch.expect_body()
+        try:
+            received = self._headers(target, response.headers)
+            body = self._body(target, response, received)
+        finally:
+            response.close()
+        return Reply(response.status, received, body)
+
+    def _headers(self, target: Target, pairs: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+        size = sum(len(name) + len(value) for name, value in pairs)
+        if size > self._rules.header_bytes or len(pairs) > self._rules.headers:
+            what = f"{target.url} sent {len(pairs)} headers with {size:,} bytes"
+            raise BodyTooLarge(
+                f"{what}; allowed: {self._rules.headers}, {self._rules.header_bytes:,}.", target.url
+            )
+        found: dict[str, str] = {}
+        for raw_name, raw_value in pairs:
+            name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip()
+            found[name] = f"{found[name]}, {value}" if name in found else value
+        return found
+
+    def _body(
+        self, target: Target, response: "httpcore2.Response", headers: dict[str, str]
+    ) -> bytes:
+        """The body unpacked; of an error, and of a redirect, at most its beginning as it came."""
+        if response.status >= 300:
+            return _beginning(response.iter_stream())
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > self._rules.body_bytes:
+            limit = f"{self._rules.body_bytes / 1e6:g} MB"
+            what = f"{target.url} has {int(length) / 1e6:.1f} MB, the limit is {limit}."
+            raise BodyTooLarge(what, target.url, response.status)
+        unpacker = Unpacker(headers.get("content-encoding", ""), target.url, self._rules)
+        parts: list[bytes] = []
+        try:
+            parts.extend(map(unpacker.take, response.iter_stream()))
+        except _broken() as error:
+            if self._watch.left <= 0:  # raises if the run was stopped, which shuts connections
+                raise
+            raise BodyCut(f"{target.url} broke off ({_told(error)}).", target.url) from error
+        if not unpacker.complete:
+            raise BodyCut(f"{target.url} broke off: its packed text has no end.", target.url)
+        return b"".join(parts)
+
+
+def _beginning(pieces: Iterable[bytes]) -> bytes:
+    """What came of a page that nobody reads, however it ended."""
+    parts, size = [], 0
+    with contextlib.suppress(*_broken()):
+        for piece in pieces:
+            parts.append(piece)
+            size += len(piece)
+            if size > ERROR_BYTES:
+                break
+    return b"".join(parts)[:ERROR_BYTES]
+
+
+@contextlib.contextmanager
+def _typed(target: Target, rules: WebRules, watch: Watch) -> Iterator[None]:
+    """Makes errors of the library, and those without an address, ours."""
+    import httpcore2
+
+    url = target.url
+    try:
+        yield
+    except FetchError as error:
+        error.url = error.url or url
+        raise
+    except httpcore2.ConnectTimeout as error:
+        seconds = min(rules.connect_seconds, rules.seconds)
+        what = f"{target.host} took no connection within {seconds:g} s."
+        raise FetchTimedOut(what, url, of_host=True) from error
+    except httpcore2.TimeoutException as error:
+        over = watch.left <= 0
+        why = f"was not done within {rules.seconds:g}" if over else f"paused {rules.idle_seconds:g}"
+        raise FetchTimedOut(f"{url} {why} s.", url) from error
+    except httpcore2.ConnectError as error:
+        if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+            what = f"{target.host}: {error.__cause__.verify_message}."
+            raise UntrustedHost(what, url, of_host=True) from error
+        raise HostUnreachable(
+            f"{target.host} takes no connection ({_told(error)}).", url, of_host=True
+        ) from error
+    except (
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
+        httpcore2.ProxyError,
+        ValueError,
+    ) as error:
+        _ = watch.left  # raises if the run was stopped
+        if getattr(error.__cause__, "error_status_hint", None) == 431:
+            raise BodyTooLarge(f"{url} sent headers without end.", url) from error
+        raise HostUnreachable(f"{url} gave no HTTP reply ({_told(error)}).", url) from error
+
+
+def _broken() -> tuple[type[Exception], ...]:
+    import httpcore2
+
+    return httpcore2.NetworkError, httpcore2.RemoteProtocolError
+
+
+def _closed_meanwhile(error: BaseException) -> bool:
+    """Whether a kept connection was closed by its host before the request reached it."""
+    import httpcore2
+
+    reset = isinstance(error, httpcore2.ReadError | httpcore2.WriteError)
+    return reset or "without sending a response" in str(error)
+
+
+def _told(error: BaseException) -> str:
+    """What was said, for a person: one line, short, printable."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
+    return line[:200] or type(error).__name__
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """What certificates are checked against: reading it anew takes 40 ms a connection."""
+    import httpcore2
+
+    return httpcore2.default_ssl_context()
+
+
+def proxy_of(target: Target, rules: WebRules) -> str | None:
+    """The environment's proxy for this host; None unless the rules allow one."""
+    if not rules.environment_proxies:
+        return None
+    from urllib.request import getproxies, proxy_bypass
+
+    return None if proxy_bypass(target.host) else getproxies().get(target.scheme)
+
+
+def _network(addresses: Sequence[str], watch: Watch, rules: WebRules) -> "httpcore2.NetworkBackend":
+    """A network in which every name leads to the given addresses, and every wait has an end."""
+    import httpcore2
+
+    below = httpcore2.SyncBackend()
+
+    class Stream(httpcore2.NetworkStream):
+        def __init__(self, stream: httpcore2.NetworkStream) -> None:
+            self._stream = stream
+            watch.sockets.add(stream.get_extra_info("socket"))
+
+        def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+            data = self._stream.read(max_bytes, _bounded(watch, timeout))
+            watch.count(len(data))
+            return data
+
+        def write(self, buffer: bytes, timeout: float | None = None) -> None:
+            self._stream.write(buffer, _bounded(watch, timeout))
+
+        def close(self) -> None:
+            self._stream.close()
+
+        def start_tls(
+            self,
+            ssl_context: ssl.SSLContext,
+            server_hostname: str | None = None,
+            timeout: float | None = None,
+        ) -> httpcore2.NetworkStream:
+            left = _bounded(watch, timeout)
+            return Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+
+        def get_extra_info(self, info: str) -> Any:
+            return self._stream.get_extra_info(info)
+
+    class Network(httpcore2.NetworkBackend):
+        def connect_tcp(
+            self,
+            host: str,
+            port: int,
+            timeout: float | None = None,
+            local_address: str | None = None,
+            socket_options: Iterable[Any] | None = None,
+        ) -> httpcore2.NetworkStream:
+            failure: Exception = httpcore2.ConnectError("no address")
+            for address in addresses[:ADDRESSES]:
+                left = _bounded(watch, rules.connect_seconds)
+                try:
+                    return Stream(below.connect_tcp(address, port, left))
+                except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                    failure = error
+            raise failure
+
+    return Network()
+
+
+def _bounded(watch: Watch, timeout: float | None) -> float:
+    import httpcore2
+
+    left = watch.left
+    if left <= 0:
+        raise httpcore2.ReadTimeout("time is over")
+    return min(left, timeout) if timeout else left

@@ -1,0 +1,1 @@
+"""Wikipedia's HTML, from Parsoid or rendered, with its references."""

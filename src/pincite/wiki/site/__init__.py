@@ -1,0 +1,1 @@
+"""Wikipedia from outside: addresses, the API, dumps, lists of articles."""

@@ -1,0 +1,334 @@
+"""What a person types for an article, read without asking anyone: title, link or address.
+
+Every form ends in an `ArticleAddress`: a wiki, and a title, a page id or a revision id. Whether
+there is such a page only the wiki knows (`wiki.site.pages`). A mobile host is the wiki's own under
+another skin; an interwiki prefix names another wiki; a fragment names a section.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+
+from pincite.errors import InputError
+from pincite.wiki.site.prefixes import (
+    LANGUAGES,
+    LEADS_TO,
+    MOBILE,
+    PROJECTS,
+    SPECIAL,
+    VARIANTS,
+    WIKIMEDIA,
+)
+
+MAX_ADDRESS = 4096  # characters; a title has at most 255 bytes, percent-encoded three times that
+MAX_TITLE = 255  # bytes in UTF-8: MediaWiki's limit
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?=//)|(?:javascript|data|file|mailto):", re.IGNORECASE)
+_BARE_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
+_ID = re.compile(r"[1-9]\d{0,17}")
+_LINK = re.compile(r"\[\[(?P<target>[^\[\]|{}<>\n]+)(?:\|[^\[\]\n]*)?\]\]")
+_NEVER_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]|%[0-9A-Fa-f]{2}")
+_SPECIAL_ID = re.compile(
+    r"(?P<page>redirect/page/)(?P<page_id>\d+)"
+    r"|(?:permanentlink|permalink|permanenter link|redirect/revision)/(?P<revision>\d+)"
+    r"|diff/(?:(?:\d+|prev|cur|next)/)?(?P<diff>\d+)(?:/(?:prev|next))?",
+    re.IGNORECASE,
+)
+_REST = re.compile(
+    r"/api/rest_v1/page/[a-z-]+/(?P<title>[^/]+)(?:/(?P<rev>\d+)(?:/[^/]*)?)?"
+    r"|(?P<script>/.*)?/rest\.php/v\d/(?:page/(?P<page>[^/]+)|revision/(?P<revision>\d+))(?:/.*)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A wiki: where its scripts and its articles lie. `base` is "https://en.wikipedia.org"."""
+
+    base: str
+    scripts: str = "/w"  # below it: api.php, index.php, rest.php
+    articles: str = "/wiki/"
+
+    @property
+    def host(self) -> str:
+        """Host, with a port where one is given."""
+        return self.base.partition("://")[2]
+
+    @property
+    def api(self) -> str:
+        """The address of the Action API."""
+        return f"{self.base}{self.scripts}/api.php"
+
+    @property
+    def language(self) -> str | None:
+        """Of a Wikimedia wiki that has its language in its name; None for others."""
+        first = self.host.partition(".")[0]
+        return first if self.is_wikimedia and first in LANGUAGES else None
+
+    @property
+    def is_wikimedia(self) -> bool:
+        """Whether the foundation runs it; then its paths are known."""
+        return ".".join(self.host.split(".")[-2:]) in WIKIMEDIA
+
+    def page(self, title: str) -> str:
+        """A page's address for a browser."""
+        return f"{self.base}{self.articles}{quote(title.replace(' ', '_'), safe=_SAFE)}"
+
+    def revision(self, revision_id: str) -> str:
+        """The address of one state of a page, which never changes."""
+        return f"{self.base}{self.scripts}/index.php?oldid={revision_id}"
+
+
+_SAFE = "/:;@$!*(),~-._"  # what MediaWiki leaves bare in an address
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleAddress:
+    """A page of a wiki: by revision if there is one, else by page id, else by title."""
+
+    site: Site
+    title: str | None = None  # with spaces; beside an id what the address said, which may be old
+    revision_id: str | None = None
+    page_id: str | None = None
+    section: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what names nothing."""
+        if not (self.title or self.revision_id or self.page_id):
+            raise InputError(f"{self.site.base}: no title, page id or revision id is named.")
+
+    def __str__(self) -> str:
+        """For a person: `Joe Hipp (en.wikipedia.org)`."""
+        if self.revision_id:
+            return f"revision {self.revision_id} ({self.site.host})"
+        return f"{self.title or f'page {self.page_id}'} ({self.site.host})"
+
+
+def wikipedia(language: str) -> Site:
+    """Wikipedia in a language.
+
+    Raises:
+        InputError: `language` is no code of a Wikipedia.
+    """
+    if language not in LANGUAGES:
+        message = f"{language!r} is no language of Wikipedia. Expected a code such as en or de."
+        raise InputError(message)
+    return Site(f"https://{language}.wikipedia.org")
+
+
+def site_at(url: str) -> Site:
+    """The wiki whose scripts lie at `url`, as the setting `wiki` names it.
+
+    >>> site_at("https://wiki.example.org/mediawiki/api.php").api
+    'https://wiki.example.org/mediawiki/api.php'
+
+    Raises:
+        InputError: not an http or https address.
+    """
+    parts = _split(url if "//" in url else f"https://{url}", url)
+    scripts = re.sub(r"/(?:api|index|rest)\.php.*$|/+$", "", parts.path)
+    base = _base(parts)
+    known = Site(base)
+    if known.is_wikimedia or (not scripts and not parts.path):
+        return known
+    return Site(base, scripts, _articles_beside(scripts))
+
+
+def parse_address(text: str, home: Site) -> ArticleAddress:
+    """The page that `text` names; `home` is the wiki of a title without an address.
+
+    >>> parse_address("[[de:Berlin#Lage|die Stadt]]", wikipedia("en")).site.base
+    'https://de.wikipedia.org'
+    >>> parse_address("https://en.m.wikipedia.org/wiki/A_b?oldid=7", wikipedia("de")).revision_id
+    '7'
+
+    Raises:
+        InputError: no article can be called that, or the address leads to none.
+    """
+    text = text.strip()
+    if not text or len(text) > MAX_ADDRESS:
+        raise InputError(f"an address of {len(text)} characters; expected 1 to {MAX_ADDRESS}.")
+    if link := _LINK.fullmatch(text):
+        return _titled(link["target"], home)
+    if scheme := _SCHEME.match(text):
+        if scheme[0].lower() not in ("http:", "https:"):
+            raise InputError(f"{_shown(text)} is no web address. Expected http:// or https://.")
+        return _of_url(text, home)
+    if text.startswith("//") or _BARE_HOST.match(text):
+        return _of_url("https://" + text.removeprefix("//"), home)
+    return _titled(text, home)
+
+
+def _titled(text: str, site: Site) -> ArticleAddress:
+    """A title as a link or a person spells it, with prefixes and a fragment."""
+    name, _, section = text.partition("#")
+    name = name.strip().removeprefix(":")
+    site, name = _past_prefixes(name, site)
+    return _special(ArticleAddress(site, normal(name), section=section.replace("_", " ").strip()))
+
+
+def _past_prefixes(name: str, site: Site) -> tuple[Site, str]:
+    """Past interwiki prefixes: `w:de:Berlin` is `Berlin` of the German Wikipedia."""
+    if not site.is_wikimedia:  # what a prefix means elsewhere only that wiki knows
+        return site, name
+    for _ in range(3):
+        prefix, colon, rest = name.partition(":")
+        prefix = prefix.strip().lower().replace("_", "-")
+        if not colon or not rest.strip():
+            break
+        if prefix in LANGUAGES:
+            site = _in_language(site, prefix)
+        elif prefix in PROJECTS:
+            site = _of_project(site, PROJECTS[prefix])
+        else:
+            break
+        name = rest.strip().removeprefix(":")
+        if not site.language:  # a wiki without editions: "Commons:" there is its own namespace
+            break
+    return site, name
+
+
+def _in_language(site: Site, language: str) -> Site:
+    family = ".".join(site.host.split(".")[-2:]) if site.language else "wikipedia.org"
+    return Site(f"https://{language}.{family}")
+
+
+def _of_project(site: Site, host: str) -> Site:
+    """A host with a star stands for each language."""
+    return Site("https://" + host.replace("*", site.language or "en"))
+
+
+def normal(title: str) -> str:
+    """A title with single spaces, as MediaWiki shows it, but for its first letter's case.
+
+    >>> normal("_Joe__Hipp ")
+    'Joe Hipp'
+
+    Raises:
+        InputError: it is empty, too long, or has signs that no title has.
+    """
+    plain = " ".join(re.sub(r"[_\s\u200e\u200f]+", " ", title).split())
+    if bad := _NEVER_IN_TITLES.search(plain):
+        raise InputError(f"{_shown(title)} is no title: none has {bad[0]!r} in it.")
+    if not plain or len(plain.encode("utf-8", "replace")) > MAX_TITLE:
+        raise InputError(f"{_shown(title)} is no title: expected 1 to {MAX_TITLE} bytes.")
+    if re.fullmatch(r"\.{1,2}|\.{1,2}/.*|.*/\.{1,2}(/.*)?", plain):
+        raise InputError(f"{_shown(title)} is no title: none is a relative path.")
+    return plain
+
+
+def _of_url(url: str, home: Site) -> ArticleAddress:
+    parts = _split(url, url)
+    if parts.hostname == "w.wiki":
+        raise InputError(
+            f"{_shown(url)} is a short link. Open it and give the address it leads to."
+        )
+    query = dict(parse_qsl(parts.query, max_num_fields=100))
+    path = unquote(parts.path, errors="replace")
+    site, name = _site_and_name(parts, path, home)
+    if rest := _REST.fullmatch(path):
+        return _of_rest(rest, site)
+    title = query.get("title") or name
+    found = _by_id(query)
+    if not found and not title:
+        raise InputError(
+            f"{_shown(url)} names no article. Expected /wiki/Title, ?title=, ?curid= or ?oldid=."
+        )
+    section = unquote(parts.fragment, errors="replace").replace("_", " ").strip()
+    plain = normal(title) if title else None
+    if plain and not found:
+        return _special(ArticleAddress(site, plain, section=section))
+    revision, page = found.get("oldid"), found.get("curid")
+    return ArticleAddress(site, plain, revision, page, section)
+
+
+def _by_id(query: dict[str, str]) -> dict[str, str]:
+    """`oldid` and `curid` of a query; a difference stands for its later state."""
+    found = {}
+    for key in ("oldid", "curid"):
+        if value := query.get(key):
+            if not _ID.fullmatch(value):
+                raise InputError(f"{key} is {_shown(value)}; expected a number.")
+            found[key] = value
+    diff = query.get("diff", "")
+    if _ID.fullmatch(diff):
+        found["oldid"] = diff
+    elif diff in ("cur", "0"):
+        found.pop("oldid", None)
+    return {"oldid": found["oldid"]} if "oldid" in found else found
+
+
+def _of_rest(found: re.Match[str], site: Site) -> ArticleAddress:
+    if found["script"] is not None and not site.is_wikimedia:
+        site = replace(site, scripts=found["script"])
+    title = found["title"] or found["page"]
+    return ArticleAddress(site, normal(title) if title else None, found["rev"] or found["revision"])
+
+
+def _site_and_name(parts: SplitResult, path: str, home: Site) -> tuple[Site, str]:
+    """The wiki of an address, and the title that its path names, if it does."""
+    base = _base(parts)
+    if home.base == base:
+        site = home
+    else:
+        site = Site(base)
+        script = re.match(r"(/.*)?/(?:index|api)\.php", path)
+        if script and not site.is_wikimedia:
+            site = Site(base, script[1] or "", _articles_beside(script[1] or ""))
+    if script := re.match(r".*?/index\.php/(.+)", path):
+        return site, script[1]
+    first, _, rest = path.lstrip("/").partition("/")
+    if path.startswith(site.articles) and (site.articles != "/" or not path.endswith(".php")):
+        return site, path[len(site.articles) :]
+    if site.is_wikimedia and first in VARIANTS:
+        return site, rest
+    return site, path[len("/wiki/") :] if path.startswith("/wiki/") else ""
+
+
+def _articles_beside(scripts: str) -> str:
+    """Where articles lie without more being known: as on Wikimedia, else behind index.php."""
+    return "/wiki/" if scripts in ("/w", "") else f"{scripts}/index.php/"
+
+
+def _special(address: ArticleAddress) -> ArticleAddress:
+    """`Special:PermanentLink/123` is a revision; other special pages hold no article."""
+    space, colon, name = (address.title or "").partition(":")
+    if not colon or space.strip().lower().replace(" ", "_") not in SPECIAL:
+        return address
+    if not (found := _SPECIAL_ID.fullmatch(name.strip())):
+        raise InputError(f"{address.title!r} is a special page and holds no article's text.")
+    revision = found["revision"] or found["diff"]
+    return replace(address, title=None, revision_id=revision, page_id=found["page_id"])
+
+
+def _split(url: str, shown: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise InputError(f"{_shown(shown)} cannot be read as an address: {error}.") from error
+    if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
+        raise InputError(f"{_shown(shown)} is no web address. Expected https://host/wiki/Title.")
+    if parts.username is not None or parts.password is not None:
+        raise InputError("an address with a user name in it is never asked; remove it.")
+    return parts
+
+
+def _base(parts: SplitResult) -> str:
+    """Scheme and host; Wikimedia's wikis by their desktop host and encrypted."""
+    host = (parts.hostname or "").rstrip(".")
+    if mobile := MOBILE.fullmatch(host):
+        host = f"{mobile[1]}{mobile[2]}"
+    if Site(f"https://{host}").is_wikimedia:
+        return f"https://{_leading_to(host)}"
+    shown = f"[{host}]" if ":" in host else host
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme.lower()}://{shown}{port}"
+
+
+def _leading_to(host: str) -> str:
+    """Where a host leads: `www.de.wikipedia.org` to the wiki without www."""
+    found = re.fullmatch(r"www\.([\w-]+\.[\w-]+\.org)", host)
+    return LEADS_TO.get(host, found[1] if found else host)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 100 else text[:100] + "…")

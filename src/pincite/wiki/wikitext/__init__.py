@@ -1,0 +1,1 @@
+"""Wikitext as a tree with exact offsets, and what a reader sees of it."""

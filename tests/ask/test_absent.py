@@ -1,0 +1,30 @@
+"""Words of a question that nothing read has."""
+
+import pytest
+
+from pincite.ask.absent import absent_words
+
+READ = (
+    "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
+    "lipoprotein. Diagnoses of child abuse rose. The trial was stopped in Varde."
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List therapies for migraine in a woman.",
+        "Describe the role of hypertension in women's migraine.",
+        "What effect does treating have on children with a diagnosis?",
+        "Name the differences between trials that stop.",
+        "Is LDL associated with migraines?",
+    ],
+)
+def test_what_asks_is_no_subject_and_other_forms_are_there(question: str) -> None:
+    assert absent_words(question, READ) == []
+
+
+def test_what_is_not_there_is_named_as_it_was_written() -> None:
+    found = absent_words("Does vaccination of Danish women prevent Measles or measles?", READ)
+    assert found == ["vaccination", "Danish", "prevent", "Measles", "measles"]
+    assert absent_words("Do migrants have mentors?", READ) == ["migrants", "mentors"]

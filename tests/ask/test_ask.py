@@ -1,0 +1,362 @@
+"""`ask` from question to answer, with the shipped models on documents written for this test."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from pincite.answers import Checked, Reference, Retraction, Searched, Standing, Support
+from pincite.ask.answer_check import AnswerChecker
+from pincite.ask.literature import Found as Found_
+from pincite.ask.literature import FoundDocument, LiteratureFinder
+from pincite.ask.pipeline import NOTHING_FOUND, NOTHING_RELEVANT, RETRACTED, AskPipeline, numbered
+from pincite.ask.repair import Repairer
+from pincite.ask.writers import Extractor, Written, within_budget
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.encoder import OnnxEncoder
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.retrieval.filters import Filters, condition
+from pincite.text.citation_marks import cited_sentences
+from pincite.types import Document
+
+
+def paper(pmid: int, title: str, text: str, **meta: str) -> Document:
+    given = {"pmid": str(pmid), **meta}
+    return Document(f"https://pubmed.example/{pmid}/", title, text, language="en", meta=given)
+
+
+PAPERS = (
+    paper(
+        11,
+        "Velorin and migraine: a randomised trial",
+        "BACKGROUND: Migraine is common. METHODS: We gave velorin or placebo to 240 adults for 12 "
+        "weeks. RESULTS: Velorin reduced the number of migraine days by 3.1 a month, placebo by "
+        "1.2. CONCLUSIONS: Velorin reduced migraine days in adults.",
+        retracted="no",
+    ),
+    paper(
+        12,
+        "No effect of velorin on migraine",
+        "In a trial with 310 adults velorin did not reduce the number of migraine days. Nausea was "
+        "seen in 14% of those treated.",
+        retracted="no",
+    ),
+    paper(
+        13,
+        "Velorin abolishes migraine",
+        "All 30 patients who took velorin were free of migraine after two weeks.",
+        retracted="yes",
+    ),
+    paper(
+        14, "Soil bacteria and barley", "Barley grew 8% taller where bacteria were added to soil."
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Iterator[CrossEncoderVerifier]:
+    found = CrossEncoderVerifier(weights.locate(weights.VERIFIER))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedCorpus]:
+    folder = tmp_path_factory.mktemp("papers") / "corpus"
+    with EmbeddedCorpus.create(folder, OnnxEncoder(weights.locate(weights.ENCODER))) as made:
+        made.add(PAPERS)
+        yield made
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Writes what it is told to, in the pieces that it is told."""
+
+    pieces: Sequence[str]
+    ending: Written | None = None
+    fingerprint: str = "scripted"
+
+    def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
+        for piece in self.pieces:
+            yield Written(piece)
+        if self.ending:
+            yield self.ending
+
+
+def references(*pmids: int) -> list[Reference]:
+    by_pmid = {int(p.meta["pmid"]): p for p in PAPERS}
+    return numbered([FoundDocument(by_pmid[pmid], (), 0.0) for pmid in pmids])
+
+
+def pipeline(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, writer: object = None, **more: object
+) -> AskPipeline:
+    finder = LiteratureFinder(corpus.lexical(), corpus.dense(), corpus.get, verifier)
+    given: dict[str, object] = {"searched": Searched("d", len(PAPERS), "weighted"), **more}
+    return AskPipeline(
+        finder,
+        writer or extractor(verifier),  # type: ignore[arg-type]
+        AnswerChecker(verifier),
+        **given,  # type: ignore[arg-type]
+    )
+
+
+def extractor(verifier: CrossEncoderVerifier, least: float = -4.0) -> Extractor:
+    return Extractor(verifier, OnnxEncoder(weights.locate(weights.ENCODER)), 9, least)
+
+
+def check(verifier: CrossEncoderVerifier, text: str, *pmids: int) -> list[Checked]:
+    return AnswerChecker(verifier).checked(cited_sentences(text), references(*pmids))
+
+
+QUESTION = "Does velorin reduce the number of migraine days?"
+
+
+def test_an_extracted_answer_quotes_its_sources_word_for_word(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier, least_relevance=-2.0).ask(QUESTION)
+    assert answer.by == "extract"
+    assert answer.sentences
+    for checked in answer.sentences:
+        number = int(checked.sentence.ids[0])
+        source = answer.references[number - 1].document.text
+        assert checked.sentence.text in source
+        assert checked.standing is Standing.VERBATIM
+        (verdict,) = checked.verdicts
+        assert verdict.support is Support.VERBATIM
+        assert verdict.evidence is not None
+        assert verdict.evidence.quoted == checked.sentence.text
+    assert {"11", "12"} <= {r.ref_id for r in answer.references[:3]}
+    assert "Velorin reduced" in answer.sentences[0].sentence.text
+
+
+def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVerifier) -> None:
+    text = (
+        "Velorin reduced the number of migraine days in adults.\n\nAbstract (fre)\n\n"
+        "Velorin a réduit le nombre de jours de migraine chez les adultes."
+    )
+    given = numbered([FoundDocument(paper(15, "Velorin", text), (), 0.0)])
+    (quote,) = extractor(verifier, -99.0).quotes(QUESTION, given)
+    assert (quote.text, quote.number) == (
+        "Velorin reduced the number of migraine days in adults.",
+        1,
+    )
+    assert quote.span.of(text) == quote.text
+
+
+CURE = "Were patients free of migraine after velorin?"
+
+
+def test_a_retracted_paper_is_left_out_and_listed(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier, least_relevance=-4.0).ask(CURE)
+    assert [(r.ref_id, r.number, r.document.text) for r in answer.left_out] == [("13", 0, "")]
+    assert "13" not in {r.ref_id for r in answer.references}
+    assert all("free of migraine" not in c.sentence.text for c in answer.sentences)
+
+
+def test_where_all_was_retracted_nothing_is_answered(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    only = Filters(where=(condition("retracted == yes"),))
+    finder = LiteratureFinder(
+        corpus.lexical((), only), corpus.dense((), only), corpus.get, verifier
+    )
+    plan = replace(pipeline(corpus, verifier, least_relevance=-9.0), finder=finder)
+    answer = plan.ask(CURE)
+    assert answer.abstained == RETRACTED
+    assert [r.ref_id for r in answer.left_out] == ["13"]
+
+
+def test_a_retracted_paper_that_is_asked_for_is_marked(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    plan = pipeline(corpus, verifier, least_relevance=-4.0)
+    plan = replace(plan, finder=replace(plan.finder, include_retracted=True))
+    answer = plan.ask(CURE)
+    retracted = [r.number for r in answer.references if r.retraction is Retraction.YES]
+    notes = [note for checked in answer.sentences for note in checked.notes]
+    assert len(retracted) == 1
+    assert answer.left_out == ()
+    assert f"reference {retracted[0]} was retracted" in notes
+
+
+def test_marks_of_a_paper_are_text_in_a_copy(verifier: CrossEncoderVerifier) -> None:
+    said = "As Holm et al. [3] saw, velorin reduced the number of migraine days [2, 55] (12)."
+    given = numbered([FoundDocument(paper(n, "Velorin", said), (), 6.0) for n in (21, 22, 23)])
+
+    class Found(LiteratureFinder):
+        def found(self, question: str) -> Found_:
+            return Found_(tuple(FoundDocument(r.document, (), 6.0) for r in given))
+
+    finder = Found(None, None, list, None)  # type: ignore[arg-type]
+    plan = AskPipeline(
+        finder, extractor(verifier, -99.0), AnswerChecker(verifier), Searched("d", 3, "weighted")
+    )
+    answer = plan.ask(QUESTION)
+    assert [c.sentence.text for c in answer.sentences] == [said]
+    assert answer.text == f"{said} [1]"
+    (checked,) = answer.sentences
+    assert (checked.sentence.ids, checked.standing) == (("1",), Standing.VERBATIM)
+
+
+def test_nothing_relevant_is_no_answer(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    answer = pipeline(corpus, verifier, least_relevance=0.0).ask("Who composed the opera Orfeo?")
+    assert answer.abstained in (NOTHING_FOUND, NOTHING_RELEVANT)
+    assert answer.sentences == ()
+    assert answer.searched.n_documents == len(PAPERS)
+
+
+def test_filters_leave_papers_out_before_ranking(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    chosen = Filters(where=(condition("retracted != yes"),))
+    finder = LiteratureFinder(
+        corpus.lexical((), chosen), corpus.dense((), chosen), corpus.get, verifier
+    )
+    assert "13" not in {d.document.meta["pmid"] for d in finder.find(QUESTION)}
+
+
+def test_what_an_abstract_says_is_supported_and_its_contrary_is_not(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    right, wrong = check(
+        verifier,
+        "Velorin reduced migraine days by 3.1 a month [1]. "
+        "Velorin did not reduce migraine days in adults [1].",
+        11,
+    )
+    assert right.standing is Standing.SUPPORTED
+    assert wrong.standing is not Standing.SUPPORTED
+    evidence = right.verdicts[0].evidence
+    assert evidence is not None
+    assert "3.1" in evidence.quoted
+
+
+def test_a_made_up_reference_is_a_finding_and_no_error(verifier: CrossEncoderVerifier) -> None:
+    alone, beside = check(
+        verifier,
+        "Velorin reduced migraine days in adults (PUBMED:999). "
+        "Velorin reduced migraine days in adults [1][7].",
+        11,
+    )
+    assert alone.standing is Standing.FABRICATED
+    assert beside.standing is Standing.SUPPORTED
+    assert [v.support for v in beside.verdicts] == [Support.SUPPORTS, Support.NO_SUCH_REFERENCE]
+    assert "there is no reference 7" in beside.notes
+
+
+def test_an_uncited_sentence_says_so_or_takes_a_neighbours_reference(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    text = (
+        "Velorin reduced migraine days in adults [1]. Nausea was seen in 14% of those treated. "
+        "Velorin did not reduce the number of migraine days [2]."
+    )
+    assert check(verifier, text, 11, 12)[1].standing is Standing.UNCITED
+    by_rule = AnswerChecker(verifier, neighbours=True).checked(
+        cited_sentences(text), references(11, 12)
+    )[1]
+    assert by_rule.inherited
+    assert by_rule.sentence.ids == ("2",)
+    assert by_rule.standing is Standing.SUPPORTED
+
+
+def test_a_paper_in_another_language_or_without_text_is_not_checked(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    german = Document("u1", "Titel", "Velorin half.", language="de", meta={"pmid": "1"})
+    empty = Document("u2", "Velorin helps", "", language="en", meta={"pmid": "2"})
+    given = numbered([FoundDocument(german, (), 0.0), FoundDocument(empty, (), 0.0)])
+    found = AnswerChecker(verifier).checked(cited_sentences("Velorin helps [1][2]."), given)[0]
+    assert found.standing is Standing.NOT_CHECKED
+    assert [verdict.why for verdict in found.verdicts] == [
+        "it is in 'de', the verifier reads en",
+        "it has no abstract here",
+    ]
+
+
+def test_the_same_sentence_twice_is_judged_once_and_shown_twice(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    found = check(verifier, "Velorin reduced migraine days [1]. " * 2, 11)
+    assert len(found) == 2
+    assert found[0].verdicts == found[1].verdicts
+    assert found[0].sentence.span != found[1].sentence.span
+
+
+def test_sentences_are_told_of_once_and_before_the_end(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    told: list[tuple[str, int]] = []
+    written = []
+
+    class Noting(Scripted):
+        def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
+            for piece in super().write(question, references):
+                written.append(piece)
+                yield piece
+
+    text = "Velorin reduced migraine days [1]. Nausea was seen in 14% [2]. It was rare."
+    writer = Noting(list(text))
+    answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(
+        QUESTION, lambda checked: told.append((checked.sentence.text, len(written)))
+    )
+    assert [text for text, _ in told] == [c.sentence.text for c in answer.sentences]
+    assert told[0][1] < len(text)
+
+
+def test_an_answer_that_breaks_off_is_returned_with_its_reason(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    writer = Scripted(["Velorin reduced migraine", " days [1]."], Written(failure="gone"))
+    answer = pipeline(corpus, verifier, writer, least_relevance=-9.0).ask(QUESTION)
+    assert answer.failure == "gone"
+    assert not answer.complete
+    assert len(answer.sentences) == 1
+
+
+def test_repair_strikes_out_and_drops_in_sight(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    writer = Scripted(
+        [
+            "Velorin reduced migraine days in adults [1]. ",
+            "Barley grew taller in Denmark (PUBMED:5). ",
+            "The weather was fine in Rome that year [1].",
+        ]
+    )
+    plan = pipeline(corpus, verifier, writer, repairer=Repairer())
+    before = writer.write(QUESTION, [])
+    text = "".join(piece.text for piece in before)
+    answer = plan.check(QUESTION, text, references(11))
+    assert answer.text == "Velorin reduced migraine days in adults [1]."
+    assert [change.after for change in answer.changes] == ["", ""]
+    assert [change.why for change in answer.changes] == [
+        "its references do not exist",
+        "its references say nothing of it",
+    ]
+    assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
+
+
+def test_a_model_is_given_as_many_abstracts_as_have_room() -> None:
+    given = references(11, 12, 13)
+    assert within_budget(given, 10_000) == given
+    assert within_budget(given, 1) == given[:1]
+    assert within_budget(given, 250) == given[:2]
+
+
+def test_phrases_and_whole_questions_come_before_likeness(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
+) -> None:
+    finder = LiteratureFinder(
+        corpus.lexical(), corpus.dense(), corpus.get, verifier, include_retracted=True
+    )
+    first = finder.find('"free of migraine" in trials of velorin')[0]
+    assert first.document.meta["pmid"] == "13"

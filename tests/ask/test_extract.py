@@ -1,0 +1,110 @@
+"""Answers made of sentences of the sources."""
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from pincite.ask import extract
+from pincite.ask.extract import Part, Quotable, can_stand_alone, chosen, parts, repeats
+from pincite.settings.ask import LEAST_ANSWER
+
+
+def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:
+    """A sentence with these log-odds, as far as its text has no part in them."""
+    plain = Quotable(text, source, place, 0.0)
+    return Quotable(text, source, place, (answers - plain.answers) / extract.WEIGHTS["relevance"])
+
+
+PAIN = "Pain fell by 12% in the treated group."
+NAUSEA = "Nausea was rare among all patients seen."
+BIRDS = "Birds sang in the park every morning."
+
+
+def test_the_most_answering_comes_first_and_what_answers_little_not_at_all() -> None:
+    given = [quotable(PAIN, 1.0, source=1), quotable(NAUSEA, 2.0, place=3), quotable(BIRDS, -4.0)]
+    for order in permutations(given):
+        assert [each.text for each in chosen(order, 5)] == [NAUSEA, PAIN]
+
+
+def test_an_answer_is_not_padded() -> None:
+    far = [quotable(PAIN, 4.0), quotable(NAUSEA, 4.0 - extract.BEHIND - 0.1)]
+    assert [each.text for each in chosen(far, 5)] == [PAIN]
+    assert chosen([quotable(BIRDS, LEAST_ANSWER - 0.1)], 5) == []
+
+
+def test_at_most_so_many() -> None:
+    words = ("pain", "nausea", "fever", "sleep")
+    seen = [quotable(f"Much less {w} was seen.", 1.0 + n / 10) for n, w in enumerate(words)]
+    assert [each.text for each in chosen(seen, 2)] == [seen[3].text, seen[2].text]
+
+
+def test_a_sentence_that_repeats_another_is_left_out() -> None:
+    one = quotable(PAIN, 2.0)
+    other = quotable("In the treated group, pain fell by 12%.", 1.0, source=1)
+    assert chosen([other, one], 5) == [one]
+
+
+def test_of_equals_the_one_that_says_something_new_comes_first() -> None:
+    first = quotable("Pain fell in women treated with tea.", 2.0)
+    same = quotable("Pain fell in women treated with tea by 12% after a year.", 1.5)
+    new = quotable("Nausea was rare among all patients seen.", 1.4)
+    assert [each.text for each in chosen([first, same, new], 3)][1] == new.text
+
+
+@pytest.mark.parametrize("name", ["relevance", "likeness", "of_document", "depth"])
+def test_each_signal_speaks_for_a_sentence(name: str) -> None:
+    given: dict[str, Any] = dict.fromkeys(("relevance", "likeness", "of_document", "depth"), 0.5)
+    more = given | {name: 0.9}
+    assert Quotable(PAIN, 0, 0, **more).answers > Quotable(PAIN, 0, 0, **given).answers
+
+
+def test_conclusions_before_methods_and_findings_before_wishes() -> None:
+    concludes, does = (Quotable(PAIN, 0, 0, 1.0, part=p) for p in (Part.CONCLUSION, Part.METHOD))
+    assert concludes.answers > does.answers
+    wish = Quotable("Further studies of pain in the treated group are needed.", 0, 0, 1.0)
+    assert wish.answers < Quotable(PAIN, 0, 0, 1.0).answers
+
+
+def test_parts_need_no_labels_and_no_place() -> None:
+    assert list(
+        parts(["Forty adults were enrolled in two towns.", PAIN, "Thus tea may help."])
+    ) == [
+        Part.METHOD,
+        Part.OTHER,
+        Part.CONCLUSION,
+    ]
+    assert extract.depth(0, 400) == extract.depth(399, 400) == extract.depth(0, 1)
+    assert extract.depth(0, 10) < extract.depth(5, 10) <= extract.depth(9, 10)
+
+
+def test_contradictions_are_no_repetitions() -> None:
+    assert not repeats("Pain fell by 12% in women.", "Pain fell by 21% in women.")
+    assert not repeats("Pain fell in treated women.", "Pain never fell in treated women.")
+
+
+def test_what_points_back_or_is_no_sentence_cannot_stand_alone() -> None:
+    assert not can_stand_alone("This was seen in all of the treated groups.")
+    assert not can_stand_alone("Methods and materials of the present trial")
+    assert not can_stand_alone("")
+    assert not can_stand_alone("Their parents saw much less of it than they did.")
+    assert not can_stand_alone("saw, pain fell by 12% in the treated group.")
+    assert not can_stand_alone("Of these, 12 were treated in the same two weeks.")
+    assert can_stand_alone("Pain fell by 12% in the treated group.")
+    assert can_stand_alone("These findings suggest that pain falls in treated adults.")
+
+
+def test_what_a_study_set_out_to_do_answers_nothing() -> None:
+    for text in (
+        "The aim of this study was to evaluate safety in adults.",
+        "Our primary objective was to compare both doses in adults.",
+        "We hypothesised that the dose lowers pain in adults.",
+        "In this study, we examined whether the dose lowers pain.",
+        "This study explored dose-related differences in the pain of adults.",
+        "To analyse the dose, its form and the pain of adults with gout.",
+        "Aim of our current study is to see the dose that lowers pain.",
+        "Does the dose lower the pain of adults with gout?",
+    ):
+        assert not can_stand_alone(text)
+    assert can_stand_alone("We found less pain in the treated group.")
+    assert can_stand_alone("Goals were scored by fewer of the tired players.")

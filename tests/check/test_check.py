@@ -1,0 +1,136 @@
+"""The pipeline's own decisions: what may be evidence, what counts once, what cannot be used."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.check import readings
+from pincite.check.evidence import HybridFinder, WindowFinder, found_in
+from pincite.check.interpret import RuleInterpreter
+from pincite.check.pipeline import CheckPipeline
+from pincite.checks import Failed, Outcome, Reading, StatementType
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.testing import FakeEncoder, FakeJudge, check_judge
+from pincite.types import Document, Passage, Span
+
+TEXT = (
+    "The harbour bridge was built of granite from the quarry above the river. Mayor Holm opened it "
+    "on a windy morning before large crowds. Trams crossed it from the first day. The ferry that "
+    "had served the quay until then was sold. Painters came in summer to draw its slender piers."
+)
+DOCUMENTS = [
+    Document("https://a.example/", "Bridge", TEXT, published="2015-03-01", language="en"),
+    Document("https://copy.example/", "Copy", TEXT, published="2016-03-01", language="en"),
+    Document("https://de.example/", "Brücke", "Die harbour bridge ist aus Granit.", language="de"),
+    Document("https://mill.example/", "Mill", "The mill closed long ago.", meta={"author": "Holm"}),
+]
+READING = Reading("r1", "The harbour bridge was built of granite.", StatementType.DESCRIPTIVE)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.create(tmp_path / "kb", FakeEncoder()) as found:
+        found.add(DOCUMENTS)
+        yield found
+
+
+def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
+    finder = HybridFinder(corpus.lexical(), corpus.dense(), corpus.get)
+    return replace(CheckPipeline(RuleInterpreter(), finder, FakeJudge()), **parts)
+
+
+def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
+    corpus: EmbeddedCorpus,
+) -> None:
+    (result,) = pipeline(corpus).check(READING.text).results
+    of_text = [item for item in result.items if "granite" in item.passage.text]
+    (item,) = of_text
+    assert {item.passage.url, *item.copies} == {"https://a.example/", "https://copy.example/"}
+    every = HybridFinder(corpus.lexical(), corpus.dense(), corpus.get, count_copies=True)
+    (found,) = every.find([READING])
+    assert len([f for f in found if "granite" in f.passage.text]) == 2
+
+
+def test_where_a_passage_comes_from_is_kept(corpus: EmbeddedCorpus) -> None:
+    (result,) = pipeline(corpus).check("The mill closed long ago.").results
+    item = next(item for item in result.items if item.passage.title == "Mill")
+    assert (item.published, dict(item.meta)) == (None, {"author": "Holm"})
+    assert result.weight.outcome is Outcome.STRONG_CONFIRMATION
+
+
+def test_a_page_in_a_language_that_the_judge_does_not_read(corpus: EmbeddedCorpus) -> None:
+    only = pipeline(corpus, languages=frozenset({"en"}))
+    (result,) = only.check(READING.text).results
+    (failed,) = [item.outcome for item in result.items if isinstance(item.outcome, Failed)]
+    assert failed == Failed("language", "the page is in 'de', the model reads en")
+    assert result.weight.n_failed == 0, "what cannot be read makes no run incomplete"
+
+
+def test_a_passage_that_is_not_in_the_stored_text_is_no_evidence() -> None:
+    document = DOCUMENTS[0]
+    said = "The harbour bridge was built of steel."
+    passage = Passage(document.doc_id, document.url, "", said, Span(0, len(said)))
+    assert "not stand in the stored text" in found_in(document, passage).lost
+    assert found_in(None, passage).lost
+    true = replace(passage, text=TEXT[:12], span=Span(0, 12))
+    assert found_in(document, true).lost == ""
+
+
+@pytest.mark.parametrize(("window", "n_sentences"), [(0, 1), (1, 2), (3, 4), (9, 5)])
+def test_windows_of_sentences(corpus: EmbeddedCorpus, window: int, n_sentences: int) -> None:
+    """The nearest sentence is the first of its text: only those behind it are its neighbours."""
+    finder = WindowFinder(corpus.dense(), FakeEncoder(), corpus.get, top_k=1, window=window)
+    first = "The harbour bridge was built of granite from the quarry above the river."
+    ((found,),) = finder.find([replace(READING, text=first)])
+    document = next(d for d in DOCUMENTS if d.url == found.passage.url)
+    assert found.passage.span.of(document.text) == found.passage.text
+    assert found.passage.text.startswith(first)
+    assert found.passage.text.count(". ") + 1 == n_sentences
+
+
+def test_overlapping_windows_count_once(corpus: EmbeddedCorpus) -> None:
+    finder = WindowFinder(corpus.dense(), FakeEncoder(), corpus.get, top_k=6, window=3)
+    once = pipeline(corpus, finder=finder).check(READING.text).results[0]
+    each = pipeline(corpus, finder=finder, count_copies=True).check(READING.text).results[0]
+    assert len(once.items) == each.weight.n_texts == 6
+    pages = {"https://a.example/", "https://copy.example/"}
+    assert {item.passage.url for item in once.items} >= pages
+    assert len({item.text_id for item in once.items if item.passage.url in pages}) == 1
+    assert once.weight.n_texts < 6
+
+
+def test_a_person_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
+    ready = pipeline(corpus)
+    found = ready.interpretation("The bridge should stand.")
+    assert [str(r.kind) for r in found.readings] == ["normative"]
+    own = readings.of_user("The harbour bridge was built of granite.")
+    changed = replace(found, readings=tuple(readings.numbered([*found.readings, own])))
+    normative, mine = ready.check("The bridge should stand.", changed).results
+    assert (normative.weight.outcome, normative.items) == (Outcome.NOT_JUDGED, ())
+    assert (mine.reading.origin, mine.weight.outcome) == ("user", Outcome.STRONG_CONFIRMATION)
+
+
+def test_there_is_no_verdict_over_readings(corpus: EmbeddedCorpus) -> None:
+    check = pipeline(corpus).check("Holm says that the harbour bridge was built of granite.")
+    assert [r.reading.kind for r in check.results] == ["ascriptive", "descriptive"]
+    assert not {"outcome", "verdict", "doc", "label"} & set(dir(check))
+
+
+def test_a_statement_without_words(corpus: EmbeddedCorpus) -> None:
+    check = pipeline(corpus).check("?!")
+    assert (check.results, check.complete) == ((), False)
+    assert [failure.step for failure in check.failures] == ["statement"]
+
+
+def test_a_question_is_not_confirmed(corpus: EmbeddedCorpus) -> None:
+    check = pipeline(corpus).check("Who built the bridge of Varde?")
+    assert not check.results
+    assert "write it as a statement" in check.failures[0].detail
+
+
+def test_the_laws_of_this_judge() -> None:
+    passage = Passage("d", "u", "", "Text.", Span(0, 5))
+    check_judge(FakeJudge(), [(READING, passage)])

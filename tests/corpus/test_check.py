@@ -1,0 +1,231 @@
+"""`verify` finds every kind of fault and names it; what is derived is mended."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import dense, generation, lock
+from pincite.corpus.check import Finding, verify
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.generation import POINTER, point_to
+from pincite.corpus.rebuild import rebuild
+from pincite.errors import CorpusError
+from pincite.testing import FakeEncoder
+from pincite.types import Document
+
+DOCUMENTS = [
+    Document(
+        f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80, published="1999", meta={"site": "S"}
+    )
+    for i in range(30)
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 20)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        corpus.add(DOCUMENTS[:20])
+        corpus.add(DOCUMENTS[20:])
+        corpus.delete(["u:3"])
+    return folder
+
+
+def kinds(findings: list[Finding]) -> set[str]:
+    return {finding.kind for finding in findings}
+
+
+def sql(folder: Path, statement: str) -> None:
+    connection = sqlite3.connect(folder / "g1" / "store.sqlite")
+    assert connection.execute(statement).rowcount > 0
+    connection.commit()
+    connection.close()
+
+
+def flip(path: Path, at: int, mask: int = 1) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= mask
+    path.write_bytes(content)
+
+
+def test_sound_corpora_are_silent_and_unchanged(folder: Path, tmp_path: Path) -> None:
+    before = {p: p.read_bytes() for p in (folder / "g1").glob("*.json")}
+    told: list[str] = []
+    assert verify(folder, tell=lambda what, done, total: told.append(what)) == []
+    assert {p: p.read_bytes() for p in before} == before
+    assert len(set(told)) >= 4
+    with EmbeddedCorpus.create(tmp_path / "words", None) as corpus:
+        corpus.add(DOCUMENTS[:3])
+    assert verify(tmp_path / "words") == []
+    EmbeddedCorpus.create(tmp_path / "empty", FakeEncoder()).close()
+    assert verify(tmp_path / "empty", repair=True) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "place"),
+    [
+        ("UPDATE documents SET title = 'Other' WHERE key = 2", "document", "u:1"),
+        ("UPDATE documents SET url = 'v:1' WHERE key = 2", "document", "v:1"),
+        ("UPDATE documents SET published = '2000' WHERE key = 2", "document", "u:1"),
+        ("UPDATE documents SET meta = 'x' WHERE key = 2", "document", "u:1"),
+        ("UPDATE documents SET content_hash = 7 WHERE key = 2", "document", "u:1"),
+        ("UPDATE passages SET last = last + 1 WHERE key = 5", "document", "u:1"),
+        ("UPDATE passages SET first = 'x' WHERE key = 5", "document", "u:1"),
+        ("DELETE FROM passages WHERE key = 5", "document", "u:1"),
+        ("UPDATE blocks SET data = x'00' WHERE document = 2", "document", "u:1"),
+        ("DELETE FROM blocks WHERE document = 2", "document", "u:1"),
+        ("DELETE FROM vectors WHERE passage = 5", "vector", "passage 5"),
+        ("UPDATE vectors SET vector = zeroblob(68) WHERE passage = 5", "vector", "passage 5"),
+        ("UPDATE vectors SET vector = zeroblob(64) WHERE passage = 5", "vector", "passage 5"),
+        ("UPDATE vectors SET vector = x'00' WHERE passage = 5", "vector", "passage 5"),
+        ("INSERT INTO vectors VALUES (999, x'00')", "store", "store.sqlite"),
+        ("UPDATE manifest SET value = '00' WHERE name = 'digest'", "store", "store.sqlite"),
+        ("UPDATE manifest SET value = '1' WHERE name = 'sequence'", "store", "store.sqlite"),
+        ("DELETE FROM changes WHERE sequence = 2", "store", "store.sqlite"),
+        ("DELETE FROM manifest WHERE name = 'encoder'", "store", "g1"),
+    ],
+)
+def test_what_is_wrong_in_the_store_is_named_and_never_dropped(
+    folder: Path, statement: str, kind: str, place: str
+) -> None:
+    sql(folder, statement)
+    found = [f for f in verify(folder, repair=True) if f.kind == kind]
+    assert place in [Path(f.place).name if kind == "store" else f.place for f in found]
+    assert all(f.counts and f.remedy for f in found)
+    assert [f for f in verify(folder) if f.kind == kind] == found
+
+
+def test_damaged_page_of_the_store(folder: Path) -> None:
+    path = folder / "g1" / "store.sqlite"
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\x55" * 4096 + content[12288:])
+    assert "store" in kinds(verify(folder))
+
+
+def words(folder: Path) -> Path:
+    [path] = (folder / "g1").glob("lexical-*")
+    return path
+
+
+def vectors(folder: Path) -> Path:
+    [path] = (folder / "g1").glob("dense-*.faiss")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (lambda f: (f / "g1" / "lexical.json").unlink(), "words"),
+        (lambda f: flip(f / "g1" / "lexical.json", 90), "words"),
+        (lambda f: flip(next(words(f).glob("*.fieldnorm")), 40), "words"),
+        (lambda f: next(words(f).glob("*.idx")).unlink(), "words"),
+        (lambda f: flip(words(f) / "meta.json", 200), "words"),
+        (lambda f: (f / "g1" / "dense.json").unlink(), "meaning"),
+        (lambda f: flip(f / "g1" / "dense.json", 90), "meaning"),
+        (lambda f: flip(vectors(f), -500), "meaning"),
+        (lambda f: vectors(f).unlink(), "meaning"),
+        (lambda f: (f / POINTER).unlink(), "pointer"),
+        (lambda f: flip(f / POINTER, 30), "pointer"),
+    ],
+)
+def test_what_is_derived_is_found_and_made_anew(
+    folder: Path, damage: Callable[[Path], None], kind: str
+) -> None:
+    damage(folder)
+    found = verify(folder)
+    assert kind in kinds([f for f in found if f.counts])
+    assert all(f.place and f.problem and "--repair" in f.remedy for f in found)
+    repaired = verify(folder, repair=True)
+    assert kind in kinds(repaired)
+    assert [f for f in repaired if f.counts] == []
+    assert verify(folder) == []
+    with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
+        assert corpus.lexical().retrieve(["page9"], 1)[0][0].passage.url == "u:9"
+        assert corpus.status().n_documents == 29
+
+
+def test_word_index_with_too_much_or_too_little(folder: Path) -> None:
+    """A wrong index under a right stamp: what only the comparison with the store can see."""
+    with EmbeddedCorpus.open(folder, FakeEncoder(), write=True) as corpus:
+        index = corpus._generation.lexical
+        real = index._store.changes
+        index._store.changes = lambda after: type(real(after))([], [])  # type: ignore[method-assign]
+        corpus.delete(["u:5"])
+        corpus.add([Document("u:new", "", "New.")])
+    found = [f for f in verify(folder) if f.kind == "words"]
+    problems = " ".join(f.problem for f in found)
+    assert "lacks 1 passages" in problems
+    assert "though they were deleted, 3 passages" in problems
+    assert [f for f in verify(folder, repair=True) if f.counts] == []
+
+
+def test_leftovers_leave_a_corpus_sound_and_go_with_repair(folder: Path) -> None:
+    for name in ("lexical-0", "dense-0.faiss"):
+        (folder / "g1" / name).mkdir() if "." not in name else (folder / "g1" / name).touch()
+    (folder / "g2").mkdir()
+    (folder / "g2" / generation.COMPACTING).touch()
+    (folder / "corpus.json.part").touch()
+    found = verify(folder)
+    assert [f.kind for f in found] == ["leftover"] * 4
+    assert not any(f.counts for f in found)
+    assert all(f.repaired for f in verify(folder, repair=True))
+    assert verify(folder) == []
+
+
+def test_unfinished_rebuild_is_named_and_kept(folder: Path) -> None:
+    generation.new_generation(folder / "g2", FakeEncoder(16))
+    [finding] = verify(folder, repair=True)
+    assert (finding.kind, finding.counts, finding.repaired) == ("leftover", False, False)
+    assert "pincite corpus rebuild" in finding.remedy
+    (folder / POINTER).unlink()
+    [finding] = verify(folder, repair=True)
+    assert "g1, g2" in finding.remedy
+    assert finding.counts
+    point_to(folder, "g1")
+    rebuild(folder, FakeEncoder(16))
+    assert verify(folder) == []
+
+
+def test_damaged_document_can_be_deleted_and_damaged_vector_made_anew(folder: Path) -> None:
+    sql(folder, "UPDATE blocks SET data = x'00' WHERE document = 2")
+    (folder / "g1" / "lexical.json").unlink()  # so that the word index must be made, and cannot be
+    [document] = [f for f in verify(folder, repair=True) if f.kind == "document"]
+    assert "pincite corpus delete" in document.remedy
+    with EmbeddedCorpus.open(folder, FakeEncoder(), write=True) as corpus:
+        with pytest.raises(CorpusError, match="damaged"):
+            corpus.lexical().retrieve(["page9"], 1)
+        corpus.delete(["u:1"])
+        assert corpus.lexical().retrieve(["page9"], 1)[0][0].passage.url == "u:9"
+        corpus.add(DOCUMENTS[1:2])
+    assert verify(folder) == []
+    sql(folder, "UPDATE vectors SET vector = zeroblob(68) WHERE passage = 14")
+    assert kinds(verify(folder)) >= {"vector"}
+    rebuild(folder, FakeEncoder())
+    assert verify(folder) == []
+
+
+def test_refused(folder: Path, tmp_path: Path) -> None:
+    with (
+        EmbeddedCorpus.open(folder, FakeEncoder(), write=True),
+        pytest.raises(CorpusError, match="is being written by process"),
+    ):
+        verify(folder)
+    with pytest.raises(CorpusError, match="is not a corpus"):
+        verify(tmp_path)
+    sql(folder, "UPDATE manifest SET value = '9' WHERE name = 'format'")
+    with pytest.raises(CorpusError, match="has format 9"):
+        verify(folder)
+
+
+def test_lost_pointer_never_costs_the_documents(folder: Path) -> None:
+    (folder / POINTER).unlink()
+    for use in (EmbeddedCorpus.open_or_create, EmbeddedCorpus.create, EmbeddedCorpus.open):
+        with pytest.raises(CorpusError, match=r"verify .* --repair"):
+            use(folder, FakeEncoder())
+    assert [f.repaired for f in verify(folder, repair=True)] == [True]
+    with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
+        assert corpus.get([DOCUMENTS[7].url]) == [DOCUMENTS[7]]

@@ -1,0 +1,263 @@
+"""The laws of a corpus, and what the embedded one promises beyond them."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import generation, lock
+from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+from pincite.errors import ConfigError, CorpusError, StaleCorpus
+from pincite.protocols import Corpus
+from pincite.testing import FakeEncoder, check_corpus, check_encoder, check_retriever
+from pincite.types import Document
+
+
+def page(name: str, text: str, host: str = "example.org") -> Document:
+    return Document(f"https://{host}/{name}", name, text)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "corpus"
+
+
+@pytest.fixture
+def corpus(folder: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        yield corpus
+
+
+def found(corpus: EmbeddedCorpus, query: str, k: int = 10) -> list[str]:
+    return [hit.passage.title for hit in corpus.lexical().retrieve([query], k)[0]]
+
+
+def test_laws(folder: Path) -> None:
+    opened: list[EmbeddedCorpus] = []
+
+    def reopen(corpus: Corpus) -> Corpus:
+        opened.pop().close()
+        opened.append(EmbeddedCorpus.open(folder, FakeEncoder(), write=True))
+        return opened[0]
+
+    def make() -> Corpus:
+        opened.append(EmbeddedCorpus.create(folder, FakeEncoder()))
+        return opened[0]
+
+    check_encoder(FakeEncoder())
+    check_corpus(make, reopen)
+    opened.pop().close()
+
+
+def test_laws_are_noticed_when_broken(corpus: EmbeddedCorpus) -> None:
+    class Forgetful:
+        def retrieve(self, queries: list[str], k: int) -> list[object]:
+            return []
+
+    with pytest.raises(AssertionError, match="k=0 should give empty lists"):
+        check_retriever(Forgetful(), ["q"])  # type: ignore[arg-type]
+
+
+def test_documents_come_back_equal(corpus: EmbeddedCorpus) -> None:
+    odd = Document(
+        "file:///a b/\udcff.html",
+        "Half a pair \ud800",
+        "A nul \0, a ligature ﬁ, and 𝄞 beyond. " * 1500,
+        "html",
+        "1999-12-31",
+        "2024-01-01T00:00:00Z",
+        "de",
+        {"ü": "\ud800"},
+    )
+    assert corpus.add([odd]) == 1
+    assert corpus.get([odd.url]) == [odd]
+    hits = corpus.lexical().retrieve(["beyond"], 1000)[0]
+    assert len(hits) > 20
+    assert all(hit.passage.span.of(odd.text) == hit.passage.text for hit in hits)
+    assert corpus.delete([odd.url]) == 1
+
+
+def test_document_without_words_is_kept_and_never_found(corpus: EmbeddedCorpus) -> None:
+    assert corpus.add([page("empty", " \n ")]) == 1
+    assert corpus.get(["https://example.org/empty"]) == [page("empty", " \n ")]
+    assert found(corpus, "empty") == []
+
+
+def test_same_text_with_other_date_replaces_and_other_fetch_day_does_not(
+    corpus: EmbeddedCorpus,
+) -> None:
+    first = page("a", "Some text.")
+    dated = Document(first.url, first.title, first.text, published="2020-01-01")
+    fetched = Document(*(first.url, first.title, first.text), published="2020-01-01", fetched="now")
+    assert [corpus.add([d]) for d in (first, dated, fetched)] == [1, 1, 0]
+    assert corpus.get([first.url]) == [dated]
+    assert corpus.status().n_passages == 1
+
+
+def test_last_of_two_with_one_address_counts(corpus: EmbeddedCorpus) -> None:
+    assert corpus.add([page("a", "Old."), page("b", "Other."), page("a", "New.")]) == 2
+    assert corpus.get(["https://example.org/a"]) == [page("a", "New.")]
+
+
+def test_failing_encoder_leaves_the_corpus_as_it_was(folder: Path) -> None:
+    class Failing(FakeEncoder):
+        def encode(self, texts, role):  # type: ignore[no-untyped-def]
+            if any("poison" in text for text in texts):
+                raise RuntimeError("out of memory")
+            return super().encode(texts, role)[:, : 31 if "short" in texts[0] else 32]
+
+    with EmbeddedCorpus.create(folder, Failing()) as corpus:
+        corpus.add([page("a", "Kept.")])
+        before = corpus.manifest()
+        with pytest.raises(RuntimeError, match="out of memory"):
+            corpus.add([page("a", "Changed."), page("b", "poison")])
+        with pytest.raises(CorpusError, match=r"shape \(1, 31\)"):
+            corpus.add([page("c", "short")])
+        assert corpus.manifest() == before
+        assert found(corpus, "kept") == ["a"]
+        assert corpus.add([page("b", "Added.")]) == 1
+
+
+def test_digest_depends_on_the_documents_and_not_on_their_history(tmp_path: Path) -> None:
+    a, b, c = (page(name, f"Text {name}.") for name in "abc")
+    digests: list[str] = []
+    for steps in ([[a, b]], [[b], [a]], [[c, b], [a]]):
+        with EmbeddedCorpus.create(tmp_path / str(len(digests)), FakeEncoder()) as corpus:
+            for batch in steps:
+                corpus.add(batch)
+            corpus.delete([c.url])
+            digests.append(corpus.manifest()["digest"])
+            corpus.delete([a.url, b.url])
+            assert corpus.manifest()["digest"] == "0" * 32
+    assert len(set(digests)) == 1
+
+
+def test_equal_passages_are_ordered_by_id_and_the_cut_respects_it(corpus: EmbeddedCorpus) -> None:
+    for i in range(40):  # one batch each: many segments
+        corpus.add([page(f"p{i}", "The very same words.")])
+    every = corpus.lexical().retrieve(["same words"], 1000)[0]
+    ids = [hit.passage.passage_id for hit in every]
+    assert len(ids) == 40
+    assert ids == sorted(ids)
+    assert corpus.lexical().retrieve(["same words"], 7)[0] == every[:7]
+    near = corpus.dense().retrieve(["same words"], 1000)[0]
+    assert {hit.passage for hit in near} == {hit.passage for hit in every}
+    assert corpus.dense().retrieve(["same words"], 7)[0] == near[:7]
+
+
+@pytest.mark.parametrize("by", ["lexical", "dense"])
+def test_excluded_sites_never_use_up_the_k(corpus: EmbeddedCorpus, by: str) -> None:
+    wiki = [page(f"w{i}", f"Rome fell. Number {i}.", "en.wikipedia.org") for i in range(300)]
+    good = [
+        page(f"g{i}", f"Rome fell slowly, says page {i}.", "NotWikipedia.org") for i in range(9)
+    ]
+    corpus.add([*wiki, *good])
+    retriever = corpus.lexical if by == "lexical" else corpus.dense
+    assert {h.passage.title[0] for h in retriever().retrieve(["Rome fell."], 9)[0]} == {"w"}
+    excluding = retriever(exclude=["Wikipedia.org"])
+    check_retriever(excluding, ["Rome fell.", "page 3", "nothing of this"])
+    [hits] = excluding.retrieve(["Rome fell."], 9)
+    assert {hit.passage.title for hit in hits} == {document.title for document in good}
+    with pytest.raises(ConfigError, match="collection of hosts"):
+        retriever(exclude="wikipedia.org")
+
+
+def test_reader_sees_each_batch_at_its_next_call(corpus: EmbeddedCorpus, folder: Path) -> None:
+    with EmbeddedCorpus.open(folder, FakeEncoder()) as reader:
+        lexical, dense = reader.lexical(), reader.dense()
+        for i in range(12):
+            corpus.add([page(f"p{i}", f"Unheard{i} words.")])
+            assert lexical.retrieve([f"unheard{i}"], 5)[0][0].passage.title == f"p{i}"
+            assert dense.retrieve([f"p{i}\nUnheard{i} words."], 1)[0][0].passage.title == f"p{i}"
+            corpus.delete([f"https://example.org/p{i - 1}"])
+            assert lexical.retrieve([f"unheard{i - 1}"], 5) == [[]]
+            titles = [h.passage.title for h in dense.retrieve([f"unheard{i - 1}"], 50)[0]]
+            assert titles == [f"p{i}"]
+
+
+def test_repeated_query_words_count(corpus: EmbeddedCorpus) -> None:
+    corpus.add([page("a", "apple apple pear"), page("b", "apple pear pear")])
+    assert found(corpus, "apple apple apple pear") == ["a", "b"]
+    assert found(corpus, "apple pear pear pear") == ["b", "a"]
+
+
+def test_wrong_use_is_refused_with_what_to_do(
+    corpus: EmbeddedCorpus, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    with pytest.raises(CorpusError, match=r"is being written by process [0-9]+"):
+        EmbeddedCorpus.open(folder, FakeEncoder(), write=True)
+    with pytest.raises(CorpusError, match=r"is being written"):
+        EmbeddedCorpus.create(folder, FakeEncoder())
+    with pytest.raises(StaleCorpus, match=r"'fake-32'.*'fake-16'.*pincite corpus rebuild"):
+        EmbeddedCorpus.open(folder, FakeEncoder(16))
+    with EmbeddedCorpus.open(folder, None) as reader:
+        assert reader.lexical().retrieve(["x"], 1) == [[]]
+        with pytest.raises(CorpusError, match="opened without an encoder"):
+            reader.dense()
+        with pytest.raises(CorpusError, match="write=True"):
+            reader.add([page("a", "A.")])
+    corpus.close()
+    with (
+        EmbeddedCorpus.open(folder, None, write=True) as writer,
+        pytest.raises(CorpusError, match="fake-32"),
+    ):
+        writer.add([page("a", "A.")])
+    with pytest.raises(CorpusError, match="is a corpus already"):
+        EmbeddedCorpus.create(folder, FakeEncoder())
+
+
+def test_other_passage_rule_is_stale(
+    corpus: EmbeddedCorpus, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generation, "PASSAGE_RULE", "sentences-200-v2")
+    with pytest.raises(StaleCorpus, match=r"passage_rule.*rebuild"):
+        EmbeddedCorpus.open(folder, None)
+
+
+def test_folder_that_is_no_corpus(tmp_path: Path) -> None:
+    assert not is_corpus(tmp_path)
+    with pytest.raises(CorpusError, match=r"is not a corpus.*pincite corpus add .* PATH…"):
+        EmbeddedCorpus.open(tmp_path, None)
+    with pytest.raises(CorpusError, match=r"does not exist.*pincite corpus add"):
+        EmbeddedCorpus.open(tmp_path / "none", None, write=True)
+    (tmp_path / "thesis.doc").write_text("precious")
+    with pytest.raises(CorpusError, match=r"something else \(thesis.doc\)"):
+        EmbeddedCorpus.create(tmp_path, None)
+
+
+def test_creation_that_was_killed_can_be_repeated(folder: Path) -> None:
+    (folder / "g1").mkdir(parents=True)
+    (folder / "g1" / "store.sqlite").write_bytes(b"half a file")
+    (folder / "lock").write_text("1")
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        assert corpus.add([page("a", "A word.")]) == 1
+
+
+def test_corpus_without_encoder(folder: Path) -> None:
+    with EmbeddedCorpus.create(folder, None) as corpus:
+        corpus.add([page("a", "Words only.")])
+        assert found(corpus, "words") == ["a"]
+        with pytest.raises(CorpusError, match="pincite corpus rebuild"):
+            corpus.dense()
+    with pytest.raises(StaleCorpus, match="pincite corpus rebuild"):
+        EmbeddedCorpus.open(folder, FakeEncoder())
+
+
+def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
+    corpus.add([page("a", "One. " * 150), page("b", "Two.")])
+    status = corpus.status()
+    assert (status.n_documents, status.n_passages, status.sequence) == (2, 3, 1)
+    assert status.n_bytes["store"] > 0
+    assert status.n_bytes["lexical"] > 0
+    assert status.n_bytes["dense"] == status.n_bytes["unfinished"] == 0
+    assert (status.n_batches_behind, status.unfinished_rebuild) == (0, False)
+    assert is_corpus(folder)
+
+
+def test_opening_loads_no_heavy_library() -> None:
+    code = "import sys, pincite.corpus.embedded, pincite.corpus.rebuild, pincite.testing as _; "
+    code += "assert not {'faiss', 'tantivy', 'onnxruntime'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

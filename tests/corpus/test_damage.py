@@ -1,0 +1,135 @@
+"""Cut and bit-flipped files of every kind: the right answer, or an error of ours that is clear.
+
+The store's inner pages are SQLite's, which has no checksums: where a flip there makes a row vanish
+without a trace, an answer may lack it, and then `verify` must say so.
+"""
+
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import dense, durable, lock
+from pincite.corpus.check import verify
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.errors import CorpusError
+from pincite.retrieval.filters import Filters, condition
+from pincite.testing import FakeEncoder
+from pincite.types import Document
+
+DOCUMENTS = [
+    Document(
+        f"u:{i}",
+        f"Page {i}",
+        f"Words of page{i}. " * 80,
+        published="1999",
+        meta={"site": "S", "side": "even odd".split()[i % 2]},
+    )
+    for i in range(40)
+]
+EVEN = Filters(published_to="2000", where=(condition("side == even"),))
+QUERIES = [f"Page 3\n{DOCUMENTS[3].text[:400]}", "page3", "words of page17", "page39 page38"]
+KINDS = {
+    "pointer": "corpus.json",
+    "lock": "lock",
+    "word index's stamp": "g1/lexical.json",
+    "word index's list": "g1/lexical-*/meta.json",
+    "word index's files": "g1/lexical-*/.managed.json",
+    "word index's segments": "g1/lexical-*/*.*",
+    "vector index's stamp": "g1/dense.json",
+    "vector index": "g1/dense-*.faiss",
+    "store": "g1/store.sqlite",
+}
+
+
+@pytest.fixture(params=["every file is read", "untouched files are believed"])
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
+        corpus.add(DOCUMENTS[:30])
+        corpus.add(DOCUMENTS[30:])
+        corpus.delete(["u:5"])
+    return folder
+
+
+def answers(folder: Path, write: bool) -> list[object]:
+    with EmbeddedCorpus.open(folder, FakeEncoder(64), write=write) as corpus:
+        words = corpus.lexical().retrieve(QUERIES, 5)
+        near = corpus.dense().retrieve(QUERIES, 5)
+        even = corpus.lexical(filters=EVEN).retrieve(QUERIES, 5)
+        near_even = corpus.dense(filters=EVEN).retrieve(QUERIES, 5)
+        # Scores by words move a little when an index is built anew: deleted passages count.
+        runs = (words, near, even, near_even)
+        found = [[[hit.passage for hit in hits] for hits in run] for run in runs]
+        scores = [[hit.score for hit in hits] for hits in near]
+        return [found, scores, corpus.get([d.url for d in DOCUMENTS])]
+
+
+def damaged(folder: Path, kind: str, chance: random.Random, cut: bool) -> Path:
+    copy = folder.with_name("damaged")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    paths = sorted(p for p in copy.glob(KINDS[kind]) if p.stat().st_size)
+    path = chance.choice(paths)
+    content = bytearray(path.read_bytes())
+    if cut:
+        content = content[: chance.randrange(len(content))]
+    else:
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+    return copy
+
+
+def check(folder: Path, kind: str, seed: int, expected: list[object]) -> None:
+    chance = random.Random(seed)
+    copy = damaged(folder, kind, chance, cut=chance.random() < 0.3)
+    write, named, refused = chance.random() < 0.5, False, ""
+    try:
+        named = any(finding.counts for finding in verify(copy))
+        given = answers(copy, write)
+    except CorpusError as error:
+        refused = str(error)
+    if refused:
+        assert str(copy) in refused, f"seed {seed}: {refused}"
+    elif given != expected:
+        assert kind == "store", f"seed {seed}: a wrong answer"
+        assert named, f"seed {seed}: a wrong answer that verify does not see"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_right_or_clear(folder: Path, kind: str) -> None:
+    expected = answers(folder, write=False)
+    for seed in range(3):
+        check(folder, kind, seed, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_right_or_clear_often(folder: Path, kind: str) -> None:
+    expected = answers(folder, write=False)
+    for seed in range(1000, 1060):
+        check(folder, kind, seed, expected)
+
+
+def test_a_changed_row_is_never_shown(folder: Path) -> None:
+    """Bits of what people read: a title, an address, a span, a score."""
+    for statement in (
+        "UPDATE documents SET title = 'Page 4' WHERE url = 'u:3'",
+        "UPDATE documents SET url = 'u:333' WHERE url = 'u:3'",
+        "UPDATE passages SET first = first + 1 WHERE document = 4",
+        "UPDATE vectors SET vector = x'3C' || substr(vector, 2) WHERE passage = 11",
+    ):
+        copy = folder.with_name("changed")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(folder, copy)
+        connection = sqlite3.connect(copy / "g1" / "store.sqlite")
+        assert connection.execute(statement).rowcount > 0
+        connection.commit()
+        connection.close()
+        with pytest.raises(CorpusError, match="pincite corpus verify"):
+            answers(copy, write=False)

@@ -1,0 +1,81 @@
+"""A disk that is full while something is written: a clear error, and nothing committed is lost.
+
+Two stand-ins for the disk. A limit on the size of files works everywhere, but lets every small file
+through; a small disk in memory is really full, for the lock and the stamps too, but needs a kernel
+that lets us mount one.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus.check import verify
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.testing import FakeEncoder
+from pincite.types import Document
+
+SCRIPT = Path(__file__).with_name("disk_filler.py")
+CANNOT_MOUNT = 77
+DOCUMENTS = [
+    Document(f"u:{i}", f"Page {i}", f"Words of page{i}, " * 60 + "end.") for i in range(60)
+]
+DELETE = """
+with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    corpus.delete([f"u:{i}" for i in range(0, 60, 2)])
+"""
+REBUILD = """
+from pincite.corpus.rebuild import rebuild
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+rebuild(folder, FakeEncoder(96))
+"""
+
+
+@pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
+@pytest.mark.parametrize("job", [DELETE, REBUILD], ids=["delete", "rebuild"])
+def test_files_that_may_not_grow(tmp_path: Path, job: str, limit: int) -> None:
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
+        corpus.add(DOCUMENTS)
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from pincite.errors import CorpusError\n"
+        "from pincite.corpus.embedded import EmbeddedCorpus\n"
+        "from pincite.testing import FakeEncoder\n"
+        "folder, limit = Path(sys.argv[1]), int(sys.argv[2])\n"
+        "try:\n    " + job.strip().replace("\n", "\n    ") + "\n    print('done')\n"
+        "except CorpusError as error: print('refused:', error)\n"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(limit)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert result.stdout.startswith(("refused:", "done")), result.stderr
+    assert result.stdout == "done\n" or "disk" in result.stdout
+    with EmbeddedCorpus.open(folder, None, write=True) as corpus:
+        n_left = corpus.status().n_documents
+        found = corpus.get([d.url for d in DOCUMENTS])
+        [hits] = corpus.lexical().retrieve(["page7"], 3)
+    assert {hit.passage.url for hit in hits} == {"u:7"}
+    assert n_left == 60 or (job == DELETE and n_left == 30)
+    assert [d for d in found if d] == (DOCUMENTS if n_left == 60 else DOCUMENTS[1::2])
+    assert [finding for finding in verify(folder) if finding.counts] == []
+
+
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    if not shutil.which("unshare"):
+        pytest.skip("needs unshare (Linux) for a disk of its own")
+    command = ["unshare", "--mount", "--map-root-user", sys.executable, str(SCRIPT), str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if result.returncode == CANNOT_MOUNT or result.stderr.startswith("unshare:"):
+        pytest.skip("this system lets no test mount a disk")
+    assert result.returncode == 0, result.stdout + result.stderr
+    cases = [line.split() for line in result.stdout.splitlines()]
+    assert {job for job, *_ in cases} == {"add", "delete", "build_anew", "compact"}
+    for job in ("add", "build_anew", "compact"):
+        outcomes = [outcome for name, _, outcome, _ in cases if name == job]
+        assert outcomes[0] == "refused", f"{job}: the disk was not full"
+    assert [read for *_, read in cases].count("done") >= len(
+        cases
+    ) / 2  # all but those without a free byte

@@ -1,0 +1,158 @@
+"""BM25 agrees with Lucene's formula, computed here from scratch."""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import lexical
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.types import Document
+
+K1, B = 1.2, 0.75  # Lucene's and tantivy's
+_WORDS = "ape bear cat dog eel fox gnu hen ibex jay".split()  # no endings to cut
+
+
+def lucene(texts: dict[str, str], query: str) -> dict[str, float]:
+    """Score by name. Lengths below 40 words are exact in Lucene's one byte."""
+    counts = {name: Counter(text.split()) for name, text in texts.items()}
+    average = sum(c.total() for c in counts.values()) / len(counts)
+    scores = dict.fromkeys(texts, 0.0)
+    for word, n_in_query in Counter(query.split()).items():
+        n_with = sum(word in c for c in counts.values())
+        idf = math.log(1 + (len(counts) - n_with + 0.5) / (n_with + 0.5))
+        for name, c in counts.items():
+            norm = K1 * (1 - B + B * c.total() / average)
+            scores[name] += n_in_query * idf * c[word] / (c[word] + norm)
+    return {name: score for name, score in scores.items() if score}
+
+
+@pytest.fixture
+def texts() -> dict[str, str]:
+    chance = random.Random(7)
+    weights = [1 / (i + 1) for i in range(len(_WORDS))]
+    return {
+        f"t{i}": " ".join(chance.choices(_WORDS, weights, k=chance.randrange(1, 39)))
+        for i in range(60)
+    }
+
+
+def add(
+    corpus: EmbeddedCorpus, texts: dict[str, str], titles: dict[str, str] | None = None
+) -> None:
+    titles = titles or {}
+    corpus.add([Document(f"u:{n}", titles.get(n, n), text) for n, text in texts.items()])
+
+
+@pytest.mark.parametrize(
+    "query", ["ape", "jay cat", "ape ape ape jay ibex ibex", "hen hen fox eel"]
+)
+def test_scores_equal_lucenes(tmp_path: Path, texts: dict[str, str], query: str) -> None:
+    expected = lucene(texts, query)
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        halves = list(texts.items())
+        for part in (halves[:20], halves[20:23], halves[23:]):  # several segments, one statistic
+            add(corpus, dict(part))
+        hits = corpus.lexical().retrieve([query], 100)[0]
+    scores = {hit.passage.url[2:]: hit.score for hit in hits}
+    assert scores.keys() == expected.keys()
+    for name, score in scores.items():
+        assert score == pytest.approx((K1 + 1) * expected[name], abs=2e-4)
+    best = sorted(expected, key=lambda name: -round(expected[name], 3))
+    assert [round(expected[h.passage.url[2:]], 3) for h in hits] == [
+        round(expected[name], 3) for name in best
+    ]
+
+
+def test_words_are_folded_and_cut(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "Zürich's RUNNERS run, in 1999!", "b": "x" * 101 + " Αθήνα 北京"})
+        search = corpus.lexical()
+        found = search.retrieve(["zurich", "running", "(1999)", "ΑΘΉΝΑ", "北京", "x" * 101], 5)
+    assert [[h.passage.title for h in hits] for hits in found] == [*[["a"]] * 3, ["b"], ["b"], []]
+
+
+def test_queries_need_no_escaping(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "AND or not"})
+        odd = ['title:"and', "AND", "+-&&||!(){}[]^~*?:\\/", "\ud800 or", "\0", ""]
+        found = corpus.lexical().retrieve(odd, 5)
+    assert [len(hits) for hits in found] == [1, 1, 0, 1, 0, 0]
+
+
+def test_titles_count_when_they_are_given_weight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "some words", "b": "other words"}, {"a": "Rome", "b": "Athens words"})
+        monkeypatch.setattr(lexical, "TITLE_BOOST", 0.0)
+        assert corpus.lexical().retrieve(["rome"], 5) == [[]]
+        [a, b] = corpus.lexical().retrieve(["words"], 5)[0]
+        assert a.score == b.score
+        monkeypatch.undo()
+        assert [h.passage.url for h in corpus.lexical().retrieve(["rome"], 5)[0]] == ["u:a"]
+        assert [h.passage.url for h in corpus.lexical().retrieve(["words"], 5)[0]] == ["u:b", "u:a"]
+
+
+def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "some words"})
+        [before] = (tmp_path / "c" / "g1").glob("lexical-*")
+    monkeypatch.setattr(lexical, "LEXICAL_RULE", "another")
+    with EmbeddedCorpus.open(tmp_path / "c", None) as corpus:
+        assert len(corpus.lexical().retrieve(["words"], 5)[0]) == 1
+        assert corpus.manifest()["lexical_rule"] in ("another", "simple-lower-fold-english-v1")
+    [after] = (tmp_path / "c" / "g1").glob("lexical-*")
+    assert after != before
+
+
+def test_weighted_words(tmp_path: Path) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": "ape ibex", "b": "bear ibex"})
+        words = corpus.lexical()
+
+        def found(*parts: tuple[str, float]) -> dict[str, float]:
+            (hits,) = words.retrieve([parts], 10)
+            return {hit.passage.url[2:]: hit.score for hit in hits}
+
+        alone = found(("ape", 1.0))["a"]
+        half = pytest.approx(alone / 2, abs=1e-3)
+        assert found(("ape", 1.0), ("bear", 0.5)) == {"a": alone, "b": half}
+        assert found(("ape", 0.5), ("ape", 0.5)) == {"a": alone}
+        assert found(("ape", 0.0), ("", 1.0)) == {}
+        assert words.retrieve(["ape bear bear"], 10) == words.retrieve(
+            [(("bear", 2.0), ("ape", 1.0))], 10
+        )
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedCorpus]:
+    """A corpus in which "the" stands in all but one passage, and counts as common."""
+    places = "mill bridge inn end quay lane moor fen ford".split()
+    monkeypatch.setattr(lexical, "LARGE", 5)
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {f"{i}": f"the {place}" for i, place in enumerate(places)} | {"x": "wood"})
+        yield corpus
+
+
+def found(corpus: EmbeddedCorpus, query: str, k: int) -> list[tuple[str, float]]:
+    hits = corpus.lexical().retrieve([query], k)[0]
+    return [(hit.passage.text, round(hit.score, 3)) for hit in hits]
+
+
+def test_in_a_large_index_common_words_are_left_out(
+    large: EmbeddedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = large._generation.lexical.search
+    assert search(["the the bridge"], 1) == search(["bridge"], 1)
+    monkeypatch.setattr(lexical, "LARGE", 1_000)
+    assert search(["the the bridge"], 1) != search(["bridge"], 1)
+
+
+def test_common_words_count_where_the_others_bring_too_few(large: EmbeddedCorpus) -> None:
+    assert len(found(large, "the bridge", 8)) == 8
+    assert found(large, "the bridge", 8)[0][0] == "the bridge"
+    assert len(found(large, "the", 8)) == 8

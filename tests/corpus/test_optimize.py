@@ -1,0 +1,180 @@
+"""Compact afterwards, the same in every answer, and never in anybody's way."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import dense, generation, lock
+from pincite.corpus.check import verify
+from pincite.corpus.durable import n_bytes
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.optimize import optimize
+from pincite.corpus.rebuild import rebuild
+from pincite.errors import CorpusError
+from pincite.testing import FakeEncoder
+from pincite.types import Document
+
+DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i in range(80)]
+QUERIES = ["page8", "words page42", "page79"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
+        for start in range(0, 80, 20):
+            corpus.add(DOCUMENTS[start : start + 20])
+        corpus.delete([d.url for d in DOCUMENTS[1::2][:30]])
+    return folder
+
+
+def answers(corpus: EmbeddedCorpus) -> list[object]:
+    near = [[hit.passage for hit in hits] for hits in corpus.dense().retrieve(QUERIES, 5)]
+    top = [hits[0].passage.url for hits in corpus.lexical().retrieve(QUERIES, 5)]
+    return [near, top, corpus.get([d.url for d in DOCUMENTS])]
+
+
+def test_smaller_and_the_same(folder: Path) -> None:
+    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:
+        before, manifest = answers(corpus), corpus.manifest()
+    told: list[str] = []
+    size = n_bytes(folder)
+    gain = optimize(folder, lambda what, done, total: told.append(what))
+    assert gain.n_bytes_before == size
+    assert gain.n_bytes_after == n_bytes(folder) < 0.8 * size
+    assert {"copying (bytes)", "indexing words", "indexing vectors"} >= set(told) > set()
+    assert [path.name for path in generation.generations(folder)] == ["g2"]
+    assert verify(folder) == []
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as corpus:
+        assert answers(corpus) == before
+        assert corpus.manifest() == manifest
+        assert len(corpus._generation.store.changes(-1).added) == 1
+        assert corpus.add(DOCUMENTS) == 30
+        corpus.delete(["u:0"])
+    assert verify(folder) == []
+    again = optimize(folder).n_bytes_after
+    assert optimize(folder).n_bytes_after == pytest.approx(again, rel=0.02)
+
+
+def test_readers_go_on_and_writers_are_refused_meanwhile(folder: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from pincite.corpus.embedded import EmbeddedCorpus\n"
+        "from pincite.testing import FakeEncoder\n"
+        "with EmbeddedCorpus.open(Path(sys.argv[1]), FakeEncoder(256)) as corpus:\n"
+        "    print('ready', flush=True)\n"
+        "    for line in sys.stdin:\n"
+        "        [words], [near] = (r.retrieve([line.strip()], 1)\n"
+        "                           for r in (corpus.lexical(), corpus.dense()))\n"
+        "        print(words[0].passage.url, len(near), flush=True)\n"
+    )
+    command = [sys.executable, "-c", code, str(folder)]
+    asked: list[str] = []
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "ready\n"
+
+        def ask(what: str, done: int = 0, total: int = 0) -> None:
+            assert reader.stdin is not None
+            assert reader.stdout is not None
+            reader.stdin.write("page8\n")
+            reader.stdin.flush()
+            assert reader.stdout.readline() == "u:8 1\n"
+            if what not in asked:
+                with pytest.raises(CorpusError, match="is being written by process"):
+                    EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)
+            asked.append(what)
+
+        optimize(folder, ask)
+        asked.append("done")
+        ask("done")
+        reader.stdin.close()
+    assert len(set(asked)) >= 3
+
+
+def test_refused_while_another_writes(folder: Path) -> None:
+    with (
+        EmbeddedCorpus.open(folder, FakeEncoder(256), write=True),
+        pytest.raises(CorpusError, match="is being written"),
+    ):
+        optimize(folder)
+    with pytest.raises(CorpusError, match="does not exist"):
+        optimize(folder / "none")
+
+
+def test_interrupted_at_any_word_of_progress(folder: Path) -> None:
+    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:
+        before = answers(corpus)
+    told: list[str] = []
+    optimize(folder, lambda what, done, total: told.append(what))
+    for stop in range(len(told)):
+        left = [stop]
+
+        def interrupt(what: str, done: int, total: int, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            optimize(folder, interrupt)
+        assert len(generation.generations(folder)) == 1
+        assert verify(folder) == []
+    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:
+        assert answers(corpus) == before
+
+
+def test_unfinished_rebuild_with_vectors_of_its_own_is_not_thrown_away(folder: Path) -> None:
+    generation.new_generation(folder / "g2", FakeEncoder(16))
+    with pytest.raises(CorpusError, match="unfinished rebuild with the encoder fake-16"):
+        optimize(folder)
+    assert (folder / "g2").exists()
+    generation.new_generation(folder / "g2", FakeEncoder(256))
+    optimize(folder)
+    assert verify(folder) == []
+
+
+def test_what_a_killed_one_left_is_no_rebuild(folder: Path) -> None:
+    (folder / "g2").mkdir()
+    (folder / "g2" / generation.COMPACTING).touch()
+    (folder / "g2" / "store.sqlite").write_bytes(b"half")
+    EmbeddedCorpus.open(folder, FakeEncoder(256)).close()
+    assert not (folder / "g2").exists()
+    (folder / "g2").mkdir()
+    (folder / "g2" / generation.COMPACTING).touch()
+    rebuild(folder, FakeEncoder(256))
+    assert not (folder / "g2" / generation.COMPACTING).exists()
+    assert verify(folder) == []
+
+
+@pytest.mark.parametrize("limit", [4_096, 60_000, 250_000])
+def test_full_disk(folder: Path, limit: int) -> None:
+    code = (
+        "import sys, resource; from pathlib import Path\n"
+        "from pincite.errors import CorpusError\n"
+        "from pincite.corpus.optimize import optimize\n"
+        "limit = int(sys.argv[2])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
+        "try: optimize(Path(sys.argv[1]))\n"
+        "except CorpusError as error: print('refused:', error)\n"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(limit)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert "refused:" in result.stdout
+    assert "disk" in result.stdout
+    assert [path.name for path in generation.generations(folder)] == ["g1"]
+    assert verify(folder) == []
+
+
+def test_damaged_document_stops_it(folder: Path) -> None:
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as corpus:
+        corpus._generation.store._run("UPDATE blocks SET data = x'00' WHERE document = 1")
+    with pytest.raises(CorpusError, match="pincite corpus verify"):
+        optimize(folder)
+    assert [path.name for path in generation.generations(folder)] == ["g1"]

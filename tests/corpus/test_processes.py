@@ -1,0 +1,189 @@
+"""Damage, a full disk, and other processes: what happens to a folder besides our own writing."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus import dense, lock
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.errors import CorpusError
+from pincite.testing import FakeEncoder
+from pincite.types import Document
+
+DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
+    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
+        for start in range(0, 60, 20):
+            corpus.add(DOCUMENTS[start : start + 20])
+    return folder
+
+
+def check(corpus: EmbeddedCorpus) -> None:
+    for i in (0, 25, 59):
+        assert corpus.lexical().retrieve([f"page{i}"], 1)[0][0].passage.url == f"u:{i}"
+        passage = corpus.lexical().retrieve([f"page{i}"], 1)[0][0].passage
+        near = corpus.dense().retrieve([f"Page {i}\n{passage.text}"], 1)[0][0]
+        assert near.passage.url == f"u:{i}"
+
+
+def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    head = (
+        "import sys, resource; from pathlib import Path\n"
+        "from pincite.errors import CorpusError\n"
+        "from pincite.corpus.embedded import EmbeddedCorpus\n"
+        "from pincite.testing import FakeEncoder\n"
+        "from pincite.types import Document\n"
+        "folder = Path(sys.argv[1])\n"
+    )
+    command = [sys.executable, "-c", head + code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def files_of(folder: Path, part: str) -> list[Path]:
+    generation = folder / "g1"
+    paths = [*generation.glob(f"{part}.json"), *generation.glob(f"{part}-*.faiss")]
+    return sorted([*paths, *generation.glob(f"{part}-*/*")])
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbage", "deleted", "empty"])
+@pytest.mark.parametrize("part", ["lexical", "dense"])
+def test_damaged_index_files_are_made_anew_on_opening(folder: Path, part: str, damage: str) -> None:
+    paths = [path for path in files_of(folder, part) if not path.name.endswith(".lock")]
+    for number, path in enumerate(random.Random(damage).sample(paths, min(4, len(paths)))):
+        if not path.exists():
+            continue  # belonged to an index that was replaced
+        content = path.read_bytes()
+        middle = len(content) // 2
+        if damage == "truncated":
+            path.write_bytes(content[:middle])
+        elif damage == "garbage":
+            path.write_bytes(content[:middle] + b"\x55" * 9 + content[middle + 9 :])
+        elif damage == "deleted":
+            path.unlink()
+        else:
+            path.write_bytes(b"")
+        with EmbeddedCorpus.open(folder, FakeEncoder(256), write=number % 2 == 0) as corpus:
+            check(corpus)
+            assert corpus.status().n_batches_behind == 0
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as corpus:
+        assert corpus.delete(["u:0"]) == 1
+        assert corpus.add(DOCUMENTS[:1]) == 1
+        check(corpus)
+
+
+def test_damaged_word_index_while_another_writes(folder: Path) -> None:
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as writer:
+        (folder / "g1" / "lexical.json").unlink()
+        with EmbeddedCorpus.open(folder, FakeEncoder(256)) as reader:
+            with pytest.raises(CorpusError, match="no sound word index"):
+                reader.lexical().retrieve(["page1"], 1)
+            assert reader.dense().retrieve(["page1"], 1)[0]
+            writer.add([Document("u:new", "", "New.")])
+            assert reader.lexical().retrieve(["page1"], 1)[0]
+
+
+def test_reader_in_another_process_while_one_writes(folder: Path) -> None:
+    code = (
+        "with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:\n"
+        "    print('ready', flush=True)\n"
+        "    for line in sys.stdin:\n"
+        "        [words], [near] = (r.retrieve([line.strip()], 1)\n"
+        "                           for r in (corpus.lexical(), corpus.dense()))\n"
+        "        print(words[0].passage.url, len(near), flush=True)\n"
+    )
+    head = "import sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
+    head += "from pincite.corpus.embedded import EmbeddedCorpus\n"
+    head += "from pincite.testing import FakeEncoder\n"
+    command = [sys.executable, "-c", head + code, str(folder)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "ready\n"
+        with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as writer:
+            for i in range(8):
+                writer.add([Document(f"u:new{i}", "", f"Novelty{i} here.")])
+                reader.stdin.write(f"novelty{i}\n")
+                reader.stdin.flush()
+                assert reader.stdout.readline() == f"u:new{i} 1\n"
+        reader.stdin.close()
+
+
+def test_second_writer_in_another_process_is_refused(folder: Path) -> None:
+    code = (
+        "try: EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)\n"
+        "except CorpusError as error: print(error)\n"
+    )
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True):
+        result = run(code, str(folder))
+    assert f"is being written by process {os.getpid()}" in result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("limit", [20_000, 150_000, 400_000, 900_000])
+def test_full_disk_is_a_clear_error_and_keeps_the_corpus(folder: Path, limit: int) -> None:
+    """A limit on the size of files stands for the full disk: a write fails half-way."""
+    code = (
+        "limit = int(sys.argv[2])\n"
+        "chars = 'abcdefghijklmnopqrstuvwxyz'\n"
+        "import random; chance = random.Random(0)\n"
+        "def word(): return ''.join(chance.choices(chars, k=9))\n"
+        "text = lambda: ' '.join(word() for _ in range(900)) + '.'\n"
+        "documents = [Document(f'n:{i}', '', text()) for i in range(100)]\n"
+        "corpus = EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
+        "try: corpus.add(documents)\n"
+        "except CorpusError as error: print('refused:', error)\n"
+    )
+    result = run(code, str(folder), str(limit))
+    assert "refused:" in result.stdout, result.stderr
+    assert "disk" in result.stdout
+    with EmbeddedCorpus.open(folder, FakeEncoder(256), write=True) as corpus:
+        check(corpus)
+        assert corpus.get([d.url for d in DOCUMENTS]) == DOCUMENTS
+        assert corpus.status().n_documents in (60, 160)
+        corpus.add([Document("u:after", "", "Afterwards.")])
+        assert corpus.lexical().retrieve(["afterwards"], 1)[0][0].passage.url == "u:after"
+
+
+@pytest.fixture
+def read_only(folder: Path) -> Iterator[Path]:
+    """A copy that may only be read, where every user can get to: pytest's folders are private."""
+    parent = Path(tempfile.mkdtemp(prefix="pincite-test-"))
+    copy = shutil.copytree(folder, parent / "corpus")
+    for path in [copy, *copy.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    parent.chmod(0o755)
+    yield copy
+    for path in [copy, *copy.rglob("*")]:
+        path.chmod(0o755)
+    shutil.rmtree(parent)
+
+
+def test_folder_that_may_only_be_read(read_only: Path) -> None:
+    code = (
+        "import os, faiss, tantivy\n"  # before the interpreter's own folder may be out of reach
+        "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+        "try:\n"
+        "    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:\n"
+        "        print(corpus.lexical().retrieve(['page5'], 1)[0][0].passage.url)\n"
+        "        print(len(corpus.dense().retrieve(['page5'], 3)[0]))\n"
+        "    EmbeddedCorpus.open(folder, FakeEncoder(256), write=True)\n"
+        "except CorpusError as error: print(error)\n"
+    )
+    result = run(code, str(read_only))
+    assert result.stdout.splitlines()[:2] == ["u:5", "3"], result.stdout + result.stderr
+    assert "cannot be written" in result.stdout

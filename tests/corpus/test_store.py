@@ -1,0 +1,150 @@
+"""The truth: what goes in comes out, and a damaged or full store says so."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.rows import BLOCK_CHARACTERS, BLOCK_CHARACTERS_BEFORE, content_hash
+from pincite.corpus.store import Store
+from pincite.errors import CorpusError
+from pincite.testing import FakeEncoder
+from pincite.types import Document, Span
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "store.sqlite", {"identity": "test"})
+
+
+_any_text = st.text(st.characters(), max_size=40)  # half surrogate pairs included
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    url=_any_text,
+    title=_any_text,
+    text=_any_text,
+    meta=st.dictionaries(_any_text, _any_text, max_size=2),
+)
+def test_documents_come_back_equal(
+    store: Store, url: str, title: str, text: str, meta: dict[str, str]
+) -> None:
+    document = Document(url, title, text, meta=meta)
+    with store.batch():
+        store.remove(url)
+        store.put(document, [])
+    assert store.document(url) == document
+    assert store.hash_at(url) == content_hash(document)
+
+
+def test_passages_across_blocks(store: Store) -> None:
+    text = "".join(chr(0x4E00 + i % 5000) for i in range(3 * BLOCK_CHARACTERS + 17))
+    edges = [0, 1, BLOCK_CHARACTERS - 1, BLOCK_CHARACTERS, BLOCK_CHARACTERS + 1, 10_000, len(text)]
+    spans = [Span(a, b) for a in edges for b in edges if a < b]
+    with store.batch():
+        keys = store.put(Document("u", "t", text), spans)
+    places = store.places(keys)
+    assert list(places) == list(keys)
+    passages = store.passages([places[key] for key in reversed(keys)])
+    assert [p.span for p in passages] == list(reversed(spans))
+    assert all(p.text == p.span.of(text) for p in passages)
+    assert [p.passage_id for p in passages] == [places[key].passage_id for key in reversed(keys)]
+
+
+def test_a_store_that_does_not_say_has_larger_blocks(store: Store, tmp_path: Path) -> None:
+    text = "0123456789" * 4_000
+    store._block_size = BLOCK_CHARACTERS_BEFORE
+    with store.batch():
+        store.put(Document("u", "t", text), [Span(16_000, 17_000)])
+    store.rows("DELETE FROM manifest WHERE name = 'block_characters'")
+    store.close()
+    again = Store.open(tmp_path / "store.sqlite", write=False)
+    [passage] = again.passages(list(again.places([1]).values()))
+    assert passage.text == text[16_000:17_000]
+    again.close()
+
+
+def test_changes_tell_what_to_replay(store: Store) -> None:
+    spans = [Span(0, 1), Span(1, 2)]
+    for name in "ab":
+        with store.batch():
+            store.put(Document(name, "", name * 2), spans)
+    with store.batch():
+        store.remove("a")
+        store.put(Document("a", "", "aaa"), spans)
+    assert store.sequence == 3
+    assert store.changes(0) == ([(1, 2), (3, 4), (5, 6)], [(1, 2)])
+    assert store.changes(2) == ([(5, 6)], [(1, 2)])
+    assert store.changes(3) == ([], [])
+    assert [p.key for ps in store.places_between(1, 6) for p in ps] == [3, 4, 5, 6]
+
+
+def test_failed_batch_leaves_nothing_and_keys_are_not_used_again(store: Store) -> None:
+    with store.batch():
+        store.put(Document("a", "", "aa"), [Span(0, 1), Span(1, 2)])
+        store.put_vectors([1, 2], np.eye(2, 4, dtype=np.float32))
+    before = store.manifest()
+
+    def fail() -> None:
+        with store.batch():
+            store.remove("a")
+            store.put(Document("b", "", "b"), [Span(0, 1)])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert store.manifest() == before
+    assert store.document("b") is None
+    keys, vectors = store.vectors([2, 1, 7], 4)
+    assert (keys.tolist(), vectors.tolist()) == ([1, 2], np.eye(2, 4).tolist())
+    with store.batch():
+        store.remove("a")
+        assert store.put(Document("b", "", "b"), [Span(0, 1)]) == range(3, 4)
+    assert store.vectors([1, 2, 3], 4)[0].tolist() == []
+
+
+def test_snapshot_is_one_state(store: Store) -> None:
+    reader = Store.open(store.path, write=False)
+    with reader.snapshot():
+        assert reader.sequence == 0
+        with store.batch():
+            store.put(Document("a", "", "a"), [])
+        assert reader.n_documents() == 0
+        with reader.snapshot():
+            assert reader.sequence == 0
+    assert reader.n_documents() == 1
+    reader.close()
+
+
+@pytest.mark.parametrize("damage", ["head", "tail", "empty", "missing", "text"])
+def test_damaged_store_is_a_corpus_error(tmp_path: Path, damage: str) -> None:
+    folder = tmp_path / "corpus"
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        corpus.add([Document(f"u:{i}", "t", f"Some words {i}. " * 99) for i in range(50)])
+    path = folder / "g1" / "store.sqlite"
+    content = bytearray(path.read_bytes())
+    if damage == "head":
+        path.write_bytes(b"\x55" * 4096 + content[4096:])
+    elif damage == "tail":
+        path.write_bytes(content[:8192])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "missing":
+        path.unlink()
+    else:
+        connection = sqlite3.connect(path)
+        connection.execute("UPDATE blocks SET data = x'00'")
+        connection.commit()
+        connection.close()
+
+    def use() -> None:
+        with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
+            corpus.get([f"u:{i}" for i in range(50)])
+
+    with pytest.raises(CorpusError, match=r"damaged|store\.sqlite"):
+        use()

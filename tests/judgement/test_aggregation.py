@@ -1,0 +1,243 @@
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.judgement import aggregation, parts
+from pincite.types import (
+    Citation,
+    CitationResult,
+    Claim,
+    Evidence,
+    Finding,
+    Label,
+    Part,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
+)
+
+DEAD = Unchecked("https://gone.example/", Reason.DEAD, "HTTP 404")
+
+
+def evidence(score: float, refuted: float = 0.0, url: str = "https://a.example/") -> Evidence:
+    supported = 1 / (1 + math.exp(-score))
+    passage = Passage("d", url, "T", "text", Span(0, 4))
+    return Evidence(passage, supported, refuted, 1 - supported - refuted, score)
+
+
+def result(outcome: Evidence | Unchecked) -> CitationResult:
+    citation = Citation("r1", Span(0, 1), Span(0, 1))
+    return CitationResult(citation, outcome, aggregation.label_of(outcome))
+
+
+def finding(label: Label, score: float | None, text: str = "c") -> Finding:
+    return Finding(Claim(text, text), (), None, label, score, ())
+
+
+def test_document_score_is_the_maximum_and_the_first_of_equals() -> None:
+    first, second = evidence(2.0, url="https://1.example/"), evidence(2.0, url="https://2.example/")
+    assert aggregation.best([evidence(1.0), first, second]) is first
+    assert aggregation.best([]) is None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "label"),
+    [
+        (evidence(-0.84), Label.SUPPORTED),
+        (evidence(-0.86), Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), Label.REFUTED),
+        (DEAD, Label.UNCHECKED),
+    ],
+)
+def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
+    assert aggregation.label_of(outcome) is label
+
+
+def test_one_supporting_citation_carries_its_group() -> None:
+    group = [result(evidence(-3.0)), result(evidence(1.0))]
+    assert aggregation.group_label(group, None) is Label.SUPPORTED
+    assert aggregation.group_score(group, None) == 1.0
+
+
+def test_sources_that_support_only_together_support() -> None:
+    group = [result(evidence(-1.0)), result(evidence(-1.5))]
+    assert aggregation.group_label(group, evidence(0.5)) is Label.SUPPORTED
+    assert aggregation.group_score(group, evidence(0.5)) == 0.5
+
+
+def test_an_unchecked_member_leaves_a_failing_group_open() -> None:
+    group = [result(evidence(-3.0)), result(DEAD)]
+    assert aggregation.group_label(group, None) is Label.UNCHECKED
+
+
+def test_nothing_checked_has_no_score() -> None:
+    assert aggregation.group_score([result(DEAD)], None) is None
+    assert aggregation.group_label([], None) is Label.UNCHECKED
+
+
+def test_worst_first_and_unchecked_apart() -> None:
+    findings = [
+        finding(Label.SUPPORTED, 3.0),
+        finding(Label.UNCHECKED, None),
+        finding(Label.PARTLY_SUPPORTED, -4.0),
+        finding(Label.NOT_SUPPORTED, -1.0),
+        finding(Label.REFUTED, -2.0),
+        finding(Label.SUPPORTED, 0.5),
+    ]
+    assert [f.score for f in aggregation.ranked(findings)] == [-2.0, -1.0, -4.0, None, 0.5, 3.0]
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0]), max_size=8))
+def test_ties_keep_the_order_of_the_article(scores: list[float]) -> None:
+    findings = [finding(Label.NOT_SUPPORTED, s, f"{n}") for n, s in enumerate(scores)]
+    ranked = aggregation.ranked(findings)
+    assert [f.claim.text for f in ranked] == [
+        f.claim.text for s in (-1.0, 0.0) for f in findings if f.score == s
+    ]
+
+
+def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
+    candidates = [
+        evidence(2.0, url="https://x.example/1"),
+        evidence(3.0, url="https://x.example/1"),
+        evidence(2.5, url="https://y.example/"),
+        evidence(0.4, url="https://z.example/"),
+        evidence(-1.0, url="https://w.example/"),
+    ]
+    found = aggregation.suggestions(candidates, existing=0.5, k=3)
+    assert [s.evidence.score for s in found] == [3.0, 2.5]
+    assert [s.gain for s in found] == [2.5, 2.0]
+
+
+def test_a_candidate_that_fails_itself_is_no_better_source() -> None:
+    assert aggregation.suggestions([evidence(-1.0)], existing=-5.0, k=3) == []
+    assert aggregation.suggestions([evidence(-1.0)], existing=None, k=3) == []
+
+
+def clause(start: int, score: float) -> Part:
+    judged = evidence(score)
+    return Part("clause", Span(start, start + 9), "c", judged.prob_supported >= 0.55, judged)
+
+
+def atom(start: int) -> Part:
+    return Part("figure", Span(start, start + 4), "1911", supported=False)
+
+
+BOTH, NONE, ALL = (
+    [clause(0, 2), clause(10, -2)],
+    [clause(0, -2), clause(10, -2)],
+    [clause(0, 2)] * 2,
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "clauses", "label"),
+    [
+        (evidence(-1.0), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), BOTH, Label.PARTLY_SUPPORTED),
+        (evidence(-1.0), NONE, Label.NOT_SUPPORTED),
+        (evidence(-1.0), ALL, Label.NOT_SUPPORTED),
+        (evidence(-2.0, refuted=0.6), NONE, Label.REFUTED),
+        (evidence(1.0), BOTH, Label.SUPPORTED),
+        (evidence(1.0), NONE, Label.SUPPORTED),
+        (DEAD, [], Label.UNCHECKED),
+    ],
+)
+def test_the_whole_decides_first_then_the_clauses(
+    outcome: Evidence | Unchecked, clauses: list[Part], label: Label
+) -> None:
+    assert aggregation.label_of(outcome, 0.55, clauses) is label
+
+
+def test_missing_clauses_swallow_their_atoms_and_others_are_named() -> None:
+    inside, outside = atom(12), atom(3)
+    found = aggregation.missing(Label.PARTLY_SUPPORTED, BOTH, [outside, inside])
+    assert found == (outside, BOTH[1])
+    assert aggregation.missing(Label.SUPPORTED, BOTH, [outside, inside]) == (outside, inside)
+    for label in (Label.NOT_SUPPORTED, Label.REFUTED, Label.UNCHECKED):
+        assert aggregation.missing(label, BOTH, [outside, inside]) == ()
+
+
+def test_page_scores_by_hand() -> None:
+    assert aggregation.page_score(1.0, [3.0, -2.0], "parts") == -0.5
+    assert aggregation.page_score(1.0, [3.0, -2.0], "max") == 1.0
+    assert aggregation.page_score(1.0, [-2.0], "parts") == 1.0
+    assert aggregation.page_score(1.0, [], "parts") == 1.0
+
+
+def of(score: float, clauses: list[Part]) -> CitationResult:
+    outcome = evidence(score)
+    label = aggregation.label_of(outcome, 0.55, clauses)
+    return dataclasses.replace(result(outcome), label=label, clauses=tuple(clauses))
+
+
+def test_a_group_is_partly_supported_if_one_of_it_is_and_all_was_read() -> None:
+    group = [of(-1.0, BOTH), of(3.0 - 4, NONE)]
+    assert aggregation.group_label(group, None) is Label.PARTLY_SUPPORTED
+    assert aggregation.group_label([*group, result(DEAD)], None) is Label.UNCHECKED
+    assert aggregation.group_label([*group, of(2.0, BOTH)], None) is Label.SUPPORTED
+
+
+def test_a_group_read_together_has_the_clauses_of_any_source() -> None:
+    first, second = (
+        of(-1.0, [clause(0, 2), clause(10, -3)]),
+        of(-1.0, [clause(0, -3), clause(10, 1)]),
+    )
+    assert aggregation.group_score([first, second], None, "parts") == -2.0
+    assert aggregation.group_score([first, second], evidence(0.0), "parts") == 0.5
+    assert aggregation.group_score([first, second], evidence(0.0), "max") == 0.0
+    of_any = parts.borne_out_by_any([first.clauses, (), second.clauses])
+    assert [part.supported for part in of_any] == [True, True]
+    assert parts.borne_out_by_any([(), ()]) == []
+
+
+def test_records_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        evidence(1.0).score = 2.0  # type: ignore[misc]
+
+
+def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
+    claim = "It closed in 1952 and was reopened by Ingrid Holm in 1973."
+
+    def judged(text: str, score: float) -> Evidence:
+        return dataclasses.replace(
+            evidence(score), passage=Passage("d", "u", "", text, Span(0, len(text)))
+        )
+
+    first = [judged("Reopened by Ingrid Holm in 1973.", 1.0)]
+    second = [judged("The reopening of 1973.", 0.5), judged("It closed in 1952.", -2.0)]
+    chosen = aggregation.complementary(claim, [second, first])
+    assert [p.text for p in chosen] == ["Reopened by Ingrid Holm in 1973.", "It closed in 1952."]
+    assert aggregation.complementary(claim, []) == []
+
+
+def test_a_passage_that_denies_speaks_where_none_supports() -> None:
+    unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
+    assert aggregation.speaking([unrelated, denying]) is denying
+    assert aggregation.speaking([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
+    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert aggregation.speaking([]) is None
+
+
+def test_how_well_it_was_found_counts_beside_the_score() -> None:
+    first = evidence(2.0, url="https://first.example/")
+    tenth = evidence(2.5, url="https://tenth.example/")
+    shares = {"https://first.example/": 1.0, "https://tenth.example/": 0.8}
+    by_score = aggregation.suggestions([first, tenth], None, 2)
+    by_both = aggregation.suggestions([first, tenth], None, 2, shares=shares)
+    assert [s.evidence for s in by_score] == [tenth, first]
+    assert [s.evidence for s in by_both] == [first, tenth]
+
+
+def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -> None:
+    year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
+    assert aggregation.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert aggregation.label_of(evidence(-0.3)) is Label.SUPPORTED
+    assert aggregation.label_of(evidence(0.3), atoms=[year]) is Label.SUPPORTED
+    assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
+    both = [result(evidence(-3.0)), result(evidence(-3.0))]
+    assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

@@ -1,0 +1,140 @@
+"""Citations counted on their way, by uses and by sources."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from pincite.judgement.funnel import FLAGS, STAGES, funnel, stage, together
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    Claim,
+    Copy,
+    CopyKind,
+    Evidence,
+    Finding,
+    Label,
+    Passage,
+    Reason,
+    Span,
+    Stage,
+    Tally,
+    Unchecked,
+)
+from pincite.verify.funnel_words import as_dict, from_dict, lost
+
+BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
+
+
+def cited(url: str | None, at: int = 0, **more: Any) -> Citation:
+    place = Span(at, at + 1)
+    return dataclasses.replace(Citation("r", place, place, url=url), **more)
+
+
+def finding(label: Label, *results: tuple[Citation, Evidence | Reason]) -> Finding:
+    found = tuple(
+        CitationResult(c, Unchecked("", o) if isinstance(o, Reason) else o, Label.UNCHECKED)
+        for c, o in results
+    )
+    claim = Claim("c", "It is so.", citations=tuple(c for c, _ in results))
+    return Finding(claim, found, None, label, None, ())
+
+
+def article(*findings: Finding, n_references: int = 0) -> Article:
+    claims = tuple(found.claim for found in findings)
+    return Article("T", "", claims, n_references=n_references)
+
+
+ONE = "https://a.example/1"
+FINDINGS = (
+    finding(Label.REFUTED, (cited(ONE), BORNE_OUT), (cited(f"{ONE}#part"), BORNE_OUT)),
+    finding(Label.SUPPORTED, (cited(ONE), BORNE_OUT), (cited(None, 7), Reason.OFFLINE)),
+    finding(Label.UNCHECKED, (cited(None, 7), Reason.OFFLINE), (cited(None, 9), Reason.OFFLINE)),
+    finding(Label.UNCHECKED, (cited("https://b.example/"), Reason.DEAD)),
+    finding(Label.UNCHECKED, (cited("https://c.example/"), Reason.PAYWALL)),
+    finding(Label.UNCHECKED, (cited("https://d.example/"), Reason.LANGUAGE)),
+)
+
+
+def test_uses_and_sources() -> None:
+    found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
+    assert found.n_references == 12
+    assert found.stages == {
+        Stage.CITED: Tally(9, 6),
+        Stage.ADDRESSED: Tally(6, 4),
+        Stage.OBTAINED: Tally(5, 3),
+        Stage.READ: Tally(4, 2),
+        Stage.JUDGED: Tally(3, 1),
+        Stage.FLAGGED: Tally(2, 1),
+    }
+    assert found.waiting == 0
+    assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
+    assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
+    assert from_dict(as_dict(found)) == found
+
+
+def test_no_stage_has_more_than_the_one_before() -> None:
+    found = funnel(article(*FINDINGS), FINDINGS)
+    for counts in zip(*found.stages.values(), strict=True):
+        assert list(counts) == sorted(counts, reverse=True)
+    judged, unchecked = found.stages[Stage.JUDGED], found.reasons.values()
+    assert judged.uses + sum(t.uses for t in unchecked) == found.stages[Stage.CITED].uses
+
+
+def test_a_stopped_run_has_citations_that_wait() -> None:
+    found = funnel(article(*FINDINGS), FINDINGS[:1])
+    assert found.stages[Stage.CITED].uses == 9
+    assert found.stages[Stage.JUDGED].uses == 2
+    assert found.waiting == 7
+    none = funnel(article(*FINDINGS), ())
+    assert none.waiting == 9
+    assert none.reasons == {}
+
+
+def test_copies_are_counted_by_their_kind() -> None:
+    found = finding(Label.SUPPORTED, *[(cited(ONE), BORNE_OUT)] * 3, (cited(ONE), Reason.PAYWALL))
+    kinds = (CopyKind.ARCHIVED, CopyKind.LIVE, CopyKind.LIVE, CopyKind.STORED)
+    results = tuple(
+        dataclasses.replace(result, copy=Copy(kind, ONE))
+        for result, kind in zip(found.citations, kinds, strict=True)
+    )
+    counted = funnel(article(found), [dataclasses.replace(found, citations=results)])
+    assert list(counted.copies.items()) == [
+        (CopyKind.LIVE, Tally(2, 1)),
+        (CopyKind.ARCHIVED, Tally(1, 1)),
+    ]
+    assert together([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
+    assert from_dict(as_dict(counted)) == counted
+
+
+def test_many_articles_are_summed() -> None:
+    found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
+    both = together([found, found])
+    assert both.n_references == 24
+    assert both.stages[Stage.READ] == Tally(8, 4)
+    assert both.reasons[Reason.OFFLINE] == Tally(6, 4)
+    assert together([]).stages == dict.fromkeys(STAGES, Tally(0, 0))
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_has_its_stage(reason: Reason) -> None:
+    result = CitationResult(cited(ONE), Unchecked(ONE, reason), Label.UNCHECKED)
+    assert stage(result, Label.UNCHECKED) in (Stage.ADDRESSED, Stage.OBTAINED, Stage.READ)
+    nowhere = dataclasses.replace(result, citation=cited(None))
+    assert stage(nowhere, Label.UNCHECKED) is Stage.CITED
+
+
+@pytest.mark.parametrize("label", Label)
+def test_flags_are_claims_that_fail(label: Label) -> None:
+    result = CitationResult(cited(ONE), BORNE_OUT, Label.SUPPORTED)
+    assert (stage(result, label) is Stage.FLAGGED) == (label in FLAGS)
+
+
+def test_a_doi_or_a_pubmed_number_is_an_address() -> None:
+    found = [
+        finding(Label.SUPPORTED, (cited(None, doi="10.1000/1"), BORNE_OUT)),
+        finding(Label.SUPPORTED, (cited(None, pmid="7"), BORNE_OUT)),
+    ]
+    assert funnel(article(*found), found).stages[Stage.ADDRESSED] == Tally(2, 2)

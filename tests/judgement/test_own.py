@@ -1,0 +1,80 @@
+"""Own copies leave no more in a finding than their quotes."""
+
+from pincite.judgement.own import MAX_QUOTE, SCHEME, digest_of, only_quotes
+from pincite.types import (
+    Citation,
+    CitationResult,
+    Claim,
+    Evidence,
+    Finding,
+    Label,
+    Part,
+    Passage,
+    Span,
+)
+
+OWN = f"{SCHEME}{'a' * 64}"
+CLAIM = Claim("c", "The bridge opened.")
+
+
+def evidence(url: str, before: str, quote: str) -> Evidence:
+    text = f"{before}{quote} After it."
+    passage = Passage("d", url, "T", text, Span(100, 100 + len(text)), about="about")
+    return Evidence(passage, 0.8, 0.1, 0.1, 1.0, Span(len(before), len(before) + len(quote)))
+
+
+def finding(*found: Evidence) -> Finding:
+    parts = [Part("clause", Span(0, 3), "The", True, e) for e in found]
+    results = tuple(
+        CitationResult(Citation("r", Span(0, 1), Span(0, 1)), e, Label.SUPPORTED, (part,), (part,))
+        for e, part in zip(found, parts, strict=True)
+    )
+    return Finding(CLAIM, results, found[0], Label.SUPPORTED, 1.0, (), missing=(parts[0],))
+
+
+def test_what_surrounds_a_quote_is_gone_everywhere() -> None:
+    before = finding(evidence(OWN, "CANARY. ", "It opened."))
+    assert "CANARY" in repr(before)
+    after = only_quotes(before)
+    assert "CANARY" not in repr(after)
+    assert "After it" not in repr(after)
+    outcome = after.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert (outcome.quoted, outcome.passage.span) == ("It opened.", Span(108, 118))
+
+
+def test_a_long_quote_is_cut_between_words() -> None:
+    words = "word " * 100 + "END"
+    outcome = only_quotes(finding(evidence(OWN, "", words))).citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert outcome.quoted == outcome.passage.text == ("word " * 60).strip()
+    assert len(outcome.quoted) <= MAX_QUOTE
+    solid = only_quotes(finding(evidence(OWN, "", "x" * 1000))).citations[0].outcome
+    assert isinstance(solid, Evidence)
+    assert len(solid.quoted) == MAX_QUOTE
+
+
+def test_no_quote_no_words() -> None:
+    found = evidence(OWN, "CANARY ", "x")
+    bare = Evidence(found.passage, 0.1, 0.1, 0.8, -1.0)
+    outcome = only_quotes(finding(bare)).citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert (outcome.passage.text, outcome.quote) == ("", None)
+
+
+def test_other_sources_are_as_they_were() -> None:
+    before = finding(evidence("https://a.example/", "Before. ", "It opened."))
+    assert only_quotes(before) is before
+    mixed = only_quotes(
+        finding(evidence("https://a.example/", "B. ", "It."), evidence(OWN, "CANARY ", "It."))
+    )
+    assert "CANARY" not in repr(mixed)
+    other = mixed.citations[0].outcome
+    assert isinstance(other, Evidence)
+    assert other.passage.text == "B. It. After it."
+
+
+def test_addresses_of_own_copies() -> None:
+    assert digest_of(OWN) == "a" * 64
+    assert digest_of(f"{OWN}+{'b' * 64}") == f"{'a' * 64}+{'b' * 64}"
+    assert digest_of(f"{OWN}\n<script>") is None

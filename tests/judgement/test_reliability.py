@@ -1,0 +1,164 @@
+"""Which entry an address falls under: subdomains, country domains, paths, spellings, archives."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.judgement.reliability import (
+    UNLISTED,
+    Entry,
+    ReliabilityList,
+    place_of,
+    registered_domain,
+)
+from pincite.types import Reliability
+
+R = Reliability
+PLACES = {
+    "daily.example.com": R.DEPRECATED,
+    "example.com": R.RELIABLE,
+    "example.com/blogs": R.UNRELIABLE,
+    "example.com/blogs/staff": R.RELIABLE,
+    "example.com/space/ufo*": R.UNRELIABLE,
+    "example.co.uk": R.NO_CONSENSUS,
+    "example.com.au": R.UNRELIABLE,
+    "blogspot.com": R.UNRELIABLE,
+    "good.blogspot.com": R.RELIABLE,
+    "press.org/uk/daily": R.DEPRECATED,
+    "spam.net": R.BLACKLISTED,
+    "xn--mnchen-3ya.de": R.RELIABLE,
+    "xn--e1afmkfd.xn--p1ai": R.DEPRECATED,
+    "93.184.216.34": R.UNRELIABLE,
+    "kawasaki.jp": R.DEPRECATED,  # a public suffix by rule: no list may speak for it
+}
+LIST = ReliabilityList(tuple(Entry(place, label, place) for place, label in PLACES.items()))
+TABLE = [
+    ("https://example.com/", "example.com"),
+    ("http://www.example.com/a?b=c#d", "example.com"),
+    ("https://news.example.com/x", "example.com"),
+    ("https://a.b.example.com/x", "example.com"),
+    ("https://daily.example.com/x", "daily.example.com"),
+    ("https://www.daily.example.com/x", "daily.example.com"),
+    ("https://example.com:8443/x", "example.com"),
+    ("https://EXAMPLE.com./x", "example.com"),
+    ("https://user@example.com/x", "example.com"),
+    ("https://example.com/blogs", "example.com/blogs"),
+    ("https://example.com/blogs/1", "example.com/blogs"),
+    ("https://www.example.com//Blogs/1", "example.com/blogs"),
+    ("https://example.com/%62logs/1", "example.com/blogs"),
+    ("https://example.com/blogs/staff/1", "example.com/blogs/staff"),
+    ("https://example.com/blogsphere", "example.com"),
+    ("https://example.com/space/ufo-sighting", "example.com/space/ufo*"),
+    ("https://example.com/space/rocket", "example.com"),
+    ("https://daily.example.com/blogs/1", "daily.example.com"),
+    ("https://example.co.uk/x", "example.co.uk"),
+    ("https://news.example.co.uk/x", "example.co.uk"),
+    ("https://example.com.au/", "example.com.au"),
+    ("https://example.de/", None),
+    ("https://example.net/", None),
+    ("https://notexample.com/", None),
+    ("https://example.com.evil.org/", None),
+    ("https://co.uk/", None),
+    ("https://com/", None),
+    ("https://someone.blogspot.com/2013/", "blogspot.com"),
+    ("https://good.blogspot.com/2013/", "good.blogspot.com"),
+    ("https://press.org/uk/daily/3", "press.org/uk/daily"),
+    ("https://press.org/uk", None),
+    ("https://spam.net", "spam.net"),
+    ("https://münchen.de/", "xn--mnchen-3ya.de"),
+    ("https://www.xn--mnchen-3ya.de/", "xn--mnchen-3ya.de"),
+    ("https://пример.рф/", "xn--e1afmkfd.xn--p1ai"),
+    ("http://93.184.216.34/x", "93.184.216.34"),
+    ("http://193.184.216.34/x", None),
+    ("http://[2606:2800:220::1]/x", None),
+    ("http://localhost/x", None),
+    ("https://city.kawasaki.jp/", None),
+    ("https://web.archive.org/web/20130105/http://daily.example.com/x", "daily.example.com"),
+    ("https://archive.ph/20200101000000/https://spam.net/x", "spam.net"),
+    ("not an address", None),
+    ("http://[::1", None),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("url", "place"), TABLE, ids=[url for url, _ in TABLE])
+def test_matches(url: str, place: str | None) -> None:
+    found = LIST.listing_of(url)
+    assert found.place == (place or "")
+    assert found.reliability is (PLACES[place] if place else R.UNLISTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("https://www.Example.org/News/", "example.org/news"),
+        ("example.org", "example.org"),
+        (" Example.org/a ", "example.org/a"),
+        ("münchen.de", "xn--mnchen-3ya.de"),
+        ("www.gov.uk", "www.gov.uk"),  # not "gov.uk", below which all of it lies
+        ("co.uk", None),
+        ("com", None),
+        ("", None),
+        ("a list of them", None),
+        ("10.1.2.3/x", "10.1.2.3/x"),
+    ],
+)
+def test_places(text: str, place: str | None) -> None:
+    assert place_of(text) == place
+
+
+def test_entries_that_differ_about_one_place() -> None:
+    rules = ReliabilityList(
+        (
+            Entry("a.org", R.RELIABLE, "A", "", "https://w.example/1"),
+            Entry("a.org", R.UNRELIABLE, "A", "politics"),
+            Entry("b.org", R.RELIABLE, "B", "pre-2013"),
+            Entry("b.org", R.UNRELIABLE, "B", "2013–present"),
+            Entry("c.org", R.DEPRECATED, "C"),
+            Entry("c.org", R.BLACKLISTED, "C", "shop"),
+            Entry("d.org", R.UNRELIABLE, "D", "sport"),
+            Entry("d.org", R.UNRELIABLE, "D"),
+        )
+    )
+    general = rules.listing_of("https://a.org/")
+    assert (general.reliability, general.scope) == (R.RELIABLE, "")
+    assert (general.link, general.others) == (
+        "https://w.example/1",
+        ("politics: generally unreliable",),
+    )
+    mixed = rules.listing_of("https://b.org/")
+    assert mixed.reliability is R.MIXED
+    assert mixed.others == ("pre-2013: generally reliable", "2013–present: generally unreliable")
+    assert rules.listing_of("https://c.org/").reliability is R.BLACKLISTED
+    assert rules.listing_of("https://d.org/").scope == ""
+
+
+def test_hosts_that_an_index_can_leave_out() -> None:
+    rules = ReliabilityList(
+        (
+            Entry("bad.org", R.DEPRECATED),
+            Entry("bad.org/worse", R.BLACKLISTED),
+            Entry("half.org", R.DEPRECATED),
+            Entry("half.org/good", R.RELIABLE),
+            Entry("mother.org", R.DEPRECATED),
+            Entry("child.mother.org", R.RELIABLE),
+            Entry("path.org/bad", R.DEPRECATED),
+            Entry("fine.org", R.RELIABLE),
+        )
+    )
+    assert rules.barred_hosts() == {"bad.org"}
+
+
+def test_registered_domains() -> None:
+    assert registered_domain("a.b.example.co.uk") == "example.co.uk"
+    assert registered_domain("example.com.au") == "example.com.au"
+    assert [registered_domain(h) for h in ("com", "co.uk", "1.2.3.4", "::1", "x", "")] == [None] * 6
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_asked(text: str) -> None:
+    for url in (text, f"https://{text}/", f"https://example.com/{text}"):
+        assert LIST.listing_of(url).reliability in Reliability
+    assert ReliabilityList(()).listing_of(text) == UNLISTED
+    place = place_of(text)
+    assert place is None or place_of(place) == place

@@ -1,0 +1,70 @@
+"""What speaks against a claim, and above all what does not."""
+
+import time
+
+import pytest
+
+from pincite.judgement.witness import witness
+
+DENIED = [
+    ("The bridge opened in 1886.", "The bridge opened in 1889. It rained.", "1886", "1889"),
+    ("The hall has 45 rooms.", "The hall has 52 rooms.", "45", "52"),
+    ("The canal is 5 km long.", "The canal is 5 miles long.", "5 km", "5 miles"),
+    ("The mill was built by Ingrid Holm.", "The mill was built by Peter Carver.", "Ingrid Holm",
+     "Peter Carver"),
+    ("Holm was born in Varde.", "Holm was born in Gram.", "Varde", "Gram"),
+    ("Sales of salt rose in May.", "In May sales of salt fell.", "rose", "fell"),
+    ("The drug reduced mortality.", "The drug did not reduce mortality.", "reduced mortality",
+     "not reduce mortality"),
+]  # fmt: skip
+NOT_DENIED = [
+    ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
+    ("The bridge opened in 1886.", "The bridge opened on 4 July 1886."),
+    ("The bridge opened on 4 July 1886.", "The bridge opened in 1886."),  # it says less
+    ("About 400,000 people came to the fair.", "In all 396,400 people came to the fair."),
+    ("It is 16 km from Varde to Gram.", "From Varde to Gram it is 10 miles."),
+    ("Holm led the mill for ten years.", "Holm led the mill from 1911 to 1921."),
+    ("Trains ran to Gram until 1971.", "No trains have run to Gram since 1972."),
+    ("The roosts went up by eight.", "The roosts went up from three to eleven."),
+    ("No woman had led the choir before Holm.", "Holm was the first woman to lead the choir."),
+    ("The museum is open on Sundays.", "The museum is not only open on Sundays."),
+    ("Holm won the cup in 1911.", "Carver won the cup in 1912."),  # another person
+    ("Holm got help from Norway.", "Holm got help from Sweden."),  # from both, perhaps
+    ("The fair had 77 stalls.", "The fair had 8 tents."),
+    ("Sales rose and then fell.", "Sales fell."),
+]
+
+
+@pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED)
+def test_what_differs_in_one_place_is_shown(
+    claim: str, passage: str, said: str, instead: str
+) -> None:
+    found = witness(claim, passage)
+    assert found
+    assert (found.claim, found.source) == (said, instead)
+    assert instead in found.sentence.of(passage)
+
+
+@pytest.mark.parametrize(("claim", "passage"), NOT_DENIED)
+def test_what_lacks_a_detail_denies_nothing(claim: str, passage: str) -> None:
+    assert witness(claim, passage) is None
+
+
+@pytest.mark.parametrize(("claim", "passage", "said", "instead"), DENIED[:3])
+def test_what_the_page_says_elsewhere_is_not_denied(
+    claim: str, passage: str, said: str, instead: str
+) -> None:
+    assert witness(claim, passage, page=f"{passage} Some say {said}.") is None
+
+
+def test_a_claim_is_never_denied_by_itself() -> None:
+    for claim, passage, *_ in DENIED:
+        for text in (claim, passage):
+            assert witness(text, text) is None
+
+
+@pytest.mark.parametrize("unit", ["1 ", "not ", "Ab ", "by Ab Cd ", "4 July 1911, ", "rose fell "])
+def test_hostile_texts_take_linear_time(unit: str) -> None:
+    started = time.process_time()
+    witness(unit * 200, (unit * 30_000)[:30_000])
+    assert time.process_time() - started < 10

@@ -1,0 +1,295 @@
+"""A knowledge base kept up to date: with real files, a real corpus, and manifests."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.origins import NAME, Origins
+from pincite.errors import CorpusError, InputError
+from pincite.library.ingest import ingest
+from pincite.library.update import How, NoCorpus, Outcome, update
+from pincite.retrieval.filters import Filters, condition
+from pincite.types import Document
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.create(tmp_path / "kb", None) as made:
+        yield made
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Trams\n\nThe tram to the harbour opened in 1931.\n")
+    (folder / "b.txt").write_text("The ferry stopped in 1960.\n")
+    return folder
+
+
+def run(corpus: EmbeddedCorpus, tmp_path: Path, *paths: Path, **how: Any) -> Outcome:
+    with Origins(tmp_path / "kb", write=not how.get("dry", False)) as origins:
+        return update(corpus, origins, paths, How(**how))
+
+
+def names(urls: list[str]) -> list[str]:
+    return [url.rsplit("/", 1)[1] for url in urls]
+
+
+def document(corpus: EmbeddedCorpus, url: str) -> Document:
+    (found,) = corpus.get([url])
+    assert found
+    return found
+
+
+def test_new_changed_known_and_gone(corpus: EmbeddedCorpus, docs: Path, tmp_path: Path) -> None:
+    first = run(corpus, tmp_path, docs)
+    assert names(first.added) == ["a.md", "b.txt"]
+    second = run(corpus, tmp_path, docs)
+    assert (second.added, second.changed, second.n_unchanged) == ([], [], 2)
+
+    (docs / "a.md").write_text("# Trams\n\nThe tram to the harbour opened in 1932.\n")
+    (docs / "b.txt").unlink()
+    (docs / "c.txt").write_text("A third text.\n")
+    third = run(corpus, tmp_path, docs)
+    assert (names(third.added), names(third.changed)) == (["c.txt"], ["a.md"])
+    assert (names(third.gone), third.removed) == (["b.txt"], [])
+    assert corpus.status().n_documents == 3  # nothing is deleted unasked
+    assert names(run(corpus, tmp_path, docs).gone) == ["b.txt"]  # and it is not forgotten
+
+    fourth = run(corpus, tmp_path, docs, prune=True)
+    assert (names(fourth.removed), fourth.gone, fourth.n_unchanged) == (["b.txt"], [], 2)
+    assert corpus.status().n_documents == 2
+    assert run(corpus, tmp_path, docs, prune=True).removed == []
+
+
+def test_a_dry_run_writes_nothing(corpus: EmbeddedCorpus, docs: Path, tmp_path: Path) -> None:
+    outcome = run(corpus, tmp_path, docs, dry=True)
+    assert names(outcome.added) == ["a.md", "b.txt"]
+    assert corpus.status().n_documents == 0
+    assert not (tmp_path / "kb" / NAME).exists()
+
+    run(corpus, tmp_path, docs)
+    (docs / "b.txt").unlink()
+    outcome = run(corpus, tmp_path, docs, dry=True, prune=True)
+    assert names(outcome.removed) == ["b.txt"]
+    assert corpus.status().n_documents == 2
+    assert names(run(corpus, tmp_path, docs, prune=True).removed) == ["b.txt"]
+
+
+def test_a_dry_run_needs_no_corpus(docs: Path, tmp_path: Path) -> None:
+    with Origins(tmp_path / "nothing", write=False) as origins:
+        outcome = update(NoCorpus(), origins, [docs], How(dry=True, prune=True))
+    assert names(outcome.added) == ["a.md", "b.txt"]
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_lines_that_left_a_file_are_gone(corpus: EmbeddedCorpus, tmp_path: Path) -> None:
+    file = tmp_path / "all.jsonl"
+    rows = [{"url": f"https://e.org/{n}", "text": f"Text number {n}."} for n in range(3)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(corpus, tmp_path, file)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows[:1]))
+    assert run(corpus, tmp_path, file, prune=True).removed == ["https://e.org/1", "https://e.org/2"]
+    # A line that is broken now may be one that was there before: it takes nothing away.
+    file.write_text("{broken\n")
+    outcome = run(corpus, tmp_path, file, prune=True)
+    assert (outcome.removed, len(outcome.unread)) == ([], 1)
+    assert corpus.status().n_documents == 1
+
+
+def test_what_another_file_still_gives_is_not_gone(corpus: EmbeddedCorpus, tmp_path: Path) -> None:
+    row = json.dumps({"url": "https://e.org/1", "text": "One text."})
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first.write_text(row)
+    second.write_text(row)
+    run(corpus, tmp_path, first, second)
+    first.unlink()
+    assert run(corpus, tmp_path, second, prune=True).removed == []
+    assert corpus.status().n_documents == 1
+
+
+def test_a_file_that_cannot_be_read_now_keeps_its_document(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path, docs)
+    (docs / "b.txt").write_text("")
+    outcome = run(corpus, tmp_path, docs, prune=True)
+    assert (outcome.removed, [u.reason for u in outcome.unread]) == ([], ["empty"])
+    assert [u.reason for u in run(corpus, tmp_path, docs).unread] == ["empty"]  # said every time
+    assert corpus.status().n_documents == 2
+
+
+def test_a_run_that_is_stopped_goes_on(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 1)
+
+    def stop(outcome: Outcome) -> None:
+        if outcome.n_files_done == 1:
+            raise KeyboardInterrupt
+
+    with Origins(tmp_path / "kb") as origins, pytest.raises(KeyboardInterrupt):
+        update(corpus, origins, [docs], How(), stop)
+    assert corpus.status().n_documents == 1
+    assert names(run(corpus, tmp_path, docs).added) == ["b.txt"]
+
+
+def test_a_path_that_is_not_there_changes_nothing(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path, docs)
+    docs.rename(tmp_path / "elsewhere")  # a disk that is not mounted is no order to delete
+    with pytest.raises(InputError, match="does not exist"):
+        run(corpus, tmp_path, docs, prune=True)
+    assert corpus.status().n_documents == 2
+
+
+def test_a_damaged_memory_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b"no database" * 1000)
+    with pytest.raises(CorpusError, match="remove it"):
+        Origins(tmp_path)
+
+
+def test_names_of_any_bytes_and_folders_that_begin_alike(tmp_path: Path) -> None:
+    odd = tmp_path / "a" / os.fsdecode(b"\xff.txt")
+    with Origins(tmp_path) as origins:
+        origins.record([(odd, "1", ["u"]), (tmp_path / "ab" / "c", "1", ["v"])])
+        assert origins.below([tmp_path / "a"]) == [odd.resolve()]
+        origins.lose([odd])
+        assert origins.gone([tmp_path / "a"]) == ["u"]
+        assert origins.gone([tmp_path / "ab"]) == []
+
+
+# ── Manifests ────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_csv(docs: Path, *more: str) -> None:
+    rows = [
+        "file;url;date;author;publisher;licence;riders",
+        "a.md;https://e.org/tram;2019-05-14;Ines Holm;Varde Gazette;CC BY 4.0;1200",
+        "b.txt;;2001;;Harbour Office;CC0;",
+        *more,
+    ]
+    (docs / "sources.csv").write_text("\n".join(rows), encoding="utf-8-sig")
+
+
+def test_metadata_of_a_csv_can_be_filtered(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    write_csv(docs)
+    outcome = run(corpus, tmp_path, docs)
+    assert outcome.unread == []
+    tram = document(corpus, "https://e.org/tram")
+    assert (tram.title, tram.published, tram.kind) == ("Trams", "2019-05-14", "markdown")
+    assert tram.meta == {
+        "author": "Ines Holm",
+        "publisher": "Varde Gazette",
+        "licence": "CC BY 4.0",
+        "riders": "1200",
+    }
+    ferry = document(corpus, (docs / "b.txt").as_uri())
+    assert (ferry.published, ferry.meta["publisher"]) == ("2001", "Harbour Office")
+
+    def found(**filters: object) -> list[str]:
+        chosen = Filters(**filters)  # type: ignore[arg-type]
+        hits = corpus.lexical(filters=chosen).retrieve(["tram ferry"], 5)[0]
+        return sorted(hit.passage.url.rsplit("/", 1)[1] for hit in hits)
+
+    assert found() == ["b.txt", "tram"]
+    for where, expected in (
+        ("publisher == Varde Gazette", ["tram"]),
+        ("publisher != Varde Gazette", ["b.txt"]),
+        ("licence in CC0, CC BY 4.0", ["b.txt", "tram"]),
+        ("licence not in CC0", ["tram"]),
+        ("riders > 999", ["tram"]),
+        ("riders <= 999", []),
+    ):
+        assert found(where=(condition(where),)) == expected, where
+    assert found(published_from="2010") == ["tram"]
+    assert found(published_to="2001") == ["b.txt"]
+
+
+def test_a_row_that_changed_changes_its_document_alone(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    write_csv(docs)
+    run(corpus, tmp_path, docs)
+    text = (docs / "sources.csv").read_text(encoding="utf-8-sig")
+    (docs / "sources.csv").write_text(text.replace("Ines Holm", "Ines H. Holm"))
+    outcome = run(corpus, tmp_path, docs)
+    assert (outcome.changed, outcome.n_unchanged) == (["https://e.org/tram"], 1)
+
+
+def test_a_manifest_alone_brings_its_files_and_texts(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    rows = [
+        {"file": "a.md", "url": "https://e.org/tram", "author": ["A. B.", "C. D."], "pages": 3},
+        {"url": "https://e.org/note", "text": "A note on ferries.", "publisher": "Office"},
+        {"url": "https://e.org/gone", "status": 404},
+        {"url": "https://e.org/never"},
+        {"file": "../kb/corpus.json", "url": "https://e.org/secret"},
+        {"file": "b.txt", "url": "https://e.org/b", "date": "14.5.2019"},
+        "no object",
+    ]
+    (docs / "manifest.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    outcome = run(corpus, tmp_path, docs / "manifest.jsonl")
+    expected = ["https://e.org/tram", "https://e.org/note", "https://e.org/b"]
+    assert sorted(outcome.added) == sorted(expected)
+    assert document(corpus, expected[0]).meta == {"author": "A. B., C. D.", "pages": "3"}
+    assert document(corpus, expected[1]).meta == {"publisher": "Office"}
+    undated = document(corpus, expected[2])
+    assert (undated.published, undated.meta) == (None, {"date": "14.5.2019"})
+    said = " ".join(f"{one.url} {one.detail}" for one in outcome.unread)
+    for word in ("HTTP 404", "no file for it", "outside the folder", "14.5.2019", "object"):
+        assert word in said
+
+
+def test_a_row_may_describe_a_page_that_states_its_address(
+    corpus: EmbeddedCorpus, tmp_path: Path
+) -> None:
+    docs = tmp_path / "saved"
+    docs.mkdir()
+    (docs / "page.html").write_text(
+        "<html><head><title>Tram</title><link rel='canonical' href='https://e.org/t'></head>"
+        "<body><article><p>The tram to the harbour opened in 1931 with two cars.</p></article>"
+    )
+    (docs / "about.csv").write_text("url,publisher\nhttps://e.org/t,Varde Gazette\n")
+    outcome = run(corpus, tmp_path, docs)
+    assert outcome.unread == []
+    assert document(corpus, "https://e.org/t").meta["publisher"] == "Varde Gazette"
+    assert run(corpus, tmp_path, docs).unread == []  # though the page is not read again
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"name,size\na,1\n", "no column is named url, file or text"),
+        (b"url,text\nhttps://e.org/a,one,two\n", "3 cells, the header names 2"),
+        (b"url,text\n,\n", ""),
+        ("url\ttext\nhttps://e.org/a\tÄnderung im März\n".encode("utf-16"), ""),
+        ("url;text\nhttps://e.org/a;Änderung im März\n".encode("cp1252"), ""),
+    ],
+)
+def test_tables_of_all_sorts(
+    corpus: EmbeddedCorpus, tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    outcome = run(corpus, tmp_path, tmp_path / "t.csv")
+    assert said in " ".join(one.detail for one in outcome.unread)
+    assert bool(said) == bool(outcome.unread)
+    if outcome.added:
+        assert document(corpus, "https://e.org/a").text == "Änderung im März"
+        assert document(corpus, "https://e.org/a").kind == "csv"
+
+
+def test_ingest_reads_manifests_too(corpus: EmbeddedCorpus, docs: Path) -> None:
+    write_csv(docs, "c.txt;https://e.org/c;;;;;")
+    intake = ingest(corpus, [docs])
+    assert (intake.n_added, [one.url for one in intake.unread]) == (2, ["https://e.org/c"])

@@ -1,0 +1,146 @@
+"""Replies as models really write them: compact, fenced, wordy, cut, and unreadable."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.completions import Completion, TokenChoice
+from pincite.llm.replies import json_in, label_in, label_probabilities, listed, statement_in
+
+ABC = ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"answer": "B"}',
+        '{"answer":"B"}',
+        '{\n  "answer" : "B"\n}',
+        '```json\n{"answer": "B"}\n```',
+        'The text says so. {"answer":"B"} I hope this helps.',
+        "B",
+        " B.",
+        "**B**",
+        "(B) neither",
+        "Answer: B",
+        "The answer is B.",
+        "The text speaks of a bridge. Final answer: **B**",
+        "Die Antwort lautet: B",
+        "{'answer': 'B'}",
+        '{"answer": "B"',
+    ],
+)
+def test_a_choice_is_understood(reply: str) -> None:
+    assert label_in(reply, ABC) == "B"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "I cannot say.",
+        '{"answer": ""}',
+        '{"answer": "D"}',
+        "A bridge was opened in 1911.",
+        "Answer: a bridge",
+        "Answer: A. No, on second thought, answer: B",
+        '{"answer": null}',
+        "\ud800",
+        '{"ans',
+    ],
+)
+def test_what_is_no_choice_is_none(reply: str) -> None:
+    assert label_in(reply, ABC) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"claims": ["A mill.", "A bay."]}', ["A mill.", "A bay."]),
+        ('{"claims":["A mill.","A mill.","", " a  mill. "]}', ["A mill."]),
+        ('```\n["A mill."]\n```', ["A mill."]),
+        ('Here: {"statements": ["A mill."]} Done.', ["A mill."]),
+        ('{"claims": [{"claim": "A mill."}]}', ["A mill."]),
+        ("I found:\n- A mill.\n- A **bay**.", ["A mill.", "A **bay**."]),
+        ("1) A mill.\n2) A bay.", ["A mill.", "A bay."]),
+        ('{"claims": []}', []),
+        ('["B.", "A.", "b."]', ["B.", "A."]),
+        ("None.", None),
+        ('{"claims": ["A mill.", "A b', None),
+        ('{"claims": [1, 2]}', None),
+    ],
+)
+def test_lists(reply: str, expected: list[str] | None) -> None:
+    assert listed(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"negation":"It is not."}', "It is not."),
+        ("It is not.", "It is not."),
+        ("“It is not.”", "It is not."),
+        ("Sure.\nIt is not.", None),
+        ('{"negation": 3}', None),
+        ("", None),
+    ],
+)
+def test_one_statement(reply: str, expected: str | None) -> None:
+    assert statement_in(reply, "negation") == expected
+
+
+def tokens(*texts: str, at: int, top: Sequence[tuple[str, float]]) -> Completion:
+    """A reply of these tokens; `top` are the alternatives, with probabilities, at one of them."""
+    logs = tuple((token, math.log(p)) for token, p in top)
+    return Completion(
+        "".join(texts),
+        tokens=tuple(
+            TokenChoice(text, logs if n == at else ((text, 0.0),)) for n, text in enumerate(texts)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        tokens('{"', "answer", '": "', "B", '"}', at=3, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
+        tokens('{"answer":"', "B", '"}', at=1, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
+        tokens('{"answer":', '"B"}', at=1, top=[('"B"}', 0.7), ('"A"}', 0.2), ('"C"', 0.1)]),
+        tokens(
+            "```json\n", '{"answer":', ' "', "B", at=3, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]
+        ),
+        tokens("Answer", ":", " B", at=2, top=[(" B", 0.6), ("B", 0.1), (" A", 0.2), (" C", 0.1)]),
+        tokens("B", at=0, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
+        tokens("<think>A? B?</think>", "B", at=1, top=[("B", 0.7), ("A", 0.2), ("C", 0.1)]),
+    ],
+)
+def test_probabilities_however_it_is_written(reply: Completion) -> None:
+    found = label_probabilities(reply, ABC)
+    assert found is not None
+    assert {label: round(p, 6) for label, p in found.items()} == {"A": 0.2, "B": 0.7, "C": 0.1}
+
+
+def test_a_label_that_is_no_alternative_has_none() -> None:
+    reply = tokens("B", at=0, top=[("B", 0.9), ("The", 0.1)])
+    assert label_probabilities(reply, ABC) == pytest.approx({"A": 0.0, "B": 0.9, "C": 0.0})
+
+
+def test_what_has_no_readable_probabilities_is_none_never_zero() -> None:
+    assert label_probabilities(Completion("B"), ABC) is None, "the server sent none"
+    assert label_probabilities(tokens("I", " pass", at=0, top=[("I", 0.9)]), ABC) is None
+    unsure = tokens("B", at=0, top=[("B", 0.2), ("The", 0.7)])
+    assert label_probabilities(unsure, ABC) is None, "most of the probability is no answer"
+    broken = Completion("B", tokens=(TokenChoice("B", (("B", math.nan),)),))
+    assert label_probabilities(broken, ABC) is None
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_read(text: str) -> None:
+    assert label_in(text, ABC) in (*ABC, None)
+    found = listed(text)
+    assert found is None or all(found)
+    statement_in(text, "negation")
+    json_in(text)

@@ -1,0 +1,131 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.retrieval import fusion
+from pincite.retrieval.fusion import (
+    MODES,
+    at_most,
+    fused,
+    kept,
+    learnt,
+    reciprocal_rank_fusion,
+    sum_by_maximum,
+    union,
+    weighted_sum,
+)
+from pincite.types import Hit, Passage, Span
+
+
+def hit(name: str, rank: int, text: str | None = None, score: float = 1.0) -> Hit:
+    words = text or name
+    return Hit(
+        Passage(name, f"https://{name}.example/", name, words, Span(0, len(words))), score, rank
+    )
+
+
+def run(names: str) -> list[Hit]:
+    return [hit(name, rank) for rank, name in enumerate(names, 1)]
+
+
+def ids(hits: list[Hit]) -> str:
+    return "".join(h.passage.doc_id for h in hits)
+
+
+runs = st.permutations("abcdef").map(lambda names: run("".join(names[:4])))
+
+
+def test_by_hand() -> None:
+    fused = reciprocal_rank_fusion([run("ab"), run("bc")], 10)
+    assert ids(fused) == "bac"
+    assert fused[0].score == 1 / 62 + 1 / 61
+    assert [h.rank for h in fused] == [1, 2, 3]
+
+
+def test_ties_break_on_passage_id() -> None:
+    assert ids(reciprocal_rank_fusion([run("b"), run("a")], 10)) == "ab"
+
+
+@given(runs, runs)
+def test_symmetric_and_without_repetition(one: list[Hit], two: list[Hit]) -> None:
+    fused = reciprocal_rank_fusion([one, two], 100)
+    assert fused == reciprocal_rank_fusion([two, one], 100)
+    assert set(ids(fused)) == set(ids(one)) | set(ids(two))
+    assert len(ids(fused)) == len(set(ids(fused)))
+
+
+@given(runs, runs, st.integers(0, 8))
+def test_a_shorter_list_is_the_start_of_a_longer_one(
+    one: list[Hit], two: list[Hit], k: int
+) -> None:
+    assert reciprocal_rank_fusion([one, two], k) == reciprocal_rank_fusion([one, two], 100)[:k]
+
+
+def test_nothing_fused_is_nothing() -> None:
+    assert reciprocal_rank_fusion([], 5) == reciprocal_rank_fusion([[], []], 5) == []
+
+
+def test_weighted_sum_by_hand() -> None:
+    words = [hit("a", 1, score=12.0), hit("b", 2, score=6.0), hit("c", 3, score=2.0)]
+    meaning = [hit("b", 1, score=0.9), hit("d", 2, score=0.4)]
+    found = weighted_sum([words, meaning], [0.6, 0.4], 10)
+    # b: 0.6 × (6 − 2) / (12 − 2) + 0.4 × 1; c and d are the lowest of their runs.
+    assert [(h.passage.doc_id, h.rank) for h in found] == [("b", 1), ("a", 2), ("c", 3), ("d", 4)]
+    assert [h.score for h in found] == pytest.approx([0.64, 0.6, 0.0, 0.0])
+
+
+def test_equal_scores_of_a_run_all_count_as_one() -> None:
+    alone = weighted_sum([[hit("a", 1, score=3.0)], []], [0.6, 0.4], 10)
+    assert [h.score for h in alone] == [0.6]
+
+
+@given(runs, runs, st.integers(0, 8))
+def test_every_mode_keeps_every_passage_once(one: list[Hit], two: list[Hit], k: int) -> None:
+    for mode in MODES:
+        found = fused(one, two, 100, mode)
+        assert sorted(ids(found)) == sorted(set(ids(one)) | set(ids(two)))
+        assert [h.rank for h in found] == list(range(1, len(found) + 1))
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        assert fused(one, two, k, mode) == found[:k]
+
+
+def test_verifai_divides_by_the_best_score() -> None:
+    words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
+    meaning = [hit("b", 1, score=0.5), hit("c", 2, score=0.25)]
+    found = {h.passage.doc_id: h.score for h in fused(words, meaning, 10, "verifai")}
+    assert found == pytest.approx({"a": 0.7, "b": 0.7 * 0.25 + 0.3, "c": 0.3 * 0.5})
+    assert sum_by_maximum([[hit("a", 1, score=-1.0)]], [1.0], 5)[0].score == 0.0
+
+
+def test_learnt_weighs_share_and_rank() -> None:
+    words = [hit("a", 1, score=8.0), hit("b", 2, score=2.0)]
+    meaning = [hit("b", 1, score=0.5)]
+    found = {h.passage.doc_id: h.score for h in learnt([words, meaning], [(2, 1), (3, 0.5)], 10)}
+    assert found == pytest.approx({"a": 2 + 60 / 61, "b": 60 / 62 + 3 + 0.5 * 60 / 61})
+
+
+def test_union_is_dense_first_then_what_words_add() -> None:
+    assert ids(union([run("ba"), run("acb")], 10)) == "bac"
+    assert ids(fused(run("acb"), run("ba"), 10, "union")) == "bac"
+
+
+def test_kept_closes_ranks_up() -> None:
+    assert [h.rank for h in kept(run("abc"), lambda h: h.passage.doc_id != "a")] == [1, 2]
+
+
+def test_shares_of_the_best_score() -> None:
+    assert fusion.shares([]) == []
+    assert fusion.shares(run("a")) == [1.0]
+    found = fusion.shares([hit._replace(score=3.0 - n) for n, hit in enumerate(run("abc"))])
+    assert found == [1.0, 0.5, 0.0]
+    assert fusion.with_prior(1.0, 1.0) > fusion.with_prior(1.0, 0.5) > 1.0
+
+
+@given(st.lists(st.sampled_from("abc")), st.integers(1, 3))
+def test_at_most_so_many_of_a_page(pages: list[str], n: int) -> None:
+    hits = [hit(page, rank, f"{page}{rank}") for rank, page in enumerate(pages, 1)]
+    found = at_most(n, hits)
+    assert [h.rank for h in found] == list(range(1, len(found) + 1))
+    for page in "abc":
+        texts = [h.passage.text for h in hits if h.passage.doc_id == page]
+        assert [h.passage.text for h in found if h.passage.doc_id == page] == texts[:n]

@@ -1,0 +1,158 @@
+"""What citations point at, on documents whose every offset is known."""
+
+import json
+
+import pytest
+
+from pincite.retrieval.pinpoint import Aim, aim_of, place_of, preferred, text_directives
+from pincite.text.page_numbers import LABELS, PAGES, PageRange, cited_pages, number_at
+from pincite.types import Citation, Document, Evidence, Passage, Place, Span
+
+PAGE_TEXTS = [f"Words of sheet {n}. The ferry sank." for n in range(1, 11)]
+TEXT = "\n\n".join(PAGE_TEXTS)
+STARTS = [TEXT.index(text) for text in PAGE_TEXTS]
+
+
+def document(*labels: str) -> Document:
+    meta = {PAGES: json.dumps(STARTS)}
+    if labels:
+        meta[LABELS] = json.dumps(labels)
+    return Document("https://a.example/x.pdf", "X", TEXT, kind="pdf", meta=meta)
+
+
+def citation(pages: str = "", url: str = "https://a.example/x.pdf") -> Citation:
+    return Citation("r1", Span(0, 1), Span(0, 1), url=url, pages=pages or None)
+
+
+def sheets(aim: Aim | None) -> list[int]:
+    """The pages of the file that are pointed at."""
+    assert aim is not None
+    return [STARTS.index(span.start) + 1 for span in aim.spans]
+
+
+def evidence(document: Document, words: str, score: float, nth: int = 1) -> Evidence:
+    start = [i for i in range(len(document.text)) if document.text.startswith(words, i)][nth - 1]
+    passage = Passage("d", document.url, "", words, Span(start, start + len(words)))
+    return Evidence(passage, 0.6, 0.1, 0.3, score, Span(0, len(words)))
+
+
+@pytest.mark.parametrize(
+    ("text", "pages"),
+    [
+        ("7", [PageRange(7, 7)]),
+        ("p. 7", [PageRange(7, 7)]),
+        ("pp. 12–15", [PageRange(12, 15)]),
+        ("12--15, 20", [PageRange(12, 15), PageRange(20, 20)]),
+        ("123–30", [PageRange(123, 130)]),
+        ("p.A4 & xii", ["a4", "xii"]),
+        ("Table 3", []),
+        ("§ 4", []),
+        ("20-15", []),
+        ("30-15", []),
+        ("9" * 30, []),
+        ("", []),
+    ],
+)
+def test_pages_of_a_citation(text: str, pages: list[PageRange | str]) -> None:
+    assert cited_pages(text) == pages
+
+
+def test_pages_of_the_file() -> None:
+    assert sheets(aim_of(citation("p. 3"), document())) == [3]
+    assert sheets(aim_of(citation("3, 5–6"), document())) == [3, 5, 6]
+
+
+def test_printed_pages_count_before_those_of_the_file() -> None:
+    book = document("i", "ii", *map(str, range(1, 9)))
+    assert sheets(aim_of(citation("3"), book)) == [5]
+    assert sheets(aim_of(citation("ii"), book)) == [2]
+    assert number_at(book, STARTS[4]) == ("3", True)
+    assert number_at(document(), STARTS[4]) == ("5", False)
+
+
+def test_a_whole_paper_is_no_place_in_it() -> None:
+    assert aim_of(citation("1–10"), document()) is None
+    assert aim_of(citation("120–129"), document(*map(str, range(120, 130)))) is None
+    assert (
+        aim_of(citation("812"), document()) is None
+    )  # of a file whose printed numbers nobody knows
+
+
+def test_a_printed_page_that_is_not_there() -> None:
+    aim = aim_of(citation("200"), document(*map(str, range(120, 130))))
+    assert aim == Aim((), "p. 200", exact=True)
+
+
+def test_the_page_of_an_address_is_the_file_s() -> None:
+    book = document("i", "ii", *map(str, range(1, 9)))
+    aim = aim_of(citation("8", "https://a.example/x.pdf#page=4&zoom=100"), book)
+    assert (sheets(aim), aim and aim.words) == ([4], "p. 2")
+    beyond = aim_of(citation("8", "https://a.example/x.pdf#page=11"), book)
+    assert sheets(beyond) == [10]  # then the template counts
+
+
+@pytest.mark.parametrize(
+    ("fragment", "words"),
+    [
+        (":~:text=the%20ferry%20SANK", "The ferry sank"),
+        (":~:text=sheet%203.-,The%20ferry", "The ferry"),
+        ("top:~:text=Words%20of%20sheet%202,sank", "Words of sheet 2. The ferry sank"),
+        (":~:text=The%20ferry%20sank,-.%0AWords%20of%20sheet%205", "The ferry sank"),
+        (":~:text=not%20there&text=sheet%209", "sheet 9"),
+    ],
+)
+def test_text_fragments(fragment: str, words: str) -> None:
+    aim = aim_of(citation(url=f"https://a.example/#{fragment}"), document())
+    assert aim is not None
+    assert [span.of(TEXT) for span in aim.spans] == [words]
+    if "sheet%203" in fragment:
+        assert aim.spans[0].start > STARTS[2]
+    if "sheet%205" in fragment:
+        assert STARTS[3] < aim.spans[0].start < STARTS[4]
+
+
+@pytest.mark.parametrize(
+    "fragment", [":~:text=", ":~:text=-,", ":~:text=a,b,c,d", ":~:text=%ff-,%00,-%", ":~:text=(((*"]
+)
+def test_broken_fragments_point_nowhere(fragment: str) -> None:
+    assert aim_of(citation(url=f"https://a.example/#{fragment}"), document()) is None
+
+
+def test_words_are_whole() -> None:
+    assert aim_of(citation(url="https://a.example/#:~:text=heet"), document()) is None
+    assert text_directives("no:text=x") == []
+
+
+def test_sections() -> None:
+    page = Document("u", "", TEXT, anchors={"Später": STARTS[3]})
+    aim = aim_of(citation(url="https://a.example/#Sp%C3%A4ter"), page)
+    assert aim is not None
+    assert (aim.spans[0].start, aim.exact) == (STARTS[3], False)
+    assert aim_of(citation(url="https://a.example/#Other"), page) is None
+
+
+@pytest.mark.parametrize("pages", ['"x"', "[1, 0]", "[null]", "{", "[-1]", "9" * 5000])
+def test_pages_that_a_stranger_made_up(pages: str) -> None:
+    odd = Document("u", "", TEXT, meta={PAGES: pages, LABELS: '["a"]'})
+    assert number_at(odd, 0) is None
+    assert aim_of(citation("1"), odd) is None
+
+
+def test_a_tie_goes_to_what_is_pointed_at() -> None:
+    book = document()
+    aim = aim_of(citation("7"), book)
+    first, cited = (evidence(book, "The ferry sank.", 2.0, n) for n in (1, 7))
+    assert preferred([first, cited], first, aim) == [cited]
+    much_better = evidence(book, "The ferry sank.", 3.0, 2)
+    assert preferred([first, cited, much_better], much_better, aim) == []
+    assert preferred([first, cited], cited, aim) == []
+    assert preferred([first, cited], first, None) == []
+
+
+def test_the_place_of_a_quote() -> None:
+    book, aim = document(), aim_of(citation("7"), document())
+    cited, other = (evidence(book, "The ferry sank.", 2.0, n) for n in (7, 4))
+    assert place_of(cited, book, aim) == Place("7", printed=False, cited="p. 7", elsewhere=False)
+    assert place_of(other, book, aim) == Place("4", printed=False, cited="p. 7", elsewhere=True)
+    assert place_of(other, book, None) == Place("4", printed=False)
+    assert place_of(other, Document("u", "", TEXT), None) is None

@@ -1,0 +1,176 @@
+"""Sentences of answers and the references in them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.answers import Sentence
+from pincite.text.citation_marks import (
+    cited_sentences,
+    marks,
+    quoted,
+    renumbered,
+    resolved,
+    settled,
+    with_neighbours,
+    without_marks,
+)
+from pincite.types import Span
+
+
+def said(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(sentence.text, sentence.ids) for sentence in cited_sentences(text)]
+
+
+def test_a_mark_of_either_kind_belongs_to_its_sentence() -> None:
+    assert said("Rates fell (PUBMED:12). They rose again [2].") == [
+        ("Rates fell.", ("PUBMED:12",)),
+        ("They rose again.", ("2",)),
+    ]
+
+
+def test_a_mark_behind_the_full_stop_belongs_to_the_sentence_before() -> None:
+    assert said("Rates fell. [1] They rose. [2]") == [
+        ("Rates fell.", ("1",)),
+        ("They rose.", ("2",)),
+    ]
+    assert said("Rates fell.[1][3] They rose.(PUBMED:9)") == [
+        ("Rates fell.", ("1", "3")),
+        ("They rose.", ("PUBMED:9",)),
+    ]
+
+
+def test_lists_and_ranges_are_spelt_out() -> None:
+    assert marks("x [1, 3] [2-4] [5–6, 9] [1 and 2]")[0].ids == ("1", "3")
+    assert [m.ids for m in marks("[2-4] [5–6, 9] [1 and 2]")] == [
+        ("2", "3", "4"),
+        ("5", "6", "9"),
+        ("1", "2"),
+    ]
+
+
+def test_a_range_that_is_none_stays_two_numbers() -> None:
+    assert marks("[9-2]")[0].ids == ("9", "2")
+    assert marks("[1-999]")[0].ids == ("1", "999")
+
+
+def test_variants_of_the_name_are_one() -> None:
+    written = "a (PUBMED:1) b (PubMed: 2; PMID 3) c [PMID:4, 5] d [pubmed:6]"
+    assert [m.ids for m in marks(written)] == [
+        ("PUBMED:1",),
+        ("PUBMED:2", "PUBMED:3"),
+        ("PUBMED:4", "PUBMED:5"),
+        ("PUBMED:6",),
+    ]
+
+
+def test_years_intervals_and_figures_in_brackets_are_no_references() -> None:
+    assert marks("from [1990-2000], (2019), (95% CI 1.2-3.4), (n = 12), [sic], [2.5]") == []
+
+
+def test_abbreviations_decimals_and_names_do_not_end_a_sentence() -> None:
+    text = "Ito et al. saw 2.5% of E. coli die (P < 0.05, 95% CI 1.2-3) [1]. Dr. Holm did not [2]."
+    assert [ids for _, ids in said(text)] == [("1",), ("2",)]
+
+
+def test_a_mark_inside_a_sentence_leaves_no_gap() -> None:
+    assert said("Sleep [1], and rest [2], help.") == [("Sleep, and rest, help.", ("1", "2"))]
+
+
+def test_list_items_are_sentences_of_their_own() -> None:
+    assert said("- Sleep helps [1]\n- Rest helps [2]\n") == [
+        ("- Sleep helps", ("1",)),
+        ("- Rest helps", ("2",)),
+    ]
+
+
+def test_a_text_of_marks_alone_is_one_sentence_without_words() -> None:
+    assert [s.ids for s in cited_sentences("[1] [2]")] == [("1", "2")]
+    assert cited_sentences("") == []
+
+
+def test_an_answer_that_is_being_written_keeps_an_open_mark_back() -> None:
+    assert settled("Rates fell. [1, ") == "Rates fell. "
+    assert settled("Rates fell (in [3] cases).") == "Rates fell (in [3] cases)."
+
+
+@given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=80))
+def test_spans_are_in_order_and_hold_their_marks(text: str) -> None:
+    end = 0
+    for sentence in cited_sentences(text):
+        assert end <= sentence.span.start < sentence.span.end <= len(text)
+        end = sentence.span.end
+        for mark in sentence.marks:
+            assert sentence.span.start <= mark.span.start < mark.span.end <= sentence.span.end
+    in_sentences = [m for s in cited_sentences(text) for m in s.marks]
+    assert in_sentences == marks(text)
+
+
+@given(st.text(max_size=60))
+def test_a_text_without_marks_keeps_its_words(text: str) -> None:
+    if not marks(text):
+        assert without_marks(text, Span(0, len(text)), ()).split() == text.split()
+
+
+def test_a_number_is_a_place_in_the_list_and_a_pmid_an_id() -> None:
+    known = {"111": 1, "7": 2, "https://a.example/": 3}
+    assert resolved("PUBMED:111", known) == 1
+    assert resolved("PUBMED:3", known) is None
+    assert resolved("3", known) == 3
+    assert resolved("7", known) == 2  # there is no seventh reference, but one with this PMID
+    assert resolved("9", known) is None
+
+
+@given(st.text(alphabet="ab. [](),-1234PUBMED:\n", max_size=60), st.integers(0, 60))
+def test_a_text_is_numbered_as_its_beginning_is(text: str, at: int) -> None:
+    known = {"a": 1, "b": 2, "1": 3, "c": 4}
+    whole, order = renumbered(text, known)
+    begun, before = renumbered(settled(text[:at]), known)
+    if marks(text[: len(settled(text[:at]))]) == marks(text)[: len(marks(settled(text[:at])))]:
+        assert order[: len(before)] == before
+        assert whole.startswith(begun) or not before
+    assert sorted(order) == sorted(set(order))
+    assert len(marks(whole)) == len(marks(text))
+
+
+def sentence(text: str, *ids: str) -> Sentence:
+    return cited_sentences(f"{text} {''.join(f'[{i}]' for i in ids)}".strip())[0]
+
+
+def test_an_uncited_middle_sentence_takes_the_marks_of_the_neighbour_that_is_more_alike() -> None:
+    found = [sentence("A.", "1"), sentence("B."), sentence("C.", "2")]
+    likeness = {("B.", "A."): 0.2, ("B.", "C."): 0.7}
+    given_ = with_neighbours(found, lambda s, n: likeness[s.text, n.text])
+    assert [(s.text, s.ids, inherited) for s, inherited in given_] == [
+        ("A.", ("1",), False),
+        ("B.", ("2",), True),
+        ("C.", ("2",), False),
+    ]
+
+
+def test_the_first_and_the_last_sentence_may_stay_uncited() -> None:
+    found = [sentence("A."), sentence("B.", "1"), sentence("C.")]
+    assert [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)] == [(), ("1",), ()]
+
+
+def test_a_neighbour_without_marks_gives_none() -> None:
+    found = [sentence("A.", "1"), sentence("B."), sentence("C."), sentence("D.", "2")]
+    assert [s.ids for s, _ in with_neighbours(found, lambda *_: 1.0)] == [
+        ("1",),
+        ("1",),
+        ("2",),
+        ("2",),
+    ]
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.integers(1, 99)), max_size=6))
+def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) -> None:
+    told = [
+        (f"{said} as Holm et al. [3] and others [55, 7-9] (12) saw (PMID 5).", n)
+        for said, n in copied
+    ]
+    text, found = quoted(told)
+    assert [sentence.ids for sentence in found] == [(str(n),) for _, n in told]
+    for (said, n), sentence in zip(told, found, strict=True):
+        assert sentence.text == " ".join(said.split())
+        assert sentence.span.of(text) == f"{sentence.text} [{n}]"
+        assert [mark.span.of(text) for mark in sentence.marks] == [f"[{n}]"]

@@ -1,0 +1,111 @@
+from collections.abc import Callable
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.text.passages import PASSAGE_WORDS, WIDE_WORDS, apart, around, cited_passages, passages
+from pincite.types import Document, Passage, Span
+
+words = st.lists(st.sampled_from(["bridge", "river", "opened.", "in", "1911.", "\n", "é"]))
+
+
+def document(text: str) -> Document:
+    return Document(url="https://varde.example/", title="Varde", text=text)
+
+
+def sentence(n_words: int, name: str = "word") -> str:
+    return " ".join([name.capitalize()] + [name] * (n_words - 1)) + "."
+
+
+def test_no_words_no_passages() -> None:
+    assert passages(document("")) == passages(document(" \n\t")) == []
+
+
+def test_whole_sentences_up_to_a_hundred_words() -> None:
+    text = " ".join(sentence(40, f"w{n}") for n in range(5))
+    found = passages(document(text))
+    assert [len(p.text.split()) for p in found] == [80, 80, 40]
+    assert all(p.text.endswith(".") for p in found)
+
+
+def test_a_sentence_too_long_is_cut_between_words() -> None:
+    found = passages(document(sentence(250)))
+    assert [len(p.text.split()) for p in found] == [100, 100, 50]
+
+
+def test_a_cited_source_is_cut_twice_overlapping() -> None:
+    text = " ".join(sentence(20, f"w{n}") for n in range(30))
+    found = cited_passages(document(text))
+    narrow = [p for p in found if len(p.text.split()) <= PASSAGE_WORDS]
+    wide = [p for p in found if len(p.text.split()) > PASSAGE_WORDS]
+    assert max(len(p.text.split()) for p in wide) <= WIDE_WORDS
+    for windows in (narrow, wide):
+        assert all(a.span.end > b.span.start for a, b in pairwise(windows))
+
+
+def test_a_short_source_is_one_passage() -> None:
+    assert len(cited_passages(document(sentence(30)))) == 1
+
+
+@given(words, st.sampled_from([passages, cited_passages]))
+def test_passages_are_exact_spans_and_cover_every_word(
+    tokens: list[str], cut: Callable[[Document], list[Passage]]
+) -> None:
+    doc = document(" ".join(tokens * 9))
+    found = cut(doc)
+    assert all(p.span.of(doc.text) == p.text for p in found)
+    assert all(0 < len(p.text.split()) <= WIDE_WORDS for p in found)
+    covered = {i for p in found for i in range(*p.span)}
+    assert all(i in covered for i, char in enumerate(doc.text) if not char.isspace())
+
+
+@given(words)
+def test_ids_are_distinct_and_the_same_next_time(tokens: list[str]) -> None:
+    doc = document(" ".join(tokens * 9))
+    ids = [p.passage_id for p in cited_passages(doc)]
+    assert len(ids) == len(set(ids))
+    assert ids == [p.passage_id for p in cited_passages(doc)]
+
+
+def test_a_window_grows_on_both_sides_by_whole_sentences() -> None:
+    sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
+    long = document(" ".join(sentences_))
+    middle = long.text.index("Sentence number 9")
+    span = around(long, Span(middle, middle + 10), 30)
+    assert span.of(long.text) == " ".join(sentences_[7:12])
+
+
+def test_a_window_at_an_end_grows_to_the_other_side() -> None:
+    sentences_ = [f"Sentence number {n} has six words." for n in range(20)]
+    long = document(" ".join(sentences_))
+    assert around(long, Span(0, 5), 18).of(long.text) == " ".join(sentences_[:3])
+    end = len(long.text)
+    assert around(long, Span(end - 5, end), 18).of(long.text) == " ".join(sentences_[-3:])
+    assert around(long, Span(0, 5), 10_000) == Span(0, end)
+
+
+def test_a_window_is_never_less_than_what_it_is_around() -> None:
+    long = document("One two three four five. Six seven eight nine ten.")
+    whole = Span(0, len(long.text))
+    assert around(long, Span(10, 40), 2) == whole
+    assert around(long, Span(0, 3), 1).of(long.text) == "One two three four five."
+
+
+@given(words)
+def test_what_stands_apart_is_a_cited_passage_that_shares_nothing(some: list[str]) -> None:
+    found = document(" ".join(some * 40))
+    every = cited_passages(found)
+    for chosen in every:
+        others = apart(found, chosen.span)
+        assert set(others) <= set(every)
+        for other in others:
+            assert other.span.end <= chosen.span.start or chosen.span.end <= other.span.start
+
+
+def test_what_stands_apart_is_as_wide() -> None:
+    found = document(" ".join(sentence(20, f"w{n}") for n in range(40)))
+    narrow, wide = (Span(0, found.text.index(f"W{n}") - 1) for n in (5, 12))
+    assert max(len(p.text.split()) for p in apart(found, narrow)) == PASSAGE_WORDS
+    assert all(PASSAGE_WORDS < len(p.text.split()) <= WIDE_WORDS for p in apart(found, wide))
+    assert apart(found, Span(0, len(found.text))) == []

@@ -1,0 +1,98 @@
+"""Claims changed in one place: each kind, and what holds of every text."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.text.swaps import KINDS, negated, swap_of
+
+
+def swapped(kind: str, claim: str, names: tuple[str, ...] = (), n: int = 60) -> set[str]:
+    """What comes of a claim whatever chance decides."""
+    found = (swap_of(kind, claim, names, random.Random(seed)) for seed in range(n))
+    return {swap.text for swap in found if swap}
+
+
+def test_a_number_moves_and_the_rest_stays() -> None:
+    texts = swapped("number", "The ferry carried 340 goats.")
+    assert len(texts) > 3
+    assert "The ferry carried 341 goats." in texts
+    for text in texts:
+        assert text.startswith("The ferry carried ")
+        assert text.endswith(" goats.")
+
+
+def test_a_small_number_never_comes_back_as_itself() -> None:
+    # |5 − 10| = 5: the sign is dropped, and what was drawn would change nothing.
+    assert "It has 5 doors." not in swapped("number", "It has 5 doors.", n=300)
+
+
+def test_a_year_is_no_number_and_a_number_no_date() -> None:
+    assert swapped("number", "It was built in 1811.") == set()
+    assert swapped("date", "The ferry carried 34 goats.") == set()
+
+
+def test_a_year_a_month_or_a_day_changes() -> None:
+    years = swapped("date", "It was built in 1811.")
+    assert "It was built in 1812." in years
+    both = swapped("date", "Lise Holt died on 14 May 1902.", n=200)
+    assert "Lise Holt died on 14 June 1902." in both
+    assert "Lise Holt died on 15 May 1902." in both
+    assert "Lise Holt died on 14 May 1903." in both
+    assert not {text for text in both if "14 May 1902" in text}
+
+
+def test_a_name_gives_way_to_one_that_the_claim_lacks() -> None:
+    assert swapped("name", "The mill of Holm burnt.", ("Skov", "Holm")) == {
+        "The mill of Skov burnt."
+    }
+    assert swapped("name", "The mill of Holm burnt.", ("Holm",)) == set()
+    assert swapped("name", "a mill burnt", ("Skov",)) == set()
+
+
+@pytest.mark.parametrize(
+    ("claim", "denied"),
+    [
+        ("The mill was closed.", "The mill was not closed."),
+        ("The mill has been closed.", "The mill has not been closed."),
+        ("It can float.", "It can not float."),
+        ("The mill was not closed.", "The mill was closed."),
+        ("It never rains.", "It rains."),
+        ("There is no ferry.", "There is ferry."),
+    ],
+)
+def test_negation_comes_and_goes(claim: str, denied: str) -> None:
+    assert swapped("negation", claim) == {denied}
+
+
+def test_what_has_no_verb_to_deny_is_left() -> None:
+    assert negated("The old ferry crossing") is None
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    claim=st.lists(
+        st.sampled_from(
+            "Holm Lise Holt The mill was is not no never did 5 0 20 1811 14 May March % , . 3.5 "
+            "1,200 in does has been (1902) é 😀 \n".split(" ")
+        ),
+        max_size=14,
+    ).map(" ".join)
+    | st.text(max_size=40),
+    seed=st.integers(0, 999),
+)
+def test_a_swap_is_another_text_that_differs_in_its_span_only(
+    kind: str, claim: str, seed: int
+) -> None:
+    swap = swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed))
+    if swap is None:
+        return
+    assert swap.text != claim
+    assert swap.kind == kind
+    start, end = swap.span
+    assert 0 <= start < end <= len(claim)
+    assert swap.text.startswith(claim[:start])
+    assert swap.text.endswith(claim[end:])
+    assert swap == swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed))

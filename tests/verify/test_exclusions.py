@@ -1,0 +1,129 @@
+"""What is never suggested, and that every page that is left out has its reason."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from pincite.judgement.reliability import Entry, ReliabilityList
+from pincite.types import Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
+from pincite.verify.exclusions import WITHOUT_LIST, Exclusions
+
+BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."
+TEXT = "It was built by the county between 1909 and 1911 and has been widened twice since then."
+OTHER = "The ferry stopped when the bridge across the river was finished by the county in 1911."
+LIST = ReliabilityList(
+    (
+        Entry("bad.example.org", Reliability.DEPRECATED, "Bad News"),
+        Entry("spam.example.net", Reliability.BLACKLISTED, "Spam"),
+        Entry("half.example.com/bad", Reliability.DEPRECATED, "Half"),
+        Entry("good.example.com", Reliability.RELIABLE, "Good"),
+    )
+)
+RULES = Exclusions(("own.example",), LIST)
+
+
+def claim(access_date: str | None = None, before: str = BEFORE) -> Claim:
+    cited = Citation(
+        "r1", Span(0, 1), Span(0, 1), url="https://a.example/", access_date=access_date
+    )
+    return Claim("c", TEXT, "Varde Bridge", before=before, citations=(cited,))
+
+
+def hits(*pages: tuple[str, str]) -> list[Hit]:
+    return [
+        Hit(Passage(f"{rank:016x}", url, "Title", text, Span(0, len(text))), 1.0, rank)
+        for rank, (url, text) in enumerate(pages, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "bar"),
+    [
+        ("https://en.wikipedia.org/wiki/X", Bar.WIKI),
+        ("https://www.wikiwand.com/en/X", Bar.WIKI),
+        ("https://www.own.example/x", Bar.SITE),
+        ("https://www.bad.example.org/x", Bar.DEPRECATED),
+        ("https://spam.example.net/x", Bar.BLACKLISTED),
+        ("https://half.example.com/bad/x", Bar.DEPRECATED),
+        ("https://half.example.com/good", None),
+        ("https://good.example.com/x", None),
+        ("https://unlisted.example/x", None),
+    ],
+)
+def test_sites(url: str, bar: Bar | None) -> None:
+    kept, excluded = RULES.sifted(claim(), hits((url, OTHER)), (), None, None)
+    assert [e.bar for e in excluded] == ([bar] if bar else [])
+    assert len(kept) == (0 if bar else 1)
+
+
+def test_reasons_of_what_an_index_left_out_already() -> None:
+    seen = hits(("https://bad.example.org/1", OTHER), ("https://x.example/", OTHER))
+    kept, excluded = RULES.sifted(claim(), hits(("https://x.example/", OTHER)), seen, None, None)
+    assert [hit.passage.url for hit in kept] == ["https://x.example/"]
+    assert [(e.url, e.detail) for e in excluded] == [
+        ("https://bad.example.org/1", "Bad News: deprecated")
+    ]
+    assert {"own.example", "bad.example.org", "spam.example.net"} <= set(RULES.hosts())
+    assert "half.example.com" not in RULES.hosts()
+
+
+def copied(
+    published: str | None, written: str | None, access_date: str | None = None, text: str = ""
+) -> bool:
+    url = "https://copy.example/"
+    page = text or f"Travel tips. {BEFORE} {TEXT} Book now."
+
+    def documents(urls: Sequence[str]) -> list[Document | None]:
+        return [Document(u, "Copy", page, published=published) for u in urls]
+
+    given = hits((url, page), ("https://x.example/", OTHER))
+    kept, excluded = WITHOUT_LIST.sifted(claim(access_date), given, (), documents, written)
+    assert [hit.rank for hit in kept] == list(range(1, len(kept) + 1))
+    assert [e.bar for e in excluded] == [Bar.COPY] * (2 - len(kept))
+    return bool(excluded)
+
+
+@pytest.mark.parametrize(
+    ("published", "written", "access_date", "is_copy"),
+    [
+        ("2024-01-01", "2020-06-01T00:00:00Z", None, True),
+        ("2019-01-01", "2020-06-01T00:00:00Z", None, False),  # the source of the paragraph
+        ("2019-01-01", "2026-01-01T00:00:00Z", "5 May 2012", True),  # written when it was cited
+        ("2011", "2026-01-01T00:00:00Z", "5 May 2012", False),
+        ("2012", "2026-01-01T00:00:00Z", "5 May 2012", True),  # may be later in that year
+        ("2012-05", "2012-05-20", None, True),
+        ("2012-05", "2012-06-01", None, False),
+        (None, "2020-06-01T00:00:00Z", None, True),  # which is older nobody knows
+        ("2019-01-01", None, None, True),
+    ],
+)
+def test_pages_that_copy_the_article(
+    published: str | None, written: str | None, access_date: str | None, is_copy: bool
+) -> None:
+    assert copied(published, written, access_date) is is_copy
+
+
+def test_a_copy_may_be_changed_and_cut_but_a_source_tells_it_in_its_own_words() -> None:
+    changed = f"{BEFORE} {TEXT}".replace("west", "east")
+    assert copied("2024", "2020-01-01", text=changed)
+    assert not copied("2024", "2020-01-01", text=f"{OTHER} {TEXT}")
+
+
+def test_a_copy_in_two_passages_of_its_page() -> None:
+    url = "https://copy.example/"
+    given = hits((url, BEFORE + " It was"), (url, TEXT))
+    _, excluded = WITHOUT_LIST.sifted(claim(), given, (), None, None)
+    assert [e.url for e in excluded] == [url]
+
+
+def test_a_short_paragraph_says_nothing() -> None:
+    given = hits(("https://copy.example/", TEXT))
+    assert WITHOUT_LIST.sifted(claim(before=""), given, (), None, None)[1] == ()
+
+
+def test_labels_of_citations() -> None:
+    assert WITHOUT_LIST.listing_of("https://bad.example.org/") is None
+    assert RULES.listing_of(None) is None
+    listing = RULES.listing_of("https://x.example/")
+    assert listing is not None
+    assert listing.reliability is Reliability.UNLISTED

@@ -1,0 +1,252 @@
+"""`verify` on small pages, with a verifier that is exact about what it was asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pincite.text import words
+from pincite.types import (
+    Article,
+    Citation,
+    Claim,
+    CopyKind,
+    Document,
+    Evidence,
+    Hit,
+    Label,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
+)
+from pincite.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verify.pipeline import VerifyPipeline
+from pincite.wiki.article import parse_article
+
+BRIDGE = Document("https://varde.example/bridge", "Bridge", "The bridge opened in 1911.")
+FERRY = Document("https://varde.example/ferry", "Ferry", "A ferry crossed the river before.")
+BETTER = Document("https://better.example/", "History", "In 1911 the bridge of Varde opened.")
+
+
+@dataclass
+class WordVerifier:
+    """Supported if every content word of the claim stands in the passage; the score is a share."""
+
+    fingerprint: str = "words"
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        self.asked += [(claim.text, passage.text) for claim, passage in pairs]
+        return [self._evidence(claim, passage) for claim, passage in pairs]
+
+    def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+        share = 1 - words.missing_words(claim.text, passage.text)
+        supported = 0.9 if share == 1 else 0.4 * share
+        quote = words.best_sentence(claim.text, passage.text)
+        return Evidence(passage, supported, 0.0, 1 - supported, 4 * share - 3.5, quote)
+
+
+@dataclass
+class Always:
+    """A retriever that always finds the same documents."""
+
+    documents: Sequence[Document]
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        hits = [
+            Hit(Passage(d.doc_id, d.url, d.title, d.text, Span(0, len(d.text))), 1.0, rank)
+            for rank, d in enumerate(self.documents[:k], 1)
+        ]
+        return [hits for _ in queries]
+
+
+def source_of(url: str) -> Document | Unchecked:
+    stored = {d.url: d for d in (BRIDGE, FERRY)}
+    return stored.get(url) or Unchecked(url, Reason.DEAD, "HTTP 404")
+
+
+def pipeline(
+    *found: Document, source_of: SourceOf = source_of, **changed: object
+) -> VerifyPipeline:
+    everything = {d.url: d for d in (BRIDGE, FERRY, BETTER)}
+    parts: dict[str, object] = {
+        "verifier": WordVerifier(),
+        "threshold": 0.55,  # the fake's own: from it on it means "supported"
+        "copies": CitedCopies([Place(CopyKind.STORED, source_of)]),
+        "lexical": Always(found) if found else None,
+        "documents_of": lambda urls: [everything.get(url) for url in urls],
+    }
+    return VerifyPipeline(**(parts | changed))  # type: ignore[arg-type]
+
+
+def claim(*urls: str | None, text: str = "The bridge opened in 1911.") -> Claim:
+    citations = tuple(
+        Citation(f"r{n}", Span(0, 1), Span(0, 1), url=url, isbn="1") for n, url in enumerate(urls)
+    )
+    return Claim("c", text, citations=citations)
+
+
+def test_a_source_that_bears_the_claim_out() -> None:
+    found = pipeline().finding(claim(BRIDGE.url))
+    assert found.label is Label.SUPPORTED
+    outcome = found.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert outcome.quoted == BRIDGE.text
+
+
+def test_a_failing_source_and_a_better_one() -> None:
+    found = pipeline(BETTER, FERRY).finding(claim(FERRY.url))
+    assert found.label is Label.NOT_SUPPORTED
+    assert [s.evidence.passage.url for s in found.suggestions] == [BETTER.url]
+    assert found.suggestions[0].gain > 0
+
+
+def test_a_dead_link_is_never_a_finding_against_the_article() -> None:
+    found = pipeline().finding(claim("https://gone.example/"))
+    assert (found.label, found.score) == (Label.UNCHECKED, None)
+
+
+def test_a_book_is_offline_and_named() -> None:
+    (result,) = pipeline().finding(claim(None)).citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.reason is Reason.OFFLINE
+    assert "ISBN 1" in result.outcome.detail
+
+
+def test_an_archived_copy_stands_in_for_a_dead_page() -> None:
+    citation = Citation(
+        "r1", Span(0, 1), Span(0, 1), url="https://gone.example/", archive_url=BRIDGE.url
+    )
+    found = pipeline().finding(Claim("c", "The bridge opened in 1911.", citations=(citation,)))
+    assert found.label is Label.SUPPORTED
+
+
+def test_the_cited_page_is_not_suggested() -> None:
+    found = pipeline(BRIDGE).finding(claim(BRIDGE.url))
+    assert found.n_candidates == 0
+
+
+def test_a_group_is_judged_alone_and_together() -> None:
+    text = "The bridge opened in 1911; a ferry crossed before."
+    found = pipeline().finding(claim(BRIDGE.url, FERRY.url, text=text))
+    assert [r.label for r in found.citations] == [Label.PARTLY_SUPPORTED] * 2
+    assert [[p.span.of(text) for p in r.missing] for r in found.citations] == [
+        ["a ferry crossed before"],
+        ["The bridge opened in 1911"],
+    ]
+    assert found.together is not None
+    assert found.label is Label.SUPPORTED
+    assert found.missing == ()
+
+
+HALF = "The bridge opened in 1911 and closed in 1950."
+
+
+def test_a_source_that_bears_a_part_out_names_the_other() -> None:
+    verifier = WordVerifier()
+    found = pipeline(verifier=verifier).finding(claim(BRIDGE.url, text=HALF))
+    assert found.label is Label.PARTLY_SUPPORTED
+    (part,) = found.missing
+    assert (part.kind, part.span.of(HALF), part.text) == (
+        *("clause", "closed in 1950"),
+        "The bridge closed in 1950",
+    )
+    assert not part.supported
+    assert part.evidence is not None
+    assert part.evidence.passage.url == BRIDGE.url
+    (result,) = found.citations
+    assert [clause.supported for clause in result.clauses] == [True, False]
+    assert result.missing == found.missing
+    assert [text for text, _ in verifier.asked] == [
+        *(HALF, "The bridge opened in 1911", "The bridge closed in 1950"),
+    ]
+
+
+def test_a_part_counts_as_borne_out_if_any_source_of_the_group_bears_it_out() -> None:
+    text = "The bridge opened in 1911; a ferry crossed before; it burned in 1950."
+    found = pipeline().finding(claim(BRIDGE.url, FERRY.url, text=text))
+    assert found.label is Label.PARTLY_SUPPORTED
+    assert [part.span.of(text) for part in found.missing] == ["it burned in 1950"]
+
+
+def test_clauses_are_judged_for_cited_sources_only_and_in_few_passages() -> None:
+    pages = " ".join(
+        f"The bridge opened in {year}, they said on day {year}." * 9 for year in range(1900, 1990)
+    )
+    long = Document(BRIDGE.url, "Bridge", pages)
+    verifier = WordVerifier()
+    pipeline(BETTER, verifier=verifier, source_of=lambda url: long).finding(
+        claim(BRIDGE.url, text=HALF)
+    )
+    asked = [text for text, _ in verifier.asked]
+    assert asked.count("The bridge closed in 1950") == 3
+    assert BETTER.text not in [p for text, p in verifier.asked if text != HALF]
+    one_clause = WordVerifier()
+    pipeline(verifier=one_clause).finding(claim(BRIDGE.url))
+    assert len(one_clause.asked) == 1
+
+
+def test_a_supported_claim_still_names_what_no_passage_states() -> None:
+    class Trusting(WordVerifier):
+        def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+            return Evidence(passage, 0.9, 0.0, 0.1, 2.0)
+
+    text = "The bridge opened in 1913 with the help of Ingrid Holm."
+    found = pipeline(verifier=Trusting()).finding(claim(BRIDGE.url, text=text))
+    assert found.label is Label.SUPPORTED
+    assert [(p.kind, p.text) for p in found.missing] == [
+        ("figure", "1913"),
+        ("name", "Ingrid Holm"),
+    ]
+
+
+def test_parts_move_the_rank_and_never_what_a_better_source_must_beat() -> None:
+    parts = pipeline(BETTER).finding(claim(BRIDGE.url, text=HALF))
+    whole = pipeline(BETTER, readout="max").finding(claim(BRIDGE.url, text=HALF))
+    assert parts.score is not None
+    assert whole.score is not None
+    assert parts.score < whole.score
+    assert parts.suggestions == whole.suggestions
+
+
+def test_one_open_member_leaves_the_group_open() -> None:
+    found = pipeline().finding(claim(FERRY.url, "https://gone.example/"))
+    assert found.label is Label.UNCHECKED
+
+
+def test_another_language_is_not_guessed_at() -> None:
+    german = Document(BRIDGE.url, "Brücke", "Die Brücke wurde 1911 eröffnet.", language="de")
+    (result,) = pipeline(source_of=lambda url: german).finding(claim(BRIDGE.url)).citations
+    assert isinstance(result.outcome, Unchecked)
+    assert result.outcome.reason is Reason.LANGUAGE
+
+
+def test_a_passage_that_is_not_in_the_stored_page_is_not_suggested() -> None:
+    changed = pipeline(BETTER, documents_of=lambda urls: [FERRY for _ in urls])
+    assert changed.finding(claim(FERRY.url)).suggestions == ()
+
+
+def test_without_citations_sources_are_still_offered() -> None:
+    found = pipeline(BETTER).finding(claim())
+    assert found.label is Label.UNCHECKED
+    assert len(found.suggestions) == 1
+
+
+def test_candidates_of_one_page_can_be_limited() -> None:
+    """Two passages of one page: both are judged, or the better-ranked one alone."""
+    other = replace(BETTER, text="Trams crossed the bridge when it opened in 1911.")
+    found = pipeline(BETTER, other, documents_of=None)
+    assert found.finding(claim()).n_candidates == 2
+    assert replace(found, per_page=1).finding(claim()).n_candidates == 1
+
+
+def test_findings_come_in_the_order_of_the_article_and_one_by_one() -> None:
+    wikitext = "".join(
+        f"Bridge {n} opened in 1911.<ref>{{{{cite web|url={BRIDGE.url}|title=B}}}}</ref>\n\n"
+        for n in range(3)
+    )
+    article: Article = parse_article(wikitext, "Varde")
+    verifier = WordVerifier()
+    findings = pipeline(verifier=verifier).findings(article)
+    assert next(findings).claim == article.claims[0]
+    assert {text for text, _ in verifier.asked} == {article.claims[0].text}
+    assert [f.claim for f in findings] == list(article.claims[1:])

@@ -1,0 +1,105 @@
+"""What the cache holds is told, and it is made smaller while others fetch."""
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pincite.errors import ConfigError
+from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.cache_size import holdings, prune
+
+
+def kept(url: str, age: float, body: bytes | None = b"text", reason: str = "") -> Kept:
+    fetched = time.time() - age * DAY
+    return Kept(url, url, 200, {}, body, reason=reason, fetched=fetched, expires=fetched + DAY)
+
+
+def filled(path: Path) -> FetchCache:
+    cache = FetchCache(path)
+    cache.put(kept("https://a.example/1", 40, b"shared"))
+    cache.put(kept("https://a.example/2", 0, b"shared"))
+    cache.put(kept("https://a.example/gone", 3, None, "dead"))
+    cache.put(kept("https://a.example/robots.txt", 40))
+    return cache
+
+
+def test_what_is_held(tmp_path: Path) -> None:
+    assert holdings(tmp_path / "none").n_pages == 0
+    assert not (tmp_path / "none").exists()
+    filled(tmp_path / "c").close()
+    held = holdings(tmp_path / "c")
+    assert (held.n_pages, held.n_failures, held.n_robots, held.n_expired) == (2, 1, 1, 3)
+    assert held.n_bytes > 0
+    assert held.oldest is not None
+    assert held.newest is not None
+    assert held.newest - held.oldest == pytest.approx(40 * DAY, abs=10)
+
+
+def test_a_body_stays_as_long_as_one_page_has_it(tmp_path: Path) -> None:
+    with filled(tmp_path / "c") as cache:
+        assert prune(tmp_path / "c", 30) == 2
+        found = cache.get("https://a.example/2")
+        assert found is not None
+        assert found.body == b"shared"
+        assert cache.get("https://a.example/1") is None
+        assert prune(tmp_path / "c", 0) == 2
+    bodies = sqlite3.connect(tmp_path / "c").execute("SELECT count(*) FROM bodies").fetchone()
+    assert bodies == (0,)
+
+
+def test_the_room_is_given_back(tmp_path: Path) -> None:
+    body = b"".join(i.to_bytes(4, "big") for i in range(50_000))
+    with FetchCache(tmp_path / "c") as cache:
+        for n in range(30):
+            cache.put(kept(f"https://a.example/{n}", 1, n.to_bytes(4, "big") + body))
+    before = (tmp_path / "c").stat().st_size
+    assert prune(tmp_path / "c", 0) == 30
+    assert (tmp_path / "c").stat().st_size < before / 10
+
+
+def test_pruning_beside_a_run_that_fetches(tmp_path: Path) -> None:
+    ended, failures = threading.Event(), []
+
+    def fetches() -> None:
+        with FetchCache(tmp_path / "c") as cache:
+            n = 0
+            while not ended.is_set():
+                n += 1
+                url = f"https://a.example/{n}"
+                try:
+                    cache.put(kept(url, n % 2 * 40, b"%d" % (n % 7)))
+                    found = cache.get(url)
+                    if found is not None and found.body != b"%d" % (n % 7):
+                        failures.append(url)
+                except Exception as error:
+                    failures.append(repr(error))
+                    return
+
+    FetchCache(tmp_path / "c").close()
+    running = threading.Thread(target=fetches)
+    running.start()
+    removed, deadline = 0, time.monotonic() + 60  # the other thread may be slow to begin
+    while not removed and time.monotonic() < deadline:
+        removed += sum(prune(tmp_path / "c", 30) for _ in range(20))
+    ended.set()
+    running.join()
+    assert failures == []
+    assert removed > 0
+    prune(tmp_path / "c", 30)
+    with sqlite3.connect(tmp_path / "c") as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        lost = "SELECT count(*) FROM pages LEFT JOIN bodies USING (sha256) WHERE packed IS NULL"
+        assert db.execute(lost).fetchone() == (0,)
+
+
+def test_another_file_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database, but a text that somebody wrote")
+    sqlite3.connect(tmp_path / "empty").execute("CREATE TABLE t (x)")
+    for name in ("text", "empty"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(ConfigError, match="cache of fetched pages"):
+            prune(tmp_path / name, 0)
+        assert (tmp_path / name).read_bytes() == before

@@ -1,0 +1,175 @@
+"""The Wayback Machine's availability service, as it answers and as it fails."""
+
+import dataclasses
+import json
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply, zoo_server
+
+from pincite.text.archives import Snapshot
+from pincite.types import Reason
+from pincite.web.cache import FetchCache
+from pincite.web.fetch import WebClient, WebRules
+from pincite.web.outcome import of_reply
+from pincite.web.wayback import Wayback
+
+PAGE = "http://varde.test/bridge"
+ASKED = "/wayback/available?url=http%3A%2F%2Fvarde.test%2Fbridge&timestamp=20140302"
+TIME = "20140305101500"
+
+
+@pytest.fixture
+def zoo() -> Iterator[Zoo]:
+    with zoo_server() as server:
+        yield server
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[FetchCache]:
+    with FetchCache(tmp_path / "cache.sqlite") as opened:
+        yield opened
+
+
+def wayback(zoo: Zoo, cache: FetchCache, pause: float = 0.0, **changes: Any) -> Wayback:
+    quick = WebRules(online=True, ports=(80, zoo.port), pause=0.0, first_wait=0.01)
+    client = WebClient(
+        dataclasses.replace(quick, **changes), resolve=zoo.resolve, allow={"127.0.0.1"}
+    )
+    return Wayback(client, cache, api=zoo.url("archive.test", "/wayback/available"), pause=pause)
+
+
+def named(url: str, status: str = "200", available: bool = True) -> bytes:
+    closest = {"status": status, "available": available, "url": url, "timestamp": TIME}
+    return reply(json.dumps({"url": PAGE, "archived_snapshots": {"closest": closest}}).encode())
+
+
+def copy_at(zoo: Zoo, host: str = "web.archive.test") -> str:
+    return zoo.url(host, f"/web/{TIME}/{PAGE}")
+
+
+def answers(zoo: Zoo, answer: Any) -> None:
+    zoo.pages["archive.test", ASKED] = answer
+
+
+def n_asked(zoo: Zoo) -> int:
+    return sum(host == "archive.test" for host, _ in zoo.asked)
+
+
+def test_the_nearest_copy_is_named_and_kept(zoo: Zoo, cache: FetchCache) -> None:
+    answers(zoo, named(copy_at(zoo)))
+    found = wayback(zoo, cache).nearest(PAGE + "#part", "20140302")
+    assert isinstance(found, Snapshot)
+    assert found.date == "2014-03-05"
+    assert found.raw() == zoo.url("web.archive.test", f"/web/{TIME}id_/{PAGE}")
+    assert wayback(zoo, cache).nearest(PAGE, "20140302") == found
+    archived = f"https://web.archive.org/web/2019/{PAGE}"
+    assert wayback(zoo, cache).nearest(archived, "20140302") == found
+    assert n_asked(zoo) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(b'{"url": "x", "archived_snapshots": {}}'),
+        named("http://web.archive.test/web/1/x", status="404"),
+        named(f"http://web.archive.test/web/{TIME}/x", available=False),
+        reply(b"", "404 Not Found"),
+    ],
+)
+def test_that_there_is_no_copy_is_kept(zoo: Zoo, cache: FetchCache, answer: bytes) -> None:
+    answers(zoo, answer)
+    for _ in range(2):
+        asked = wayback(zoo, cache)
+        assert asked.nearest(PAGE, "20140302") is None
+        assert asked.warnings == ()
+    assert n_asked(zoo) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "n_tries", "why"),
+    [
+        (reply(b"", "429 Too Many Requests"), 3, "it answers 429"),
+        (reply(b"", "429 Too Many Requests", Retry_After="900"), 1, "asks to wait 900 s"),
+        (reply(b"", "403 Forbidden"), 1, "it answers 403"),
+        (reply(b"", "503 Service Unavailable"), 3, "it answers 503"),
+        (reply(b"<html>Please log in to this network"), 1, "not of the form"),
+        (reply(b'["archived_snapshots"]'), 1, "not of the form"),
+        (reply(b'{"archived_snapshots": 3}'), 1, "not of the form"),
+        (reply(b'{"archived_snapshots": {"closest": "x"}}'), 1, "not of the form"),
+        (reply(b"[" * 90_000), 1, "not of the form"),
+        (closed_at_once, 3, "archive.test"),
+        (mute, 1, "archive.test"),
+        (drip, 1, "archive.test"),
+    ],
+)
+def test_after_a_refusal_nothing_more_is_asked(
+    zoo: Zoo, cache: FetchCache, answer: Any, n_tries: int, why: str
+) -> None:
+    answers(zoo, answer)
+    asked = wayback(zoo, cache, seconds=0.5, idle_seconds=0.3)
+    begin = time.monotonic()
+    assert asked.nearest(PAGE, "20140302") is None
+    assert asked.nearest("http://other.test/", "20140302") is None
+    assert time.monotonic() - begin < 3
+    assert n_asked(zoo) == n_tries
+    (warning,) = asked.warnings
+    assert "archive.test was not asked for archived copies any more" in warning
+    assert why in warning
+    answers(zoo, named(copy_at(zoo)))  # the refusal is not kept
+    assert wayback(zoo, cache).nearest(PAGE, "20140302") is not None
+
+
+def test_a_busy_moment_is_waited_for(zoo: Zoo, cache: FetchCache) -> None:
+    answers(zoo, after_failures(1, reply(b"", "429 Too Many"), named(copy_at(zoo))))
+    asked = wayback(zoo, cache)
+    assert asked.nearest(PAGE, "20140302") is not None
+    assert asked.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"http://evil.test/web/{TIME}/{PAGE}",
+        f"http://archive.test.evil.test/web/{TIME}/{PAGE}",
+        f"http://10.0.0.7/web/{TIME}/{PAGE}",
+        f"file:///web/{TIME}/{PAGE}",
+        "http://web.archive.test/login",
+        f"http://web.archive.test/web/*/{PAGE}",
+        "",
+    ],
+)
+def test_what_is_no_address_of_the_archive_is_no_copy(
+    zoo: Zoo, cache: FetchCache, url: str
+) -> None:
+    answers(zoo, named(url))
+    asked = wayback(zoo, cache)
+    assert asked.nearest(PAGE, "20140302") is None
+    (warning,) = asked.warnings
+    assert "it was not opened" in warning
+
+
+def test_an_address_that_is_never_opened_is_told_to_nobody(zoo: Zoo, cache: FetchCache) -> None:
+    for url in ("ftp://varde.test/x", "http://me:secret@varde.test/x", "http://varde.test:22/"):
+        assert wayback(zoo, cache).nearest(url, "2014") is None
+    assert zoo.asked == []
+
+
+def test_a_copy_of_a_redirect_to_the_front_page_is_no_copy_of_the_page() -> None:
+    site = f"https://web.archive.org/web/{TIME}id_/http://varde.example"
+    found = of_reply(f"{site}/2014/bridge", 200, f"{site}/", True)
+    assert found
+    assert found.reason is Reason.FRONT_PAGE
+    assert of_reply(f"{site}/2014/bridge", 200, f"{site}/news/bridge", True) is None
+
+
+def test_there_is_a_pause_of_its_own(zoo: Zoo, cache: FetchCache) -> None:
+    asked = wayback(zoo, cache, pause=0.3)
+    for n in range(3):
+        asked.nearest(f"http://varde.test/{n}")
+    begins = [begin for host, begin, _ in zoo.times if host == "archive.test"]
+    assert min(b - a for a, b in pairwise(begins)) >= 0.29

@@ -1,0 +1,365 @@
+"""Many pages of many hosts: in order, never two at once on a host, and never twice."""
+
+import dataclasses
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web.zoo import GOOD, Page, Zoo, after_failures, page, reply, zoo_server
+
+from pincite.errors import ConfigError
+from pincite.protocols import Fetcher
+from pincite.types import Document, Fetched, Reason, Unchecked
+from pincite.web.cache import DAY, FetchCache, Kept
+from pincite.web.fetch import WebClient, WebRules
+from pincite.web.sources import FetchStep, WebSources, read_fetched
+
+
+@pytest.fixture
+def zoo() -> Iterator[Zoo]:
+    with zoo_server() as server:
+        yield server
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[FetchCache]:
+    with FetchCache(tmp_path / "cache.sqlite") as opened:
+        yield opened
+
+
+def rules(zoo: Zoo, **changes: Any) -> WebRules:
+    quick = WebRules(online=True, ports=(80, zoo.port), pause=0.0, first_wait=0.01)
+    return dataclasses.replace(quick, **changes)
+
+
+def client(zoo: Zoo, **changes: Any) -> WebClient:
+    return WebClient(rules(zoo, **changes), resolve=zoo.resolve, allow={"127.0.0.1"})
+
+
+def pages(zoo: Zoo, n_hosts: int, n_pages: int, **headers: str) -> list[str]:
+    """Addresses of so many pages, dealt out to hosts in turn."""
+    urls = []
+    for n in range(n_pages):
+        host = f"h{n % n_hosts}.test"
+        zoo.pages[host, f"/{n}"] = reply(GOOD + f"<!-- {n} -->".encode(), **headers)
+        urls.append(zoo.url(host, f"/{n}"))
+    return urls
+
+
+def test_order_and_length_are_those_of_the_addresses(zoo: Zoo, cache: FetchCache) -> None:
+    urls = pages(zoo, 3, 7)
+    given = [urls[4], urls[0] + "#part", "no address", urls[0], *urls, f" {urls[1]} "]
+    with client(zoo) as web:
+        sources: Fetcher = WebSources(web, cache)
+        found = sources.fetch(given)
+        assert sources.fetch([]) == []
+    assert [outcome.url for outcome in found] == given
+    assert isinstance(found[2], Unchecked)
+    assert found[2].reason is Reason.UNSAFE_ADDRESS
+    assert all(isinstance(outcome, Fetched) for outcome in found[3:])
+    asked = [what for what in zoo.asked if what[1] != "/robots.txt"]
+    assert len(asked) == len(set(asked)) == 7
+    assert len(zoo.asked) == 7 + 3  # robots.txt once a host
+    assert isinstance(read_fetched(found[0]), Document)
+    assert read_fetched(found[2]) is found[2]
+
+
+def test_never_two_at_once_on_a_host_and_one_connection(zoo: Zoo, cache: FetchCache) -> None:
+    zoo.delay = 0.02
+    urls = pages(zoo, 6, 30, Connection="keep-alive")
+    for n in range(6):
+        zoo.pages[f"h{n}.test", "/robots.txt"] = reply(b"", Connection="keep-alive")
+    urls += [zoo.url("a.test", f"/{n}") for n in range(4)]  # redirects into other lanes
+    zoo.pages |= {("a.test", f"/{n}"): reply(b"", "302 F", Location=urls[6]) for n in range(4)}
+    with client(zoo) as web:
+        threads = [
+            threading.Thread(target=WebSources(web, cache).fetch, args=(urls,)) for _ in "ab"
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert set(zoo.most_at_once().values()) == {1}
+    assert zoo.connections <= 6 + 1 + 2 * 5 + 4  # a.test closes each of its own
+
+
+def test_hosts_are_asked_side_by_side(zoo: Zoo, cache: FetchCache) -> None:
+    zoo.delay = 0.1
+    urls = pages(zoo, 20, 40)
+    with client(zoo) as web:
+        WebSources(web, cache).fetch(urls)
+    assert zoo.most_hosts_at_once() >= 10
+    assert set(zoo.most_at_once().values()) == {1}
+
+
+def test_what_is_in_the_cache_is_not_asked_for(zoo: Zoo, cache: FetchCache) -> None:
+    urls = [*pages(zoo, 2, 4), zoo.url("nohost.test"), zoo.url("h0.test", "/gone")]
+    steps: list[FetchStep] = []
+    with client(zoo) as web:
+        first = WebSources(web, cache).fetch(urls)
+        n_asked = len(zoo.asked)
+        again = WebSources(web, cache, progress=steps.append).fetch(urls)
+    assert len(zoo.asked) == n_asked
+    assert [step.state for step in steps] == ["kept"] * 6
+    assert [step.n_done for step in steps] == [1, 2, 3, 4, 5, 6]
+    for one, two in zip(first, again, strict=True):
+        if isinstance(one, Fetched):
+            assert two == dataclasses.replace(one, cached=True)
+        else:
+            assert two == one
+
+
+def test_offline_only_what_is_kept(zoo: Zoo, cache: FetchCache) -> None:
+    urls = pages(zoo, 1, 2)
+    with client(zoo) as web:
+        WebSources(web, cache).fetch(urls[:1])
+    n_asked = len(zoo.asked)
+    with client(zoo, online=False) as web:
+        kept, missing = WebSources(web, cache).fetch(urls)
+    assert isinstance(kept, Fetched)
+    assert isinstance(missing, Unchecked)
+    assert missing.reason is Reason.NOT_SUPPLIED
+    assert "--online" in missing.detail
+    assert len(zoo.asked) == n_asked
+    with client(zoo) as web:  # that nobody looked is not kept
+        assert isinstance(WebSources(web, cache).fetch(urls)[1], Fetched)
+
+
+def test_a_stale_page_is_asked_for_by_its_mark(zoo: Zoo, cache: FetchCache) -> None:
+    url = zoo.add(
+        Page("marked", reply(ETag='"v1"', Last_Modified="Mon, 01 Jan 2024 00:00:00 GMT"), None)
+    )
+    with client(zoo, keep_days=0.0) as web:
+        (first,) = WebSources(web, cache).fetch([url])
+    zoo.pages["marked.test", "/2019/05/a-bridge.html"] = reply(b"", "304 Not Modified")
+    with client(zoo) as web:
+        (second,) = WebSources(web, cache).fetch([url])
+        (third,) = WebSources(web, cache).fetch([url])
+    assert zoo.headers[-1]["if-none-match"] == '"v1"'
+    assert zoo.headers[-1]["if-modified-since"].startswith("Mon, 01 Jan")
+    assert isinstance(first, Fetched)
+    assert isinstance(second, Fetched)
+    assert isinstance(third, Fetched)
+    assert first.body == second.body == third.body == GOOD
+    assert third.cached
+
+
+@pytest.mark.parametrize(("status", "hours"), [("404 No", 24), ("403 No", 1), ("503 No", 1)])
+def test_failures_are_kept_for_a_shorter_time(
+    status: str, hours: int, zoo: Zoo, cache: FetchCache
+) -> None:
+    url = zoo.add(Page("failing", reply(b"", status), None))
+    with client(zoo) as web:
+        WebSources(web, cache).fetch([url])
+    kept = cache.get(url)
+    assert kept is not None
+    assert kept.expires - kept.fetched == pytest.approx(hours * DAY / 24, abs=2)
+
+
+def test_equal_bodies_are_stored_once_and_damaged_ones_fetched_anew(
+    zoo: Zoo, tmp_path: Path
+) -> None:
+    urls = [zoo.add(Page(f"same{n}", reply(), None)) for n in range(3)]
+    path = tmp_path / "c"
+    with FetchCache(path) as cache, client(zoo) as web:
+        WebSources(web, cache).fetch(urls)
+    with sqlite3.connect(path) as raw:
+        sizes = raw.execute("SELECT length(packed) FROM bodies").fetchall()
+        assert sum(size for (size,) in sizes if size > 100) < len(GOOD)
+        raw.execute("UPDATE bodies SET packed = x'00' WHERE length(packed) > 100")
+    raw.close()
+    with FetchCache(path) as cache, client(zoo) as web:
+        n_asked = len(zoo.asked)
+        found = WebSources(web, cache).fetch(urls[:1])
+    assert isinstance(found[0], Fetched)
+    assert found[0].body == GOOD
+    assert len(zoo.asked) == n_asked + 1
+
+
+def test_a_new_body_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    with FetchCache(path) as cache:
+        for body in (b"one", b"two", b"two", None, b"three"):
+            cache.put(Kept("http://a.example/", "http://a.example/", 200, {}, body))
+        kept = cache.get("http://a.example/")
+        assert kept is not None
+        assert kept.body == b"three"
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT count(*) FROM bodies").fetchone() == (1,)
+    raw.close()
+    with pytest.raises(ConfigError, match="disk"):
+        cache.put(Kept("http://a.example/", "http://a.example/", 200, {}, b"x"))
+
+
+def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c").write_bytes(b"something else" * 100)
+    with pytest.raises(ConfigError, match="web_cache"):
+        FetchCache(tmp_path / "c")
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from pincite.web.fetch import WebClient, WebRules
+from pincite.web.cache import FetchCache
+from pincite.web.sources import WebSources
+port, path, *urls = sys.argv[1:]
+rules = WebRules(online=True, ports=(int(port),), pause=0.0, first_wait=0.01)
+local = WebClient(rules, resolve=lambda host, port: ["127.0.0.1"], allow={"127.0.0.1"})
+say = lambda step: print(step.state, step.url, flush=True)
+WebSources(local, FetchCache(Path(path)), progress=say).fetch(urls)
+"""
+
+
+def test_killed_in_the_middle_a_second_run_asks_for_nothing_twice(zoo: Zoo, tmp_path: Path) -> None:
+    zoo.delay = 0.03
+    urls = pages(zoo, 4, 32)
+    path = tmp_path / "cache.sqlite"
+    command = [sys.executable, "-c", KILLED, str(zoo.port), str(path), *urls]
+    came: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            state, url = line.split()
+            came += [url] if state == "came" else []
+            if len(came) == 12:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+    before = len(zoo.asked)
+    with FetchCache(path) as cache, client(zoo) as web:
+        steps: list[FetchStep] = []
+        found = WebSources(web, cache, progress=steps.append).fetch(urls)
+    again = {zoo.url(*what) for what in zoo.asked[before:]}
+    assert not again & set(came)
+    assert {step.url for step in steps if step.state == "kept"} >= set(came)
+    assert not [url for url in again if url.endswith("robots.txt")]
+    assert all(isinstance(outcome, Fetched) for outcome in found)
+
+
+def test_ctrl_c_loses_nothing(zoo: Zoo, cache: FetchCache) -> None:
+    zoo.delay = 0.02
+    urls = pages(zoo, 4, 40)
+    came: list[str] = []
+
+    def press(step: FetchStep) -> None:
+        if step.state == "came":
+            came.append(step.url)
+            if len(came) == 8:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), client(zoo) as web:
+        WebSources(web, cache, progress=press).fetch(urls)
+    assert len(came) < 20
+    before = len(zoo.asked)
+    with client(zoo) as web:
+        found = WebSources(web, cache).fetch(urls)
+    assert not {zoo.url(*what) for what in zoo.asked[before:]} & set(came)
+    assert all(isinstance(outcome, Fetched) for outcome in found)  # "stopped" was not kept
+
+
+def test_a_delay_that_robots_txt_asks_for(zoo: Zoo, cache: FetchCache) -> None:
+    urls = pages(zoo, 1, 3)
+    zoo.pages["h0.test", "/robots.txt"] = reply(b"User-agent: *\nCrawl-delay: 9\n")
+    with client(zoo, longest_crawl_delay=0.2) as web:
+        WebSources(web, cache).fetch(urls)
+    ends = [end for _, _, end in zoo.times]
+    begins = [begin for _, begin, _ in zoo.times]
+    gaps = [begin - end for begin, end in zip(begins[2:], ends[1:], strict=False)]
+    assert min(gaps) >= 0.19
+
+
+def test_retry_after_is_heeded(zoo: Zoo, cache: FetchCache) -> None:
+    busy = after_failures(1, reply(b"", "429 Busy", Retry_After="1"))
+    url = zoo.add(Page("busy", busy, None))
+    with client(zoo) as web:
+        assert isinstance(WebSources(web, cache).fetch([url])[0], Fetched)
+    assert zoo.times[2][1] - zoo.times[1][2] >= 0.99
+
+
+def test_a_host_that_is_out_of_reach_is_not_tried_for_each_page(
+    zoo: Zoo, cache: FetchCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[object] = []
+
+    def connect(self: socket.socket, address: object) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError("refused")
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    urls = pages(zoo, 1, 10)
+    with client(zoo) as web:
+        found = WebSources(web, cache).fetch(urls)
+    assert {f.reason for f in found if isinstance(f, Unchecked)} == {Reason.UNREACHABLE}
+    assert len(tried) == 3  # the attempts of the first
+
+
+def test_nothing_of_the_environment(
+    zoo: Zoo, cache: FetchCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    (url,) = pages(zoo, 1, 1)
+    with client(zoo) as web:
+        assert isinstance(WebSources(web, cache).fetch([url])[0], Fetched)
+
+
+def test_a_proxy_where_the_rules_allow_one(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{zoo.port}")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    zoo.pages["far.test", "http://far.test:80/x"] = reply()
+    with client(zoo, environment_proxies=True) as web:
+        assert web.get("http://far.test/x").body == GOOD
+        assert web.get("http://far.test/x").status == 200
+
+
+def test_one_request_says_who_asks_and_carries_no_secrets_on(zoo: Zoo) -> None:
+    zoo.pages["a.test", "/"] = reply(
+        b"", "302 F", Location=zoo.url("b.test"), Set_Cookie="id=1; Domain=test"
+    )
+    zoo.pages["b.test", "/"] = reply()
+    with client(zoo, contact="me@example.org") as web:
+        found = web.get(zoo.url("a.test"), headers={"Authorization": "Bearer x", "Accept": "a/b"})
+    first, second = zoo.headers
+    assert found.url == zoo.url("b.test", "/")
+    assert found.redirects == (zoo.url("a.test", "/"),)
+    assert first["authorization"] == "Bearer x"
+    assert "authorization" not in second
+    assert "cookie" not in second
+    assert second["accept"] == "a/b"
+    assert "me@example.org" in second["user-agent"]
+    assert second["host"] == f"b.test:{zoo.port}"
+
+
+def test_a_resolver_that_hangs(zoo: Zoo) -> None:
+    released = threading.Event()
+
+    def resolve(_host: str, _port: int) -> list[str]:
+        released.wait(5)
+        return ["127.0.0.1"]
+
+    web = WebClient(rules(zoo, connect_seconds=0.1), resolve=resolve, allow={"127.0.0.1"})
+    begin = time.monotonic()
+    with FetchCache(Path(":memory:")) as memory:
+        (found,) = WebSources(web, memory).fetch([zoo.url("slow.test")])
+    released.set()
+    assert isinstance(found, Unchecked)
+    assert found.reason is Reason.NO_HOST
+    assert time.monotonic() - begin < 2
+
+
+def test_a_page_behind_robots_can_be_had_on_hosts_of_ones_own(zoo: Zoo, cache: FetchCache) -> None:
+    url = zoo.add(Page("own", reply(page("x")), None, robots=reply(b"User-agent: *\nDisallow: /")))
+    with client(zoo) as web:
+        assert isinstance(WebSources(web, cache, robots=False).fetch([url])[0], Fetched)
+    assert len(zoo.asked) == 1
