@@ -22,7 +22,7 @@ from pincite.answers import (
 )
 from pincite.cli import demo, options
 from pincite.cli.demo import DEMO_ASK
-from pincite.cli.demo_ask import differences
+from pincite.cli.demo.ask import differences
 from pincite.documents.collection import collected
 from pincite.types import Document, Reason, Span, Unchecked
 

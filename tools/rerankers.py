@@ -21,9 +21,10 @@ import numpy as np
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.evaluation import beir, literature, measures
+from pincite.evaluation import beir, measures
+from pincite.evaluation.ask import literature
+from pincite.evaluation.ask.questions import Question, read_questions, sample
 from pincite.evaluation.bootstrap import Doubles
-from pincite.evaluation.questions import Question, read_questions, sample
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.fusion import JUDGED, PRIOR_WEIGHT, shares

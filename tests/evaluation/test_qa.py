@@ -20,9 +20,9 @@ from pincite.ask.pipeline import AskPipeline
 from pincite.ask.writers import Extractor
 from pincite.cli import cli
 from pincite.errors import ConfigError
-from pincite.evaluation import ask_tables, citations, decisions, literature, qa
-from pincite.evaluation.citations import Cited
-from pincite.evaluation.questions import Question, pubmed_url
+from pincite.evaluation.ask import citations, decisions, literature, qa, tables
+from pincite.evaluation.ask.citations import Cited
+from pincite.evaluation.ask.questions import Question, pubmed_url
 from pincite.protocols import Floats
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
@@ -192,7 +192,7 @@ def test_all_parts(pipeline: AskPipeline) -> None:
     assert {"lexical", "ask", "decisions", "searching", "answering"} == {
         what for what in heard if what in ("lexical", "ask", "decisions", "searching", "answering")
     }
-    table = ask_tables.qa_table({"file": "q.json", "n": 3, **found})
+    table = tables.qa_table({"file": "q.json", "n": 3, **found})
     assert "1 of 4 papers are not in the corpus" in table
     assert "always yes" in table
 

@@ -10,7 +10,8 @@ from evaluation.invented import WordVerifier
 
 from pincite.ask.answer_check import AnswerChecker
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import ask_tables, scifact
+from pincite.evaluation import scifact
+from pincite.evaluation.ask import tables
 from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, Judged, Row
 from pincite.types import Document, Evidence, Passage, Span
 
@@ -168,7 +169,7 @@ def test_thresholds_decide_and_seen_rows_are_apart() -> None:
     assert cells[0.4, 0.5] == {
         "supported_from": 0.4, "contradicted_from": 0.5, "weighted_f1": 1.0, "macro_f1": 1.0,
     }  # fmt: skip
-    table = ask_tables.scifact_table(result)
+    table = tables.scifact_table(result)
     assert "The other 1 rows were seen in training: no result." in table
     assert "DeBERTa" in table
 

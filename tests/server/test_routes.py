@@ -18,7 +18,7 @@ from server.study_samples import study
 
 from pincite.library.feedback import Opinion
 from pincite.server.app import create_app
-from pincite.server.border import SAFE
+from pincite.server.guard import SAFE
 from pincite.server.library.register import Shared
 from pincite.server.people import identity
 from pincite.server.people.identity import ALLOWED, May, Role

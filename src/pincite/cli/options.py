@@ -1,8 +1,11 @@
 """Options that several verbs share, and the console on which people read."""
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, get_args
 
 import click
@@ -203,3 +206,29 @@ def write(text: str, path: Path | None) -> None:
         beside.replace(path)
     except OSError as error:
         raise click.FileError(str(path), f"cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Ctrl-C takes effect when the body is done. For the main thread, and for short bodies.
+
+    Raises:
+        KeyboardInterrupt: at the end, if it was pressed meanwhile.
+    """
+    pressed = False
+
+    def note(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # ignored, as for jobs in the background
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt

@@ -18,16 +18,16 @@ from pincite.server.api import rating as api_rating
 from pincite.server.api import search as api_search
 from pincite.server.api import session as api_session
 from pincite.server.api import studies as api_studies
-from pincite.server.border import LOCAL_NAMES, Border
-from pincite.server.described import describe
+from pincite.server.guard import LOCAL_NAMES, Border
 from pincite.server.jobs.worker import Worker
+from pincite.server.openapi import describe
 from pincite.server.operation.metrics import Metrics
 from pincite.server.pages import routes as pages
 from pincite.server.people.audited import Audited
 from pincite.server.people.gate import Gated, gate_of
 from pincite.server.people.identity import Identify, identify_local
-from pincite.server.people.limits import Limits, RateLimited
 from pincite.server.people.login import csrf_checked, identifier
+from pincite.server.people.rate_limit import Limits, RateLimited
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.database import DatabaseError
 from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
-from pincite.server.library.room import AccountFull, DiskFull
+from pincite.server.library.quotas import AccountFull, DiskFull
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")

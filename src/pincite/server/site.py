@@ -11,10 +11,10 @@ from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
 from pincite.server.jobs.tallies import Tallies
 from pincite.server.library.library import Library
+from pincite.server.library.open_corpora import Shelf
 from pincite.server.library.own import OwnShelves
+from pincite.server.library.quotas import Room
 from pincite.server.library.register import CorpusRegister
-from pincite.server.library.room import Room
-from pincite.server.library.shelf import Shelf
 from pincite.server.library.uploads import Uploads
 from pincite.server.people.stores import People, people_of
 from pincite.server.settings import ServerSettings

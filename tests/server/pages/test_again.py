@@ -14,7 +14,8 @@ from pincite.ask.answer_check import other_figures_said
 from pincite.ask.pipeline import NOTHING_RELEVANT
 from pincite.models.verifier import reasons
 from pincite.server.jobs.store import Kind, Status
-from pincite.server.pages import again, languages
+from pincite.server.pages import languages
+from pincite.server.pages.results import translated
 from pincite.server.site import Site
 from pincite.types import (
     Citation,
@@ -36,15 +37,15 @@ VALUES = ["31", "p. 12", "<b>%(x)s</b> 50 %", "a; b", "line\nbreak", "{n} \\1", 
 
 
 def german(text: str) -> str:
-    return again.said(text, GERMAN)
+    return translated.said(text, GERMAN)
 
 
-@pytest.mark.parametrize("template", again.SENTENCES)
+@pytest.mark.parametrize("template", translated.SENTENCES)
 def test_each_sentence_is_known_again_with_its_values(template: str) -> None:
     names = re.findall(r"%\((\w+)\)s", template)
     for value in VALUES:
         values = {name: f"{value}{n}" for n, name in enumerate(names)}
-        assert again.said(template % values, ENGLISH) == template % values
+        assert translated.said(template % values, ENGLISH) == template % values
         assert german(template % values) == GERMAN(template) % values
     assert GERMAN(template) != template
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pincite.server.examples import EXAMPLES, Example
-from pincite.server.jobs.beside import THRESHOLDS, beside, blocks_of
+from pincite.server.jobs.display import THRESHOLDS, beside, blocks_of
 from pincite.wiki.article import parse_article, read_articles
 
 

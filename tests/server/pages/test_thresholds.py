@@ -6,7 +6,7 @@ import pytest
 
 from pincite.judgement.thresholds import relabelled
 from pincite.server.examples import EXAMPLES, Example
-from pincite.server.jobs.beside import atoms_of, beside
+from pincite.server.jobs.display import atoms_of, beside
 from pincite.server.jobs.work import noting
 from pincite.settings import Settings
 from pincite.types import Document, Label

@@ -18,11 +18,12 @@ from server.people_of_tests import SERVER, somebody
 from pincite.checks import ReadingResult
 from pincite.judgement import confirmation
 from pincite.server.jobs import work
-from pincite.server.jobs.beside import blocks_of, sections_of
+from pincite.server.jobs.display import blocks_of, sections_of
 from pincite.server.jobs.source_files import Why
 from pincite.server.jobs.store import Status
-from pincite.server.pages import check_view, sent_files, verify_view
-from pincite.server.pages.verify_view import Verified
+from pincite.server.pages import sent_files
+from pincite.server.pages.results import check_view, verify_view
+from pincite.server.pages.results.verify_view import Verified
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.types import Label

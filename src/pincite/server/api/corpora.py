@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field, model_validator
 from pincite.corpus.embedded import is_corpus
 from pincite.errors import CorpusError
 from pincite.server.api.jobs import iso
+from pincite.server.library.open_corpora import Opened
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
-from pincite.server.library.shelf import Opened
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader, owned
 from pincite.server.people.sharing import may_read

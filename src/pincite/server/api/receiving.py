@@ -10,7 +10,7 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from pincite.server.library.multipart import BadForm, Form, received
-from pincite.server.library.room import DiskFull
+from pincite.server.library.quotas import DiskFull
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import CSRF_FIELD, CSRF_HEADER, check_token
 from pincite.server.problems import Problem

@@ -15,7 +15,7 @@ from pincite.check import readings
 from pincite.checks import Interpretation, StatementType
 from pincite.errors import InputError
 from pincite.server.examples import EXAMPLES
-from pincite.server.jobs.beside import beside, blocks_of
+from pincite.server.jobs.display import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
 from pincite.server.jobs.source_matching import SENT, as_values, matched
 from pincite.server.jobs.store import Kind

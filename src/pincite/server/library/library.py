@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pincite.corpus.lock import WriterLock
 from pincite.server.jobs.store import JobStore
+from pincite.server.library.open_corpora import Shelf
 from pincite.server.library.register import CorpusEntry, CorpusRegister
-from pincite.server.library.shelf import Shelf
 from pincite.server.library.uploads import Uploads
 
 LOG = logging.getLogger("pincite.server.library.library")

@@ -8,11 +8,12 @@ from pincite.library.own_copies import OwnCopy
 from pincite.server.api import copies as api_copies
 from pincite.server.api import jobs as api_jobs
 from pincite.server.api.copies import Sha256
-from pincite.server.pages import forms, verified
+from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
-from pincite.server.pages.verified import Handed
+from pincite.server.pages.results import verified
+from pincite.server.pages.results.verified import Handed
+from pincite.server.pages.viewer import Look
 from pincite.server.paging import Cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import Problem, not_found

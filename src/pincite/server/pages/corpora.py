@@ -19,8 +19,8 @@ from pincite.server.api.search import SearchQuery, SearchResult
 from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
+from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem

@@ -8,10 +8,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Event, Job, Kind, Status
-from pincite.server.pages import ask, check, corpora, forms, languages, verified
+from pincite.server.pages import corpora, forms, languages
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
+from pincite.server.pages.results import ask, check, verified
+from pincite.server.pages.viewer import Look
 from pincite.server.paging import Cursor, cursor_of, read_cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.site import Site, Stores

@@ -22,7 +22,8 @@ from fastapi.responses import HTMLResponse
 
 from pincite.report import cells, templates
 from pincite.server.jobs.ingesting import SCHEME
-from pincite.server.pages import again, languages, static
+from pincite.server.pages import languages, static
+from pincite.server.pages.results import translated
 from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
@@ -96,7 +97,7 @@ def _environment(language: str) -> Any:
         "STEPS": STEPS,
         "called": called,
         "copy_read": lambda result: wording.copy_read(result, texts.gettext),
-        "again": lambda text: again.said(text, texts.gettext),
+        "again": lambda text: translated.said(text, texts.gettext),
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = cells.one_line

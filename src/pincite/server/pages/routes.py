@@ -3,26 +3,21 @@
 from fastapi import FastAPI
 
 from pincite.server.pages import (
-    account,
-    admin,
-    ask,
-    check,
     copies,
     corpora,
     feedback,
     home,
     jobs,
-    login,
     rating,
     shared,
     static,
     studies,
-    verified,
-    verify,
     welcome,
 )
+from pincite.server.pages.people import account, admin, login
 from pincite.server.pages.problem import problem_page
-from pincite.server.pages.verify_view import Results
+from pincite.server.pages.results import ask, check, verified, verify
+from pincite.server.pages.results.verify_view import Results
 
 
 def install(app: FastAPI) -> None:

@@ -13,11 +13,12 @@ from pincite.server.api import links as api_links
 from pincite.server.api.jobs import readable
 from pincite.server.api.links import LinkRequest
 from pincite.server.api.people import IdPath
-from pincite.server.pages import forms, jobs, verified
+from pincite.server.pages import forms, jobs
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
-from pincite.server.pages.verified import Threshold
+from pincite.server.pages.results import verified
+from pincite.server.pages.results.verified import Threshold
+from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Guest, Identity, Runner
 from pincite.server.people.sharing import SharedJob, shared_job
 from pincite.server.problems import Problem, not_found

@@ -17,7 +17,8 @@ from pincite.check import wording as check_wording
 from pincite.check.wording import signed
 from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
 from pincite.report.cells import one_line
-from pincite.server.pages import again, languages, sent_files
+from pincite.server.pages import languages, sent_files
+from pincite.server.pages.results import translated
 from pincite.server.study import wording as study_wording
 from pincite.types import Reason
 from pincite.verify import wording
@@ -44,7 +45,7 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE, ask_wording.COPIED))),
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
     dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
-    dict(enumerate(again.SENTENCES)),
+    dict(enumerate(translated.SENTENCES)),
     *(study_wording.SIDES, study_wording.OTHERWISE, study_wording.EVIDENCE),
 )
 

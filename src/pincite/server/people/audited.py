@@ -8,7 +8,7 @@ from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.server.border import SAFE
+from pincite.server.guard import SAFE
 from pincite.server.people.audit import AuditLog
 
 

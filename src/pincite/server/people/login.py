@@ -13,7 +13,7 @@ from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from pincite.server.border import SAFE
+from pincite.server.guard import SAFE
 from pincite.server.people.identity import Identify, Identity
 from pincite.server.people.sessions import ApiKeys, Sessions, csrf_of
 from pincite.server.problems import Problem

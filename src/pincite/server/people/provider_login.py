@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from pincite.server.api.people import FRESH_SECONDS
 from pincite.server.api.session import begun
-from pincite.server.border import OWN_SITE
+from pincite.server.guard import OWN_SITE
 from pincite.server.people import oauth
 from pincite.server.people.accounts import AccountExists
 from pincite.server.people.attempts import SECONDS, Attempt

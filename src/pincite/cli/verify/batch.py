@@ -16,7 +16,6 @@ from typing import Any
 import click
 
 from pincite.cli import options, verify
-from pincite.cli.interrupts import held_back
 from pincite.errors import InputError
 from pincite.types import Report
 from pincite.wiki.site.addresses import Site
@@ -59,11 +58,11 @@ class Batch:
                     for address in addresses:
                         going.on_to(address, articles.page_of(wikis, address, folder.is_done))
                 except KeyboardInterrupt:
-                    with held_back():
+                    with options.held_back():
                         folder.write_list()
                     options.say("Stopped. The same command goes on from here.")
                     raise click.exceptions.Exit(130) from None
-        with held_back():
+        with options.held_back():
             found = folder.write_list()
         if not self.quiet:
             from rich.console import Console
@@ -144,7 +143,7 @@ class _Going:
             first=lambda: verify.said(self._run, article, settings, quiet),
         )
         if findings or not interrupted:
-            with held_back():
+            with options.held_back():
                 report = build.report_of(article, findings, settings, self._run)
                 self._folder.keep(page.site, page.revision_id, report)
         if interrupted:

@@ -14,12 +14,13 @@ from fastapi.responses import HTMLResponse
 
 from pincite.library.own_copies import OwnCopy
 from pincite.server.api import jobs as api_jobs
-from pincite.server.jobs.beside import THRESHOLDS
+from pincite.server.jobs.display import THRESHOLDS
 from pincite.server.jobs.store import Job
-from pincite.server.pages import sent_files, verify_view
-from pincite.server.pages.look import Look
+from pincite.server.pages import sent_files
 from pincite.server.pages.rendering import page
-from pincite.server.pages.verify_view import Verified
+from pincite.server.pages.results import verify_view
+from pincite.server.pages.results.verify_view import Verified
+from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores

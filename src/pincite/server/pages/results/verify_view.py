@@ -15,7 +15,7 @@ from pincite.judgement.funnel import stage
 from pincite.judgement.thresholds import relabelled
 from pincite.library.own_refs import keys_of
 from pincite.report import cells
-from pincite.server.jobs.beside import atoms_of
+from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
 from pincite.text.hosts import host_of
 from pincite.types import (

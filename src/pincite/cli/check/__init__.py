@@ -8,8 +8,8 @@ import click
 
 from pincite.checks import Check, CheckReport
 from pincite.cli import options
-from pincite.cli.pace import Pace
-from pincite.cli.readings import edited
+from pincite.cli.check.readings import edited
+from pincite.cli.check.time_left import TimeLeft
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
 PARTIAL = 5  # exit code: something failed, the rest is there
@@ -90,12 +90,12 @@ def command(
         raise click.UsageError("--interactive asks on stdin, which --file - has read.")
     with options.progress(shown["quiet"]) as bar:
         tell = options.teller(bar)
-        pace = Pace(options.say, several=len(statements) > 1)
+        time_left = TimeLeft(options.say, several=len(statements) > 1)
 
         def judged(done: int, total: int) -> None:
             tell("asking", done, total)
             if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
-                pace(done, total)
+                time_left(done, total)
 
         with build.checking(settings, corpus, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)

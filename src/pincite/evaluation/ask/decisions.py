@@ -14,8 +14,8 @@ from typing import Any
 from pincite.answers import Support
 from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.evaluation import labels
-from pincite.evaluation.questions import DECISIONS, MAYBE, NO, YES, Question
-from pincite.evaluation.statements import statement_of
+from pincite.evaluation.ask.questions import DECISIONS, MAYBE, NO, YES, Question
+from pincite.evaluation.ask.statements import statement_of
 from pincite.types import Document, Evidence
 
 AT_ONCE = 8  # questions a batch

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from pincite.cli import options, server_user
+from pincite.cli import options
+from pincite.cli.server import user
 
 config_option = click.option("--config", type=options.FilePath, help="The server's TOML file.")
 data_option = click.option("--data", type=str, help="Folder of the database and the corpora.")
@@ -91,4 +92,4 @@ def hash_password() -> None:
     click.echo(passwords.hashed(password))
 
 
-command.add_command(server_user.command)
+command.add_command(user.command)

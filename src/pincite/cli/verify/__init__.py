@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.interrupts import held_back
 from pincite.types import Article, Finding, Report
 
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
@@ -73,7 +72,7 @@ def command(
     if asked and not settings.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     if titles or category:
-        from pincite.cli import many
+        from pincite.cli.verify import batch as many
 
         if article or not (out or estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
@@ -213,7 +212,7 @@ def deliver(
         "wikitext": lambda: wikitext.to_wikitext(report, today),
     }
     piped = [name for name, path in outputs.items() if str(path) == "-"]
-    with held_back():
+    with options.held_back():
         for name, path in outputs.items():
             if path is not None and name not in piped:
                 options.write(writers[name](), path)

@@ -8,7 +8,7 @@ _FEWEST = 16  # calls; fewer are soon over
 _SHORT = 10.0  # seconds that nobody needs to be told of
 
 
-class Pace:
+class TimeLeft:
     """Told how many calls are done; says once how long the others will take."""
 
     def __init__(self, say: Callable[[str], None], *, several: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.eval_options import json_option, quiet_option
+from pincite.cli.eval.options import json_option, quiet_option
 
 PARTS = ("retrieval", "decisions", "found", "citations")
 
@@ -47,8 +47,8 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
     trained on count. Judged pairs are kept, so a stopped run goes on.
     """
     from pincite.ask import build as build_ask
-    from pincite.evaluation import ask_tables
     from pincite.evaluation import scifact as scifact_
+    from pincite.evaluation.ask import tables
     from pincite.verify import build
 
     settings = options.settings_of(given)
@@ -60,7 +60,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
         thresholds = (settings.supported_from, settings.contradicted_from)
         result = scifact_.measured(judged, protocol, *thresholds)
         result["versions"] = dict(run.versions)
-    click.echo(json.dumps(result, indent=1) if as_json else ask_tables.scifact_table(result))
+    click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))
 
 
 @click.command("qa")
@@ -94,9 +94,9 @@ def qa(
     --limit takes a random part, the same each time. Judged pairs are kept: a stopped run goes on.
     """
     from pincite.ask import build as build_ask
-    from pincite.evaluation import ask_tables
-    from pincite.evaluation import qa as qa_
-    from pincite.evaluation import questions as questions_
+    from pincite.evaluation.ask import qa as qa_
+    from pincite.evaluation.ask import questions as questions_
+    from pincite.evaluation.ask import tables
 
     settings = options.settings_of(given)
     questions = questions_.sample(questions_.read_questions(file), limit)
@@ -108,4 +108,4 @@ def qa(
             **qa_.measured(questions, run.pipeline, parts or PARTS, systems, tell),
             "versions": dict(run.versions),
         }
-    click.echo(json.dumps(result, indent=1) if as_json else ask_tables.qa_table(result))
+    click.echo(json.dumps(result, indent=1) if as_json else tables.qa_table(result))

@@ -5,8 +5,8 @@ from typing import Any
 
 from pincite.answers import Answer
 from pincite.ask.pipeline import AskPipeline
-from pincite.evaluation import citations, decisions, literature
-from pincite.evaluation.questions import Question
+from pincite.evaluation.ask import citations, decisions, literature
+from pincite.evaluation.ask.questions import Question
 from pincite.types import Document
 
 PARTS = ("retrieval", "decisions", "found", "citations")

@@ -16,10 +16,10 @@ from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Event
 from pincite.server.pages import corpora, faults, forms
-from pincite.server.pages.check import filled
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
+from pincite.server.pages.results.check import filled
+from pincite.server.pages.viewer import Look
 from pincite.server.pages.words import Words, words_of
 from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found

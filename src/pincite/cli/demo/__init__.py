@@ -10,9 +10,9 @@ import click
 from pincite.cli import options, verify
 from pincite.settings import Settings
 
-DEMO = Path(__file__).parents[1] / "demo"
-DEMO_CHECK = Path(__file__).parents[1] / "demo_check"
-DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
+DEMO = Path(__file__).parents[2] / "demo"
+DEMO_CHECK = Path(__file__).parents[2] / "demo_check"
+DEMO_ASK = Path(__file__).parents[2] / "demo_ask"
 
 
 @click.command("demo", short_help="see it work on a shipped article, offline")
@@ -34,9 +34,9 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     Everything in the demo is invented: places, people, newspapers, journals, supplements, diseases.
     """
     if what:
-        from pincite.cli import demo_ask, demo_check
+        from pincite.cli.demo import ask, check
 
-        {"check": demo_check.run, "ask": demo_ask.run}[what](out, quiet)
+        {"check": check.run, "ask": ask.run}[what](out, quiet)
         return
     from pincite.verify import build
     from pincite.wiki.article import read_articles

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from pincite.answers import Answer, AnswerReport, Checked
-from pincite.cli import again as again_
 from pincite.cli import options
+from pincite.cli.ask import rerun as again_
 from pincite.cli.check import PARTIAL
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")

@@ -13,7 +13,7 @@ import numpy as np
 from pincite.ask.literature import LiteratureFinder
 from pincite.errors import ConfigError
 from pincite.evaluation import measures
-from pincite.evaluation.questions import Question
+from pincite.evaluation.ask.questions import Question
 
 CUTOFF = 10  # documents of a question, in BioASQ and in Verif.ai
 SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")

@@ -21,10 +21,11 @@ from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Job, Kind
 from pincite.server.library.register import CorpusEntry
-from pincite.server.pages import check_view, corpora, faults, forms
+from pincite.server.pages import corpora, faults, forms
 from pincite.server.pages.forms import Form
-from pincite.server.pages.look import Look
 from pincite.server.pages.rendering import page
+from pincite.server.pages.results import check_view
+from pincite.server.pages.viewer import Look
 from pincite.server.pages.words import Words, words_of
 from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.people.sharing import may_read

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from pincite.cli import eval_ask, extras, options
-from pincite.cli.eval_options import json_option, keep_option, quiet_option
+from pincite.cli import extras, options
+from pincite.cli.eval import ask
+from pincite.cli.eval.options import json_option, keep_option, quiet_option
 
 
 @click.group("eval", short_help="measure retrieval and verification on a collection")
@@ -17,8 +18,8 @@ def command() -> None:
     """Measures with bootstrap intervals; needs the extra: pip install 'pincite[eval]'."""
 
 
-command.add_command(eval_ask.scifact)
-command.add_command(eval_ask.qa)
+command.add_command(ask.scifact)
+command.add_command(ask.qa)
 
 
 @command.command("wafer")

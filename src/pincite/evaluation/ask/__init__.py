@@ -1,0 +1,1 @@
+"""How good are the answers of `ask`: papers found, sentences supported, questions decided."""

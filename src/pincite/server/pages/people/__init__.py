@@ -1,0 +1,1 @@
+"""Pages of accounts: logging in, one's own settings, administration."""

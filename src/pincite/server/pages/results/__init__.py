@@ -1,0 +1,1 @@
+"""Pages of the three verbs: their forms, and what came out."""
