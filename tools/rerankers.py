@@ -54,10 +54,10 @@ def main() -> None:
     settings = Settings(threads=arguments.threads)
     questions, grades = asked(arguments)
     with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings)) as corpus:
-        search = beir.Fused(corpus.lexical(), corpus.dense(), "weighted")
+        search = corpus.by("hybrid")
         texts = [q.text for q in questions]
         found = search.retrieve(texts, 2 * settings.depth)
-        meaning = search.dense.retrieve(texts, 2 * settings.depth)
+        meaning = corpus.dense().retrieve(texts, 2 * settings.depth)
     networks = {
         "verifier": network(settings.verifier, arguments.threads),
         "ms-marco": network(weights.RERANKER, arguments.threads),

@@ -13,11 +13,12 @@ from pincite.ask.literature import FoundDocument, LiteratureFinder
 from pincite.ask.pipeline import NOTHING_FOUND, NOTHING_RELEVANT, RETRACTED, AskPipeline, numbered
 from pincite.ask.repair import Repairer
 from pincite.ask.writers import Extractor, Written, within_budget
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.filters import Filters, condition
+from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Document
 
@@ -90,10 +91,17 @@ def references(*pmids: int) -> list[Reference]:
     return numbered([FoundDocument(by_pmid[pmid], (), 0.0) for pmid in pmids])
 
 
+def finder_of(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, filters: Filters = NO_FILTERS
+) -> LiteratureFinder:
+    search = Fused(corpus.lexical((), filters), corpus.dense((), filters), depth=100)
+    return LiteratureFinder(Reranked(search, verifier), corpus.get)
+
+
 def pipeline(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, writer: object = None, **more: object
 ) -> AskPipeline:
-    finder = LiteratureFinder(corpus.lexical(), corpus.dense(), corpus.get, verifier)
+    finder = finder_of(corpus, verifier)
     given: dict[str, object] = {"searched": Searched("d", len(PAPERS), "weighted"), **more}
     return AskPipeline(
         finder,
@@ -163,9 +171,7 @@ def test_where_all_was_retracted_nothing_is_answered(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     only = Filters(where=(condition("retracted == yes"),))
-    finder = LiteratureFinder(
-        corpus.lexical((), only), corpus.dense((), only), corpus.get, verifier
-    )
+    finder = finder_of(corpus, verifier, only)
     plan = replace(pipeline(corpus, verifier, least_relevance=-9.0), finder=finder)
     answer = plan.ask(CURE)
     assert answer.abstained == RETRACTED
@@ -217,9 +223,7 @@ def test_filters_leave_papers_out_before_ranking(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     chosen = Filters(where=(condition("retracted != yes"),))
-    finder = LiteratureFinder(
-        corpus.lexical((), chosen), corpus.dense((), chosen), corpus.get, verifier
-    )
+    finder = finder_of(corpus, verifier, chosen)
     assert "13" not in {d.document.meta["pmid"] for d in finder.find(QUESTION)}
 
 
@@ -355,8 +359,6 @@ def test_a_model_is_given_as_many_abstracts_as_have_room() -> None:
 def test_phrases_and_whole_questions_come_before_likeness(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
-    finder = LiteratureFinder(
-        corpus.lexical(), corpus.dense(), corpus.get, verifier, include_retracted=True
-    )
+    finder = replace(finder_of(corpus, verifier), include_retracted=True)
     first = finder.find('"free of migraine" in trials of velorin')[0]
     assert first.document.meta["pmid"] == "13"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pincite.check import readings
-from pincite.check.evidence import HybridFinder, WindowFinder, found_in
+from pincite.check.evidence import PassageFinder, WindowFinder, found_in
 from pincite.check.interpret import RuleInterpreter
 from pincite.check.pipeline import CheckPipeline
 from pincite.checks import Failed, Outcome, Reading, StatementType
@@ -38,7 +38,7 @@ def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
 
 
 def pipeline(corpus: EmbeddedCorpus, **parts: Any) -> CheckPipeline:
-    finder = HybridFinder(corpus.lexical(), corpus.dense(), corpus.get)
+    finder = PassageFinder(corpus.by("hybrid"), corpus.get)
     return replace(CheckPipeline(RuleInterpreter(), finder, FakeJudge()), **parts)
 
 
@@ -49,7 +49,7 @@ def test_a_text_that_two_pages_carry_is_found_once_with_both_addresses(
     of_text = [item for item in result.items if "granite" in item.passage.text]
     (item,) = of_text
     assert {item.passage.url, *item.copies} == {"https://a.example/", "https://copy.example/"}
-    every = HybridFinder(corpus.lexical(), corpus.dense(), corpus.get, count_copies=True)
+    every = PassageFinder(corpus.by("hybrid"), corpus.get, count_copies=True)
     (found,) = every.find([READING])
     assert len([f for f in found if "granite" in f.passage.text]) == 2
 

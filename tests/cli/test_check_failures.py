@@ -18,7 +18,7 @@ from cli.check_runs import CHECK, llm, readings, written
 from click.testing import Result
 from models.chat_server import Answer, Server, good, serving
 
-from pincite.check import build
+from pincite import runtime
 from pincite.llm.chat_wire import Limits
 
 CHOICE = "multiple_choice_confirmation_analysis"
@@ -28,7 +28,7 @@ ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that is gone is waited for, but not for seconds."""
-    monkeypatch.setattr(build, "Limits", partial(Limits, first_wait=0.01))
+    monkeypatch.setattr(runtime, "Limits", partial(Limits, first_wait=0.01))
 
 
 def test_a_rerun_asks_for_the_rest_only(run: Callable[..., Result], server: Server) -> None:

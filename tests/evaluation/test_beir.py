@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 from syrupy.assertion import SnapshotAssertion
 
+from pincite import runtime
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import beir
 from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document
-from pincite.verify import build
 
 ir: Any = ir_measures  # it has no types
 
@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The collection, in a home without models."""
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(build, "encoder", lambda settings: FakeEncoder(256))
+    monkeypatch.setattr(runtime, "encoder", lambda settings: FakeEncoder(256))
     monkeypatch.chdir(tmp_path)
     made = tmp_path / "varde"
     (made / "qrels").mkdir(parents=True)
@@ -111,7 +111,7 @@ def test_words_alone_need_no_encoder(folder: Path, monkeypatch: pytest.MonkeyPat
     def refused(settings: object) -> None:
         raise AssertionError("no encoder is needed")
 
-    monkeypatch.setattr(build, "encoder", refused)
+    monkeypatch.setattr(runtime, "encoder", refused)
     result = json.loads(run("varde", "--system", "lexical", "--json").stdout)
     assert list(result["systems"]) == ["lexical"]
     assert result["versions"]["encoder"] == "none"

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from evaluation.invented import BRIDGE, WordVerifier
 from syrupy.assertion import SnapshotAssertion
 
+from pincite import runtime
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import baselines
@@ -43,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: WordVerifier) -
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(build, "verifying", verifying)
-    monkeypatch.setattr(build, "encoder", lambda settings: FakeEncoder())
+    monkeypatch.setattr(runtime, "encoder", lambda settings: FakeEncoder())
     monkeypatch.setattr(
         baselines,
         "relevance",
@@ -80,7 +81,7 @@ def test_claims_without_models(home: Path, write: Write, monkeypatch: pytest.Mon
     def missing(*_: Any, **__: Any) -> None:
         raise MissingModel("nowhere")
 
-    monkeypatch.setattr(build, "encoder", missing)
+    monkeypatch.setattr(runtime, "encoder", missing)
     monkeypatch.setattr(baselines, "relevance", missing)
     output = run("claims", str(write(ROWS))).output
     assert output.count("not available: make models") == 1

@@ -24,6 +24,7 @@ from pincite.evaluation.ask import citations, decisions, literature, qa, tables
 from pincite.evaluation.ask.citations import Cited
 from pincite.evaluation.ask.questions import Question, pubmed_url
 from pincite.protocols import Floats
+from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
 from pincite.verify import build
@@ -78,10 +79,8 @@ class Everything:
 def pipeline() -> AskPipeline:
     reader = Reader()
     finder = LiteratureFinder(
-        lexical=Everything([0, 1, 2]),
-        dense=Everything([2, 1, 0]),
+        Reranked(Fused(Everything([0, 1, 2]), Everything([2, 1, 0]), depth=100), reader),
         documents_of=lambda urls: [PAPERS.get(url) for url in urls],
-        reader=reader,
     )
     searched = Searched("digest", 3, "weighted")
     writer = Extractor(reader, Alike(), least=-99.0)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pincite.protocols import Query
+from pincite.retrieval.retrievers import Fused
 from pincite.text import words
 from pincite.types import (
     Article,
@@ -51,7 +53,7 @@ class Always:
 
     documents: Sequence[Document]
 
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
         hits = [
             Hit(Passage(d.doc_id, d.url, d.title, d.text, Span(0, len(d.text))), 1.0, rank)
             for rank, d in enumerate(self.documents[:k], 1)
@@ -72,7 +74,7 @@ def pipeline(
         "verifier": WordVerifier(),
         "threshold": 0.55,  # the fake's own: from it on it means "supported"
         "copies": CitedCopies([Place(CopyKind.STORED, source_of)]),
-        "lexical": Always(found) if found else None,
+        "search": Fused(Always(found), None) if found else None,
         "documents_of": lambda urls: [everything.get(url) for url in urls],
     }
     return VerifyPipeline(**(parts | changed))  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
+from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.settings import Settings
 from pincite.settings.web import PRIVATE
 from pincite.text.words import looks_german
@@ -136,15 +137,13 @@ def finder(
     """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
     chosen = (settings.exclude_hosts, settings.filters)
+    lexical, dense = corpus.lexical(*chosen), corpus.dense(*chosen)
+    search = Fused(lexical, dense, settings.fusion, settings.depth)
     return LiteratureFinder(
-        lexical=corpus.lexical(*chosen),
-        dense=corpus.dense(*chosen),
+        search=Reranked(search, verifier, settings.judged) if settings.rerank else search,
         documents_of=corpus.get,
-        reader=verifier if settings.rerank else None,
         limit=settings.documents,
-        depth=settings.depth,
-        read=settings.judged,
-        fusion=settings.fusion,
+        passages=2 * settings.depth,
         exact_first=settings.exact_first,
         include_retracted=settings.include_retracted,
     )

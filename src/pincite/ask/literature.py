@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pincite.answers import Retraction, retraction_of
-from pincite.protocols import DocumentsOf, Reader, Retriever, WordRetriever
-from pincite.retrieval.fusion import JUDGED, Mode, fused, kept, shares, with_prior
+from pincite.protocols import DocumentsOf, Retriever
+from pincite.retrieval.fusion import kept
 from pincite.text import words as wording
-from pincite.types import Claim, Document, Hit, Passage, claim_id_of
+from pincite.types import Document, Hit, Passage
 
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 
@@ -43,30 +43,22 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class LiteratureFinder:
-    """Documents for a question, best first; a part that is None is left out."""
+    """Documents for a question, best first."""
 
-    lexical: WordRetriever | None
-    dense: Retriever | None
+    search: Retriever
     documents_of: DocumentsOf
-    reader: Reader | None  # None: the order of the search stays
     limit: int = 10  # documents
-    depth: int = 100  # passages of either search
-    read: int = JUDGED  # of them together, that the reader reads
-    fusion: Mode = "weighted"
+    passages: int = 200  # of the search
     exact_first: bool = True
     include_retracted: bool = False
 
     def find(self, question: str) -> list[FoundDocument]:
-        """At most `limit` documents; none if neither search found a passage."""
+        """At most `limit` documents; none if the search found no passage."""
         return list(self.found(question).documents)
 
     def found(self, question: str) -> Found:
         """The same, with what was left out."""
-        words = self.lexical.retrieve([question], self.depth)[0] if self.lexical else []
-        meaning = self.dense.retrieve([question], self.depth)[0] if self.dense else []
-        hits = fused(words, meaning, 2 * self.depth, self.fusion)
-        if self.reader:
-            hits = by_relevance(question, hits[: self.read], self.reader)
+        (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
         return self._documents(hits)
@@ -95,19 +87,6 @@ class LiteratureFinder:
             )
             if document is not None
         ]
-
-
-def by_relevance(question: str, hits: Sequence[Hit], reader: Reader) -> list[Hit]:
-    """The hits with the reader's log-odds as scores, in the order of these and of the search.
-
-    Alone the reader orders worse than the search does: a passage is ordered by its log-odds with
-    the search's prior (`fusion.with_prior`). Ties break on passage id.
-    """
-    claim = Claim(claim_id_of("", (), question), question)
-    odds = [float(score) for score in reader.relevance([(claim, hit.passage) for hit in hits])]
-    rows = list(zip(odds, shares(hits), (hit.passage for hit in hits), strict=True))
-    order = sorted(rows, key=lambda row: (-with_prior(row[0], row[1]), row[2].passage_id))
-    return [Hit(passage, score, rank) for rank, (score, _, passage) in enumerate(order, 1)]
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:

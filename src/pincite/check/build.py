@@ -11,7 +11,7 @@ from pathlib import Path
 from pincite import runtime
 from pincite.check import readings
 from pincite.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
-from pincite.check.evidence import Finder, HybridFinder, WindowFinder
+from pincite.check.evidence import Finder, PassageFinder, WindowFinder
 from pincite.check.interpret import ModelInterpreter, RuleInterpreter
 from pincite.check.pipeline import CheckPipeline
 from pincite.check.trace import VERSION, TraceWriter, model_of, read_trace
@@ -20,6 +20,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
 from pincite.protocols import Encoder, Expander, Interpreter, Judge
+from pincite.retrieval.retrievers import Expanded, Fused
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 
@@ -213,16 +214,19 @@ def _finder(
             settings.window_size,
             settings.depth,
         )
-    return HybridFinder(
+    search = Fused(
         corpus.lexical(settings.exclude_hosts, settings.filters),
         dense if settings.retrieval == "hybrid" else None,
+        settings.fusion,
+        settings.depth,
+    )
+    return PassageFinder(
+        Expanded(search, expander) if expander else search,
         corpus.get,
         settings.top_k,
-        settings.depth,
-        settings.fusion,
+        2 * settings.depth,
         settings.passage_words,
         settings.count_copies,
-        expander,
     )
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pincite.checks import Reading
-from pincite.protocols import DocumentsOf, Encoder, Expander, Query, Retriever, WordRetriever
+from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
-from pincite.retrieval.fusion import Mode, fused
 from pincite.text.passages import WIDE_WORDS, around
 from pincite.text.sentences import sentences
-from pincite.types import Claim, Document, Hit, Passage, Span, claim_id_of
+from pincite.types import Document, Hit, Passage, Span
 
 # Passages that are looked at for one that is kept: a long document may hold all the first ones.
 CROWDED = 4
@@ -37,32 +36,20 @@ class Finder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class HybridFinder:
-    """Both searches of a corpus, fused; a text that several pages carry is found once."""
+class PassageFinder:
+    """What a search of a corpus finds; a text that several pages carry is found once."""
 
-    lexical: WordRetriever
-    dense: Retriever | None
+    search: Retriever
     documents_of: DocumentsOf
     top_k: int = 8
-    depth: int = 100
-    fusion: Mode = "weighted"
+    passages: int = 200  # of the search
     words: int = WIDE_WORDS  # of a text that is judged, around the passage that was found
     count_copies: bool = False
-    expander: Expander | None = None
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
         """In the readings' order."""
         texts = [reading.text for reading in readings]
-        queries: list[Query] = [*texts]
-        if self.expander:
-            claims = [Claim(claim_id_of("", (), text), text) for text in texts]
-            queries = self.expander.expand(claims)
-        by_words = self.lexical.retrieve(queries, self.depth)
-        by_meaning = self.dense.retrieve(texts, self.depth) if self.dense else [[] for _ in texts]
-        return [
-            self._chosen(fused(words, meaning, 2 * self.depth, self.fusion))
-            for words, meaning in zip(by_words, by_meaning, strict=True)
-        ]
+        return [self._chosen(hits) for hits in self.search.retrieve(texts, self.passages)]
 
     def _chosen(self, hits: Sequence[Hit]) -> list[Found]:
         """The first `top_k` texts; what stands in one that was found before is not found again."""

@@ -1,17 +1,23 @@
 """`pincite corpus`: make, fill, search and mend a corpus of sources."""
 
 import json
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pincite.cli import options
 from pincite.types import Hit
 
+if TYPE_CHECKING:
+    from pincite.corpus.embedded import Way
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+# What people are asked → what the corpus calls it.
+WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
 encoder_option = click.option("--encoder", help="Name, folder or Hugging Face id.")
 
 
@@ -153,7 +159,7 @@ def status(folder: Path, as_json: bool) -> None:
 @click.argument("folder", type=options.FilePath)
 @click.argument("query")
 @click.option("-k", "--k", default=10, show_default=True, help="How many passages.")
-@click.option("--by", type=click.Choice(["both", "words", "meaning"]), default="both")
+@click.option("--by", type=click.Choice(list(WAYS)), default="both")
 @encoder_option
 @json_option
 @options.filter_options
@@ -178,13 +184,12 @@ def _found(
 ) -> list[Hit]:
     """The `how[0]` best hits by "words", by "meaning" or by "both"."""
     from pincite.corpus.embedded import EmbeddedCorpus
-    from pincite.retrieval.fusion import fused
 
     (k, by), chosen = how, (settings.exclude_hosts, settings.filters)
     with EmbeddedCorpus.open(folder, encoder) as corpus:
-        words = [] if by == "meaning" else corpus.lexical(*chosen).retrieve([query], k)[0]
-        meaning = [] if by == "words" else corpus.dense(*chosen).retrieve([query], k)[0]
-    return fused(words, meaning, k, settings.fusion) if by == "both" else words or meaning
+        search = corpus.by(WAYS[by], *chosen, settings.fusion)
+        (hits,) = search.retrieve([query], k)
+    return hits
 
 
 def _print_hit(hit: Hit, as_json: bool) -> None:

@@ -15,6 +15,13 @@ from pincite.settings import Expansion, Settings, load
 FilePath = click.Path(path_type=Path)
 Command = Callable[..., Any]
 
+# Options that every way to measure has.
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+keep_option = click.option(
+    "--keep", is_flag=True, help="Keep judged pairs: a stopped run goes on, pairs/s says nothing."
+)
+
 
 def settings_options(command: Command) -> Command:
     """`--config`, and an option for each setting that a run may want to change."""

@@ -34,8 +34,10 @@ from pincite.corpus.lock import WriterLock
 from pincite.corpus.ranking import Scored, best
 from pincite.corpus.rows import Place, content_hash
 from pincite.errors import ConfigError, CorpusError
-from pincite.protocols import Encoder, Query
+from pincite.protocols import Encoder, Query, Retriever
 from pincite.retrieval.filters import Filters
+from pincite.retrieval.fusion import Mode
+from pincite.retrieval.retrievers import Fused
 from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
 
@@ -59,6 +61,7 @@ class CorpusStatus:
         return self.sequence - self.lexical_sequence
 
 
+Way: TypeAlias = Literal["hybrid", "lexical", "dense"]
 Comparison: TypeAlias = Literal["new", "changed", "same"]
 _Ranked: TypeAlias = list[list[tuple[Passage, float]]]
 NO_FILTERS = Filters()
@@ -236,6 +239,20 @@ class EmbeddedCorpus:
                 f"meaning. Open it with {self._generation.fingerprint}."
             )
         return CorpusRetriever(self, "dense", _sites(exclude), filters)
+
+    def by(
+        self,
+        way: Way,
+        exclude: Collection[str] = (),
+        filters: Filters = NO_FILTERS,
+        mode: Mode = "weighted",
+    ) -> Retriever:
+        """Search by words, by meaning, or by both ranked together in this mode."""
+        if way == "lexical":
+            return self.lexical(exclude, filters)
+        if way == "dense":
+            return self.dense(exclude, filters)
+        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form in the word index, by which two are one, and its idf."""

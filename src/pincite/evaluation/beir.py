@@ -19,7 +19,6 @@ from pincite.errors import ConfigError, InputError
 from pincite.evaluation import measures, trec
 from pincite.evaluation.trec import Qrels, Ranked
 from pincite.protocols import Retriever
-from pincite.retrieval.fusion import Mode, fused
 from pincite.types import Document, Hit, Unchecked
 
 DEPTH = 100  # documents a query: what R@100 looks at
@@ -27,20 +26,6 @@ QUERIES_AT_ONCE = 64
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
 Runs = dict[str, dict[str, list[Ranked]]]  # system → query → documents
-
-
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """Both ways to search as one; a retriever itself."""
-
-    lexical: Retriever
-    dense: Retriever
-    mode: Mode
-
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query the `k` best of the union of each retriever's `k`."""
-        by_words, by_meaning = self.lexical.retrieve(queries, k), self.dense.retrieve(queries, k)
-        return [fused(*both, k, self.mode) for both in zip(by_words, by_meaning, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +37,13 @@ class System:
 
 
 SYSTEMS: Mapping[str, System] = {
-    "lexical": System(lambda corpus: corpus.lexical(), by_meaning=False),
-    "dense": System(lambda corpus: corpus.dense(), by_meaning=True),
-    "hybrid": System(lambda corpus: _both(corpus, "weighted"), by_meaning=True),
-    "learnt": System(lambda corpus: _both(corpus, "learnt"), by_meaning=True),
-    "rrf": System(lambda corpus: _both(corpus, "rrf"), by_meaning=True),
-    "verifai": System(lambda corpus: _both(corpus, "verifai"), by_meaning=True),
+    "lexical": System(lambda corpus: corpus.by("lexical"), by_meaning=False),
+    "dense": System(lambda corpus: corpus.by("dense"), by_meaning=True),
+    "hybrid": System(lambda corpus: corpus.by("hybrid"), by_meaning=True),
+    "learnt": System(lambda corpus: corpus.by("hybrid", mode="learnt"), by_meaning=True),
+    "rrf": System(lambda corpus: corpus.by("hybrid", mode="rrf"), by_meaning=True),
+    "verifai": System(lambda corpus: corpus.by("hybrid", mode="verifai"), by_meaning=True),
 }
-
-
-def _both(corpus: EmbeddedCorpus, mode: Mode) -> Fused:
-    return Fused(corpus.lexical(), corpus.dense(), mode)
 
 
 def chosen(names: Sequence[str]) -> dict[str, System]:

@@ -68,7 +68,9 @@ def evaluate(
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
-    runs["verified"] = _verified(collection.claims, runs[pipeline.fusion], pipeline, tell)
+    assert pipeline.search
+    fused = runs[pipeline.search.mode]
+    runs["verified"] = _verified(collection.claims, fused, pipeline, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}

@@ -18,6 +18,7 @@ from pincite.library import reliability
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
 from pincite.models.calibration import Calibration
+from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.settings.ask import AskSettings
 from pincite.settings.web import MANNERS, WebSettings
@@ -79,12 +80,10 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
-            lexical=stored.lexical(hosts, settings.filters) if stored else None,
-            dense=stored.dense(hosts, settings.filters) if stored else None,
+            search=_search(settings, stored, hosts) if stored else None,
             documents_of=stored.get if stored else None,
             languages=runtime.languages(settings),
             depth=settings.depth,
-            fusion=settings.fusion,
             judged=settings.judged,
             per_page=settings.per_page,
             read=settings.read,
@@ -179,6 +178,11 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     Another pause would otherwise make every finished report of a batch void.
     """
     return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
+
+
+def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
+    chosen = (hosts, settings.filters)
+    return Fused(corpus.lexical(*chosen), corpus.dense(*chosen), settings.fusion, settings.depth)
 
 
 @contextmanager

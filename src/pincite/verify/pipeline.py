@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from pincite.judgement import aggregation, changes, own, parts
 from pincite.judgement.funnel import addresses
-from pincite.protocols import DocumentsOf, Expander, Retriever, Verifier, WordRetriever
+from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
-from pincite.retrieval.fusion import JUDGED, Mode, at_most, fused, kept, shares
+from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
+from pincite.retrieval.retrievers import Asked, Fused
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages
 from pincite.types import (
@@ -58,16 +59,14 @@ class _Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerifyPipeline:
-    """The parts that `verify` is made of; a retriever that is None is not asked."""
+    """The parts that `verify` is made of; one that is None is not asked."""
 
     verifier: Verifier
     copies: CitedCopies
-    lexical: WordRetriever | None = None
-    dense: Retriever | None = None
+    search: Fused | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
-    depth: int = 100
-    fusion: Mode = "weighted"
+    depth: int = 100  # hits of either search
     judged: int = JUDGED
     per_page: int = 0
     read: int = cascade.READ
@@ -76,7 +75,7 @@ class VerifyPipeline:
     readout: aggregation.Readout = "parts"
     expander: Expander | None = None  # of the queries by words
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
-    unfiltered: WordRetriever | None = None  # `lexical` with barred sites: names what they hide
+    unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
     online: WebCandidates | None = None  # asked where a claim's own sources fail it
 
     def findings(self, article: Article) -> Iterator[Finding]:
@@ -285,21 +284,14 @@ class VerifyPipeline:
         self, claim: Claim, written: str | None
     ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
         """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
-        lexical: list[Hit] = []
-        dense: list[Hit] = []
-        seen: list[Hit] = []
-        if self.lexical:
-            asked = (
-                self.expander.expand([claim]) if self.expander else [queries.lexical_query(claim)]
-            )
-            (lexical,) = self.lexical.retrieve(asked, self.depth)
-            if self.unfiltered:
-                (seen,) = self.unfiltered.retrieve(asked, self.depth)
-        if self.dense:
-            (dense,) = self.dense.retrieve([queries.dense_query(claim)], self.depth)
+        if self.search is None:
+            return [], ()
+        words = self.expander.expand([claim])[0] if self.expander else queries.lexical_query(claim)
+        asked = Asked(words, queries.dense_query(claim))
+        (found,) = self.search.retrieve([asked], 2 * self.depth)
+        seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []
         cited = {address for citation in claim.citations for address in addresses(citation)}
-        merged = fused(lexical, dense, 2 * self.depth, self.fusion)
-        others = kept(merged, lambda hit: hit.passage.url not in cited)
+        others = kept(found, lambda hit: hit.passage.url not in cited)
         allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
         candidates = without_copies(allowed)
         return at_most(self.per_page, candidates) if self.per_page else candidates, excluded

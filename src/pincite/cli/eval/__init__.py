@@ -10,7 +10,7 @@ import click
 
 from pincite.cli import extras, options
 from pincite.cli.eval import ask
-from pincite.cli.eval.options import json_option, keep_option, quiet_option
+from pincite.cli.options import json_option, keep_option, quiet_option
 
 
 @click.group("eval", short_help="measure retrieval and verification on a collection")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.eval.options import json_option, quiet_option
+from pincite.cli.options import json_option, quiet_option
 
 PARTS = ("retrieval", "decisions", "found", "citations")
 

@@ -14,6 +14,8 @@ from pincite.ask.literature import LiteratureFinder
 from pincite.errors import ConfigError
 from pincite.evaluation import measures
 from pincite.evaluation.ask.questions import Question
+from pincite.protocols import Retriever
+from pincite.retrieval.retrievers import Fused, Reranked
 
 CUTOFF = 10  # documents of a question, in BioASQ and in Verif.ai
 SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")
@@ -28,15 +30,20 @@ def finders(whole: LiteratureFinder, names: Sequence[str] = SYSTEMS) -> dict[str
     Raises:
         ConfigError: there is no system of that name.
     """
-    plain = replace(whole, reader=None, exact_first=False, fusion="weighted", limit=CUTOFF)
-    known = {
-        "lexical": replace(plain, dense=None),
-        "dense": replace(plain, lexical=None),
-        "hybrid": plain,
-        "verifai": replace(plain, fusion="verifai"),
-        "reranked": replace(plain, reader=whole.reader),
-        "ask": replace(whole, limit=CUTOFF),
+    search = whole.search
+    both = search.retriever if isinstance(search, Reranked) else search
+    assert isinstance(both, Fused)
+    hybrid = replace(both, mode="weighted")
+    searches: dict[str, Retriever] = {
+        "lexical": replace(hybrid, dense=None),
+        "dense": replace(hybrid, lexical=None),
+        "hybrid": hybrid,
+        "verifai": replace(both, mode="verifai"),
+        "reranked": replace(search, retriever=hybrid) if isinstance(search, Reranked) else hybrid,
     }
+    plain = replace(whole, exact_first=False, limit=CUTOFF)
+    known = {name: replace(plain, search=each) for name, each in searches.items()}
+    known["ask"] = replace(whole, limit=CUTOFF)
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"There is no system {unknown[0]!r}; known: {', '.join(known)}.")
     return {name: known[name] for name in known if name in names}

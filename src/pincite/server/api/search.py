@@ -1,12 +1,12 @@
 """`/api/v1/corpora/…/search`: passages for a question or a statement, best first."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StringConstraints
 
+from pincite.corpus.embedded import Way
 from pincite.retrieval.filters import Filters, condition
-from pincite.retrieval.fusion import fused
 from pincite.server.api.corpora import opened, readable
 from pincite.server.library.register import CorpusEntry
 from pincite.server.people.identity import Reader
@@ -21,7 +21,6 @@ router = APIRouter(
     tags=["corpora"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 421, 422, 503)},
 )
-By = Literal["hybrid", "lexical", "dense"]
 Question = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 Value = Annotated[str, StringConstraints(max_length=300)]
 Values = Annotated[tuple[Value, ...], Field(max_length=20)]
@@ -31,7 +30,7 @@ class SearchQuery(Body):
     """What is searched for, and among which documents."""
 
     q: Question
-    by: By | None = None  # None: hybrid, if it can be
+    by: Way | None = None  # None: hybrid, if it can be
     k: Annotated[int, Field(ge=1, le=100)] = 10
     published_from: IsoDate = ""
     published_to: IsoDate = ""
@@ -74,7 +73,7 @@ class SearchResult(BaseModel):
     """What was found, and how it was searched."""
 
     query: str
-    by: By
+    by: Way
     hits: list[HitBody]
     notes: list[str]  # what a reader should know: pages without a date were left out, …
 
@@ -105,11 +104,8 @@ def searched(site: Site, entry: CorpusEntry, asked: SearchQuery) -> SearchResult
             notes.append(f"Searched by words only. {shelf.no_meaning}")
         by = asked.by or ("lexical" if shelf.no_meaning else "hybrid")
         chosen = (site.settings.exclude_hosts, filters)
-        corpus, queries, k = shelf.corpus, [asked.q], asked.k
-        words = [] if by == "dense" else corpus.lexical(*chosen).retrieve(queries, k)[0]
-        meaning = [] if by == "lexical" else corpus.dense(*chosen).retrieve(queries, k)[0]
-        both = by == "hybrid"
-        hits = fused(words, meaning, k, site.settings.fusion) if both else words or meaning
+        search = shelf.corpus.by(by, *chosen, site.settings.fusion)
+        (hits,) = search.retrieve([asked.q], asked.k)
     return SearchResult(query=asked.q, by=by, hits=list(map(_body, hits)), notes=notes)
 
 

@@ -1,0 +1,83 @@
+"""Retrievers made of retrievers: two searches as one, read again, or asked with more words.
+
+Each is a retriever itself (`protocols.Retriever`), so verbs, commands, the server and measurements
+put them together in one line.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
+from pincite.retrieval.fusion import JUDGED, Mode, fused, shares, with_prior
+from pincite.types import Claim, Hit, claim_id_of
+
+
+class Asked(NamedTuple):
+    """A query in two forms: its words, which may be weighed, and the text that is encoded."""
+
+    words: Query
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A search by words and one by meaning, ranked together; one that is None finds nothing."""
+
+    lexical: WordRetriever | None
+    dense: Retriever | None
+    mode: Mode = "weighted"
+    depth: int = 0  # hits that either gives; 0: as many as are wanted
+
+    def retrieve(self, queries: Sequence[str | Asked], k: int) -> list[list[Hit]]:
+        """For each query the `k` best of the union of both; scores as `fusion.fused` has them."""
+        asked = [query if isinstance(query, Asked) else Asked(query, query) for query in queries]
+        nothing: list[list[Hit]] = [[] for _ in asked]
+        n, by_words, by_meaning = self.depth or k, nothing, nothing
+        if self.lexical:
+            by_words = self.lexical.retrieve([query.words for query in asked], n)
+        if self.dense:
+            by_meaning = self.dense.retrieve([query.meaning for query in asked], n)
+        return [fused(*both, k, self.mode) for both in zip(by_words, by_meaning, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A fused search whose words get others beside them; its meaning stays as it is."""
+
+    retriever: Fused
+    expander: Expander
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query the `k` best."""
+        claims = [Claim(claim_id_of("", (), text), text) for text in queries]
+        words = self.expander.expand(claims)
+        return self.retriever.retrieve(
+            [Asked(*both) for both in zip(words, queries, strict=True)], k
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The first hits of a search, read by a network; the scores are its log-odds."""
+
+    retriever: Retriever
+    reader: Reader
+    read: int = JUDGED  # hits of a query; no more are given
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query at most `k` of the hits that were read."""
+        found = self.retriever.retrieve(queries, self.read)
+        return [self._ordered(*each)[:k] for each in zip(queries, found, strict=True)]
+
+    def _ordered(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """In the order of the log-odds and of the search.
+
+        Alone the reader orders worse than the search does: a passage is ordered by its log-odds
+        with the search's prior (`fusion.with_prior`). Ties break on passage id.
+        """
+        claim = Claim(claim_id_of("", (), query), query)
+        odds = [float(score) for score in self.reader.relevance([(claim, h.passage) for h in hits])]
+        rows = list(zip(odds, shares(hits), (hit.passage for hit in hits), strict=True))
+        order = sorted(rows, key=lambda row: (-with_prior(row[0], row[1]), row[2].passage_id))
+        return [Hit(passage, score, rank) for rank, (score, _, passage) in enumerate(order, 1)]
