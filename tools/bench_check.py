@@ -20,12 +20,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pincite.check import build
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.settings import Settings, load
 from pincite.types import Document
+from pincite.verbs.check import build
 
 READINGS = ["The mill closed in 1934.", "The mill was sold.", "The mill stood by the river."]
 STATEMENT = "The mill closed and was sold."

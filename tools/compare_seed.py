@@ -28,12 +28,12 @@ from typing import Any
 import httpx2
 
 from pincite import runtime
-from pincite.check import build as build_check
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import PinciteError
 from pincite.library.ingest import ingest
 from pincite.models import weights
 from pincite.settings import Settings
+from pincite.verbs.check import build as build_check
 
 DEMO = Path(weights.__file__).parents[1] / "demo_check"
 DOCUMENTS = DEMO / "documents"

@@ -1,4 +1,4 @@
-"""Write src/pincite/ask/ask.schema.json from the shape that `ask.data` gives."""
+"""Write src/pincite/verbs/ask/ask.schema.json from the shape that `verbs.ask.data` gives."""
 
 import json
 
@@ -6,7 +6,7 @@ from make_check_schema import USAGE
 from make_schema import NUMBER, PROBABILITY, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
 
 from pincite.answers import Retraction, Standing, Support
-from pincite.ask import data
+from pincite.verbs.ask import data
 
 FLAG = {"type": "boolean"}
 PLACES = listed(WHOLE) | {"description": "numbers of sentences, from 1"}

@@ -1,12 +1,12 @@
-"""Write src/pincite/check/check.schema.json from the shape that `check.data` gives."""
+"""Write src/pincite/verbs/check/check.schema.json from the shape that `verbs.check.data` gives."""
 
 import json
 from typing import Any, get_args
 
 from make_schema import NUMBER, PROBABILITY, SCALARS, SPAN, TEXT, TEXTS, WHOLE, listed, maybe, obj
 
-from pincite.check import data, wording
 from pincite.checks import FailedStep, Outcome, ReadingOrigin, StatementType
+from pincite.verbs.check import data, wording
 
 DEGREE = {"type": "number", "minimum": -1, "maximum": 1}
 FAILED = obj(step={"enum": list(get_args(FailedStep))}, detail=TEXT)

@@ -18,7 +18,7 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.server.pages import languages, words
-from pincite.verify import wording
+from pincite.verbs.verify import wording
 
 SERVER = Path(languages.__file__).parents[1]
 METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
@@ -42,9 +42,9 @@ def collected() -> Catalog:
         catalog.add(message, locations=[(file, 0)])
     for table in SHARED:
         for text in table.values():
-            catalog.add(text, locations=[("verify/wording.py", 0)])
-    catalog.add(wording.ADVICE, locations=[("verify/wording.py", 0)])
-    catalog.add(wording.READ_FIRST, locations=[("verify/wording.py", 0)])
+            catalog.add(text, locations=[("verbs/verify/wording.py", 0)])
+    catalog.add(wording.ADVICE, locations=[("verbs/verify/wording.py", 0)])
+    catalog.add(wording.READ_FIRST, locations=[("verbs/verify/wording.py", 0)])
     return catalog
 
 

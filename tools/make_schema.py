@@ -1,4 +1,4 @@
-"""Write src/pincite/verify/report.schema.json from the shape that `verify.data` gives.
+"""Write src/pincite/verbs/verify/report.schema.json from the shape that `verbs.verify.data` gives.
 
 The schema is written by hand below in a short form and expanded here; a test checks that the file
 is current, and that reports are valid by it.
@@ -8,7 +8,7 @@ import json
 from typing import Any, get_args
 
 from pincite.types import Bar, CopyKind, Label, PartKind, Reason, Reliability, Stage
-from pincite.verify import data
+from pincite.verbs.verify import data
 
 TEXT, NUMBER, WHOLE = {"type": "string"}, {"type": "number"}, {"type": "integer", "minimum": 0}
 PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}

@@ -15,9 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.answers import Checked, Reference, Retraction, Standing
-from pincite.ask.answer_check import AnswerChecker
-from pincite.ask.extract import can_stand_alone
-from pincite.ask.pipeline import ref_id
 from pincite.documents.collection import collected
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
@@ -25,6 +22,9 @@ from pincite.settings import Settings
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.sentences import sentences
 from pincite.types import Document
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.extract import can_stand_alone
+from pincite.verbs.ask.pipeline import ref_id
 
 ROOT = Path(__file__).parents[1]
 ABSTRACTS = ROOT / "src/pincite/demo_ask/abstracts.xml"

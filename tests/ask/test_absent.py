@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.ask.absent import absent_words
+from pincite.verbs.ask.absent import absent_words
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "

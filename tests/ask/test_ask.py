@@ -7,12 +7,6 @@ from pathlib import Path
 import pytest
 
 from pincite.answers import Checked, Reference, Retraction, Searched, Standing, Support
-from pincite.ask.answer_check import AnswerChecker
-from pincite.ask.literature import Found as Found_
-from pincite.ask.literature import FoundDocument, LiteratureFinder
-from pincite.ask.pipeline import NOTHING_FOUND, NOTHING_RELEVANT, RETRACTED, AskPipeline, numbered
-from pincite.ask.repair import Repairer
-from pincite.ask.writers import Extractor, Written, within_budget
 from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
@@ -21,6 +15,18 @@ from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Document
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.literature import Found as Found_
+from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
+from pincite.verbs.ask.pipeline import (
+    NOTHING_FOUND,
+    NOTHING_RELEVANT,
+    RETRACTED,
+    AskPipeline,
+    numbered,
+)
+from pincite.verbs.ask.repair import Repairer
+from pincite.verbs.ask.writers import Extractor, Written, within_budget
 
 
 def paper(pmid: int, title: str, text: str, **meta: str) -> Document:

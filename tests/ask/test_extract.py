@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pincite.ask import extract
-from pincite.ask.extract import Part, Quotable, can_stand_alone, chosen, parts, repeats
 from pincite.settings.ask import LEAST_ANSWER
+from pincite.verbs.ask import extract
+from pincite.verbs.ask.extract import Part, Quotable, can_stand_alone, chosen, parts, repeats
 
 
 def quotable(text: str, answers: float, source: int = 0, place: int = 0) -> Quotable:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pincite.check import readings
-from pincite.check.evidence import PassageFinder, WindowFinder, found_in
-from pincite.check.interpret import RuleInterpreter
-from pincite.check.pipeline import CheckPipeline
 from pincite.checks import Failed, Outcome, Reading, StatementType
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.testing import FakeEncoder, FakeJudge, check_judge
 from pincite.types import Document, Passage, Span
+from pincite.verbs.check import readings
+from pincite.verbs.check.evidence import PassageFinder, WindowFinder, found_in
+from pincite.verbs.check.interpret import RuleInterpreter
+from pincite.verbs.check.pipeline import CheckPipeline
 
 TEXT = (
     "The harbour bridge was built of granite from the quarry above the river. Mayor Holm opened it "

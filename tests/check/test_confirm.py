@@ -7,8 +7,6 @@ import pytest
 from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
-from pincite.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
-from pincite.check.interpret import ModelInterpreter, RuleInterpreter
 from pincite.checks import Failed, Judged, Reading, StatementType
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import degree
@@ -20,6 +18,8 @@ from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
 from pincite.testing import check_interpreter, check_judge
 from pincite.types import Claim, Evidence, Passage, Span
+from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
+from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.check.readings import (
+from pincite.text.words import looks_german
+from pincite.verbs.check.readings import (
     content_of,
     is_question,
     kind_of,
@@ -12,7 +13,6 @@ from pincite.check.readings import (
     of_user,
     readings,
 )
-from pincite.text.words import looks_german
 
 
 def found(statement: str, language: str = "en") -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from wiki.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.verify import fetched
 from pincite.settings import Settings
-from pincite.verify import web_pages
+from pincite.verbs.verify import web_pages
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, State
 

@@ -13,8 +13,8 @@ from models.chat_server import good as reply
 from models.llamacpp_server import KEY as REAL_KEY
 from models.llamacpp_server import NAME, RealServer
 
-from pincite.ask.data import SCHEMA
 from pincite.cli import cli
+from pincite.verbs.ask.data import SCHEMA
 
 PAPERS: list[dict[str, Any]] = [
     {

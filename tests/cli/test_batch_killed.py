@@ -19,7 +19,7 @@ N = 20
 RUN = """
 import sys
 from pincite.web.fetch import WebClient, WebRules
-from pincite.verify import web_pages
+from pincite.verbs.verify import web_pages
 
 port, out = int(sys.argv[1]), sys.argv[2]
 

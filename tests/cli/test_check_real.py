@@ -61,7 +61,7 @@ def test_every_passage_is_judged_or_has_a_reason(
     result = CliRunner().invoke(cli, [*CHECK, *server, *outputs], catch_exceptions=False)
     report = json.loads(Path("out.json").read_text())
     assert result.exit_code == (0 if report["complete"] else 5), result.output
-    schema = files("pincite.check").joinpath("check.schema.json").read_text()
+    schema = files("pincite.verbs.check").joinpath("check.schema.json").read_text()
     jsonschema.validate(report, json.loads(schema))
     assert 7 <= report["usage"]["n_calls"] <= 24
     assert report["usage"]["n_prompt_tokens"] > 0

@@ -283,7 +283,7 @@ def test_fail_on(home: Path) -> None:
 
 def test_ctrl_c_keeps_what_is_done_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pincite.types import Claim, Finding
-    from pincite.verify.pipeline import VerifyPipeline
+    from pincite.verbs.verify.pipeline import VerifyPipeline
 
     done: list[Finding] = []
     finding = VerifyPipeline.finding

@@ -12,7 +12,7 @@ from pincite.cli import cli
 from pincite.documents.lines.labelled import read_labelled
 from pincite.errors import InputError, PinciteError
 from pincite.library.rated_results import read_result
-from pincite.verify.data import to_json
+from pincite.verbs.verify.data import to_json
 
 CHECK: dict[str, Any] = {
     "schema_version": "1",

@@ -12,8 +12,8 @@ from conftest import write_model
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
 from pincite.settings import Settings
-from pincite.verify import web_pages
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify import web_pages
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.fetch import WebClient, WebRules
 
 TEXT = (

@@ -16,7 +16,7 @@ from pincite.server.study.rating import Answered, RatingStore
 from pincite.server.study.studies import StudyStore
 from pincite.text.passages import cited_passages
 from pincite.types import Document, Evidence
-from pincite.verify.data import to_json
+from pincite.verbs.verify.data import to_json
 
 URL = "https://a.example/bridge"
 

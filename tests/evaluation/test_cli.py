@@ -17,7 +17,7 @@ from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import baselines
 from pincite.testing import FakeEncoder
-from pincite.verify import build
+from pincite.verbs.verify import build
 
 Write = Callable[..., Path]
 

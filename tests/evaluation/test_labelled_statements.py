@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pincite.check.measures import to_html
 from pincite.checks import (
     Check,
     Judged,
@@ -27,6 +26,7 @@ from pincite.evaluation.labelled_statements import (
     read_statements,
 )
 from pincite.types import Passage, Span
+from pincite.verbs.check.measures import to_html
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
 DENIED = Prediction(Outcome.STRONG_DISCONFIRMATION, -0.9)

@@ -13,11 +13,6 @@ from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
 from pincite.answers import Answer, Reference, Searched
-from pincite.ask import build as build_ask
-from pincite.ask.answer_check import AnswerChecker
-from pincite.ask.literature import LiteratureFinder
-from pincite.ask.pipeline import AskPipeline
-from pincite.ask.writers import Extractor
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.evaluation.ask import citations, decisions, literature, qa, tables
@@ -27,7 +22,12 @@ from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
 from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
-from pincite.verify import build
+from pincite.verbs.ask import build as build_ask
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.literature import LiteratureFinder
+from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.writers import Extractor
+from pincite.verbs.verify import build
 
 BRIDGE = "The old stone bridge of Varde opened in 1911."
 MILL = "The mill of Varde burnt down in 1913."

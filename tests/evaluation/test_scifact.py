@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from evaluation.invented import WordVerifier
 
-from pincite.ask.answer_check import AnswerChecker
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import scifact
 from pincite.evaluation.ask import tables
 from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, Judged, Row
 from pincite.types import Document, Evidence, Passage, Span
+from pincite.verbs.ask.answer_check import AnswerChecker
 
 CORPUS: list[dict[str, Any]] = [
     {"doc_id": 1, "title": "Bridges", "abstract": ["The bridge opened in 1911. ", "It is old."]},

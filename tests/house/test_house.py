@@ -119,7 +119,7 @@ def test_everything_shipped_is_in_the_package() -> None:
     pages = "report.html.j2 report.css check.html.j2 check.css check.md.j2 ask.html.j2 ask.css"
     for name in f"{pages} ask.md.j2".split():
         assert (package / "report" / name).is_file()
-    for name in ("verify/report", "check/check", "ask/ask"):
+    for name in ("verbs/verify/report", "verbs/check/check", "verbs/ask/ask"):
         assert (package / f"{name}.schema.json").is_file()
     for name in ("en/options.txt", "de/negate_claim.txt", "de/answer_question.txt"):
         assert (package / "llm" / "prompts" / name).is_file()

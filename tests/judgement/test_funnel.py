@@ -23,7 +23,7 @@ from pincite.types import (
     Tally,
     Unchecked,
 )
-from pincite.verify.funnel_words import as_dict, from_dict, lost
+from pincite.verbs.verify.funnel_words import as_dict, from_dict, lost
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 

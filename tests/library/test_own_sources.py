@@ -27,8 +27,8 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verify.cited_copies import CitedCopies, Place, SourceOf
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.wiki.article import parse_article
 
 ISBN = "978-0-306-40615-7"

@@ -16,10 +16,10 @@ from pincite.answers import (
     Support,
     Verdict,
 )
-from pincite.ask import answer_check
 from pincite.checks import Usage
 from pincite.text import citation_marks
 from pincite.types import Document, Evidence, Passage, Span
+from pincite.verbs.ask import answer_check
 
 ABSTRACT = (
     "BACKGROUND: Night trams run past many bedrooms. METHODS: We followed 412 adults in Varde for "

@@ -17,13 +17,13 @@ from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.answers import Answer, AnswerReport, Standing, Support, Verdict
-from pincite.ask import data as ask_data
-from pincite.ask import html as ask_html
-from pincite.ask import markdown as ask_markdown
-from pincite.ask import read, wording
-from pincite.ask import terminal as ask_terminal
 from pincite.errors import ConfigError, InputError
 from pincite.types import Span
+from pincite.verbs.ask import data as ask_data
+from pincite.verbs.ask import html as ask_html
+from pincite.verbs.ask import markdown as ask_markdown
+from pincite.verbs.ask import read, wording
+from pincite.verbs.ask import terminal as ask_terminal
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul ol li b main").split(),

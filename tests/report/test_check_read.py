@@ -8,8 +8,8 @@ import pytest
 from check_samples import check_report
 from samples import HOSTILE
 
-from pincite.check import data, html, read
 from pincite.errors import InputError
+from pincite.verbs.check import data, html, read
 
 
 @pytest.mark.parametrize("text", ["Varde", *HOSTILE])

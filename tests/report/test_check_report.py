@@ -15,10 +15,10 @@ from check_samples import check_report
 from hostile import CASES, Page
 from rich.console import Console
 
-from pincite.check import claimreview, data, html, markdown, terminal
-from pincite.check import csv as check_csv
 from pincite.errors import ConfigError
 from pincite.report import yaml_text
+from pincite.verbs.check import claimreview, data, html, markdown, terminal
+from pincite.verbs.check import csv as check_csv
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 h5 strong ul ol li nav main").split(),

@@ -11,7 +11,7 @@ from hostile import CASES, Page
 from rich.console import Console
 from samples import report
 
-from pincite.verify import csv, data, html, terminal, wikitext
+from pincite.verbs.verify import csv, data, html, terminal, wikitext
 
 TODAY = date(2026, 11, 21)
 ALLOWED = {

@@ -11,7 +11,7 @@ from samples import report
 
 from pincite.judgement.funnel import funnel
 from pincite.types import Article, Evidence, Finding, Label, Report, Unchecked
-from pincite.verify import csv, html, terminal, wikitext, wording, worklist
+from pincite.verbs.verify import csv, html, terminal, wikitext, wording, worklist
 
 TODAY = date(2026, 11, 21)
 CLAIM = "The bridge opened in 1911."

@@ -6,7 +6,7 @@ import pytest
 from samples import HOSTILE, report
 
 from pincite.errors import InputError
-from pincite.verify import data, read
+from pincite.verbs.verify import data, read
 
 
 @pytest.mark.parametrize("text", ["plain", *HOSTILE])

@@ -8,7 +8,7 @@ import pytest
 from pincite import errors
 from pincite.settings.web import WebSettings
 from pincite.types import Reason
-from pincite.verify.wording import REASONS, STEPS
+from pincite.verbs.verify.wording import REASONS, STEPS
 from pincite.web.outcome import REASONS as OF_ERRORS
 from pincite.web.outcome import of_error
 

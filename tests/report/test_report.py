@@ -11,7 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from pincite.judgement import aggregation
 from pincite.types import Evidence, Finding, Label, Part, Report, Span
-from pincite.verify import csv, data, html, terminal, wikitext, wording
+from pincite.verbs.verify import csv, data, html, terminal, wikitext, wording
 
 TODAY = date(2026, 11, 21)
 

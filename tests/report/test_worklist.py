@@ -11,7 +11,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.types import Stage, Tally
-from pincite.verify import data, worklist, worklist_terminal
+from pincite.verbs.verify import data, worklist, worklist_terminal
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:

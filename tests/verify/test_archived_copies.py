@@ -24,8 +24,8 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verify.cited_copies import CitedCopies, CitedSource, Place
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, Place
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.pages import WebPages

@@ -3,7 +3,7 @@
 import pytest
 
 from pincite.models.calibration import Calibration
-from pincite.verify import build
+from pincite.verbs.verify import build
 
 MEASURED = Calibration(support=(), refute=(), flags=((0.3, 0.8, 0.1),))
 

@@ -6,7 +6,7 @@ import pytest
 
 from pincite.judgement.reliability import Entry, ReliabilityList
 from pincite.types import Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
-from pincite.verify.exclusions import WITHOUT_LIST, Exclusions
+from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
 
 BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."
 TEXT = "It was built by the county between 1909 and 1911 and has been widened twice since then."

@@ -21,8 +21,8 @@ from planted import (
     verifier,
 )
 
-from pincite.ask.answer_check import AnswerChecker
 from pincite.text.citation_marks import cited_sentences
+from pincite.verbs.ask.answer_check import AnswerChecker
 
 
 def test_answers_have_one_fault_each() -> None:

@@ -20,8 +20,8 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verify.cited_copies import CitedCopies, Place, SourceOf
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.wiki.article import parse_article
 
 BRIDGE = Document("https://varde.example/bridge", "Bridge", "The bridge opened in 1911.")

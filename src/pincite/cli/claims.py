@@ -8,7 +8,7 @@ import click
 from pincite.cli import options
 from pincite.report.cells import one_line
 from pincite.types import Article, Claim
-from pincite.verify.wording import name_of
+from pincite.verbs.verify.wording import name_of
 
 
 @click.command("claims", short_help="print an article's claims with their citations")

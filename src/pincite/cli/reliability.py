@@ -55,7 +55,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     from rich.console import Console
 
     from pincite.library import reliability
-    from pincite.verify import data, terminal
+    from pincite.verbs.verify import data, terminal
 
     rules = reliability.load(name).rules
     found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]

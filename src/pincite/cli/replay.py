@@ -18,8 +18,8 @@ def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
 
     Exit code 0: the same as was reported, or nothing was; 1: something differs.
     """
-    from pincite.check import data
-    from pincite.check.trace import read_trace, replayed
+    from pincite.verbs.check import data
+    from pincite.verbs.check.trace import read_trace, replayed
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     found = read_trace(trace)

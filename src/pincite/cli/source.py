@@ -51,7 +51,7 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     """
     from pincite.library import own_sources
     from pincite.report.cells import one_line
-    from pincite.verify.wording import REASONS, STEPS
+    from pincite.verbs.verify.wording import REASONS, STEPS
 
     settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
     source = _named(ref, given, settings)
@@ -115,7 +115,7 @@ def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
     """The source that REF names, by itself or as a citation."""
     from pincite.cli.verify import opened
     from pincite.library import own_refs
-    from pincite.verify import articles
+    from pincite.verbs.verify import articles
 
     article, report = (given.get(place) for place in _PLACES)
     if article and report:

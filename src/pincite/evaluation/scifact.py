@@ -23,12 +23,12 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from pincite.answers import Support
-from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import labels
 from pincite.types import Document, Evidence, Unchecked
+from pincite.verbs.ask.answer_check import AnswerChecker, support_of
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
 LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I

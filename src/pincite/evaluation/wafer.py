@@ -17,7 +17,7 @@ from pincite.protocols import Query, WordRetriever
 from pincite.retrieval import fusion, queries
 from pincite.text.passages import passages
 from pincite.types import Claim, Document, Hit, Passage
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
 EXPANDED = "sparse + expansion"  # a row where the pipeline expands queries

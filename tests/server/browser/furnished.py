@@ -18,7 +18,7 @@ from pincite.server.site import Site, opened
 from pincite.server.study.rating import Answer, Answered
 from pincite.server.study.studies import Study
 from pincite.settings import Settings
-from pincite.verify import data
+from pincite.verbs.verify import data
 
 # Over http, and as fast as a test asks; nobody runs jobs.
 OPEN: dict[str, Any] = {

@@ -14,7 +14,7 @@ from server.processes import Served
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.types import Claim, Finding, Report
-from pincite.verify import data
+from pincite.verbs.verify import data
 
 TEXTS = payloads()
 

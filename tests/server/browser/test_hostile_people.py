@@ -19,7 +19,7 @@ from pincite.server.library.register import Shared
 from pincite.server.people.identity import May, Role
 from pincite.server.study.items import Item
 from pincite.server.study.studies import Plan
-from pincite.verify import data
+from pincite.verbs.verify import data
 
 TEXTS = list(dict.fromkeys(payloads()))
 Watch = Callable[..., Watched]

@@ -11,7 +11,7 @@ from samples import report
 from server.browser.looks import looked_at, opened_details
 
 from pincite.types import Label
-from pincite.verify import html
+from pincite.verbs.verify import html
 
 SIZES = [(1200, 900), (375, 800), (320, 640)]
 SEEN = """[...document.querySelectorAll(".finding")]

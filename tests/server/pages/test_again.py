@@ -8,10 +8,6 @@ import pytest
 import samples
 from fastapi.testclient import TestClient
 
-from pincite.ask import data as ask_data
-from pincite.ask import wording as ask_wording
-from pincite.ask.answer_check import other_figures_said
-from pincite.ask.pipeline import NOTHING_RELEVANT
 from pincite.models.verifier import reasons
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
@@ -29,7 +25,11 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verify import data, wording
+from pincite.verbs.ask import data as ask_data
+from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.answer_check import other_figures_said
+from pincite.verbs.ask.pipeline import NOTHING_RELEVANT
+from pincite.verbs.verify import data, wording
 
 GERMAN = languages.translations("de").gettext
 ENGLISH = languages.translations("en").gettext

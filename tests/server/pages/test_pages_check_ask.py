@@ -18,9 +18,6 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.answers import Standing, Support
-from pincite.ask import data, wording
-from pincite.check import data as check_data
-from pincite.check import wording as check_wording
 from pincite.checks import Outcome, StatementType
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
@@ -28,6 +25,9 @@ from pincite.server.pages.words import Words
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.settings import Settings
+from pincite.verbs.ask import data, wording
+from pincite.verbs.check import data as check_data
+from pincite.verbs.check import wording as check_wording
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.

@@ -10,7 +10,7 @@ from pincite.server.jobs.display import atoms_of, beside
 from pincite.server.jobs.work import noting
 from pincite.settings import Settings
 from pincite.types import Document, Label
-from pincite.verify import build
+from pincite.verbs.verify import build
 from pincite.wiki.article import read_articles
 
 

@@ -27,8 +27,8 @@ from pincite.server.pages.results.verify_view import Verified
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.types import Label
-from pincite.verify import data
-from pincite.verify.wording import LABELS
+from pincite.verbs.verify import data
+from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article
 
 FILES = "/verify/files"

@@ -16,7 +16,7 @@ from pincite.server.jobs.store import Status
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.server.study.studies import Plan, Study
-from pincite.verify.data import to_json
+from pincite.verbs.verify.data import to_json
 
 API = "/api/v1/studies"
 

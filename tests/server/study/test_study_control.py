@@ -20,7 +20,7 @@ from pincite.server.study.items import Gathered, gathered, item_of, sampled
 from pincite.server.study.studies import Study
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Document, Evidence
-from pincite.verify.data import to_json
+from pincite.verbs.verify.data import to_json
 
 API = "/api/v1/studies"
 PREFERS_CHOSEN = 0.8  # planted in the raters: what SIDE found with people (Methods)

@@ -11,8 +11,8 @@ from pincite.errors import InputError
 from pincite.server.study.blind import Marked, shown
 from pincite.server.study.items import TEXT_CHARS, gathered, item_of, sampled
 from pincite.types import Document
-from pincite.verify.data import to_json
-from pincite.verify.read import from_dict
+from pincite.verbs.verify.data import to_json
+from pincite.verbs.verify.read import from_dict
 
 REPORT = from_dict(json.loads(to_json(report("plain"))))
 

@@ -125,7 +125,7 @@ def _answered(
     settings: Any, corpus: Path, asked: list[str], quiet: bool
 ) -> tuple[AnswerReport, bool]:
     """The report, and whether Ctrl-C cut it short."""
-    from pincite.ask import build
+    from pincite.verbs.ask import build
 
     answers: list[Answer] = []
     interrupted = False
@@ -147,7 +147,7 @@ def _shower() -> Any:
         return None
     from rich.console import Console
 
-    from pincite.ask.terminal import sentence_line
+    from pincite.verbs.ask.terminal import sentence_line
 
     console = Console(stderr=True)
 
@@ -163,7 +163,7 @@ def deliver(
     """Write the asked-for formats; the answer goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.ask import data, html, markdown, references, terminal
+    from pincite.verbs.ask import data, html, markdown, references, terminal
 
     used = references.used(report)
     writers = {

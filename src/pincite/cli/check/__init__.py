@@ -76,7 +76,7 @@ def command(
     Exit code 5: something could not be judged; the same command with the same --trace asks for the
     rest only.
     """
-    from pincite.check import build
+    from pincite.verbs.check import build
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
@@ -103,7 +103,7 @@ def command(
             checks, interrupted = _checked(run, statements, tell, asker)
             report = build.report_of(checks, len(statements), settings, run)
             if run.trace:
-                from pincite.check import data
+                from pincite.verbs.check import data
 
                 run.trace.record({"event": "report", "report": data.as_dict(report)})
     deliver(report, outputs, **shown)
@@ -177,8 +177,8 @@ def deliver(
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.check import claimreview, csv, data, html, markdown, terminal
     from pincite.report import yaml_text
+    from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
 
     writers: dict[str, Callable[[], str]] = {
         "json": lambda: data.to_json(report),

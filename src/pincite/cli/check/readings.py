@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from pincite.check import readings
 from pincite.checks import Interpretation, Reading
 from pincite.report.cells import one_line
+from pincite.verbs.check import readings
 
 HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"
 

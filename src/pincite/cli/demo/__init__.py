@@ -38,7 +38,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
 
         {"check": check.run, "ask": ask.run}[what](out, quiet)
         return
-    from pincite.verify import build
+    from pincite.verbs.verify import build
     from pincite.wiki.article import read_articles
 
     settings = options.settings_of({"online": False})

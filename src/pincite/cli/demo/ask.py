@@ -14,7 +14,7 @@ from pincite.cli import demo, options
 
 def run(out: Path, quiet: bool) -> None:
     """The abstracts, the three questions, and whether their answers are what they should be."""
-    from pincite.ask import build
+    from pincite.verbs.ask import build
 
     settings = options.settings_of({})
     expected = (demo.DEMO_ASK / "expected.json").read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
 def _deliver(report: Any, out: Path, quiet: bool) -> None:
     from rich.console import Console
 
-    from pincite.ask import data, html, terminal
+    from pincite.verbs.ask import data, html, terminal
 
     paths = {"json": out / "ask.json", "html": out / "ask.html"}
     options.write(data.to_json(report), paths["json"])

@@ -11,8 +11,8 @@ from pincite.cli import demo, options
 
 def run(out: Path, quiet: bool) -> None:
     """The knowledge base, the five statements, and whether they have the results they should."""
-    from pincite.check import build
     from pincite.cli.check import OUTPUTS, deliver
+    from pincite.verbs.check import build
 
     settings = options.settings_of({})
     expected = (demo.DEMO_CHECK / "expected.json").read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ def wafer(
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
     from pincite.evaluation import wafer as wafer_
-    from pincite.verify import build
+    from pincite.verbs.verify import build
 
     settings = options.settings_of(given)
     collection = wafer_.open_collection(folder, split)
@@ -167,7 +167,7 @@ def claims(
     from pincite.evaluation import plots, tables
     from pincite.evaluation.baselines import all_of
     from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable
-    from pincite.verify import build
+    from pincite.verbs.verify import build
 
     settings = options.settings_of(given)
     # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
@@ -227,7 +227,7 @@ def swaps(
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import swaps as swaps_
     from pincite.evaluation import tables
-    from pincite.verify import build
+    from pincite.verbs.verify import build
 
     settings = options.settings_of(given)
     changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
@@ -269,8 +269,8 @@ def check(
     not_judged), and if known type (descriptive, ascriptive, normative) and date. The first reading
     of the type that was judged answers for a statement.
     """
-    from pincite.check import build as build_check
     from pincite.evaluation import labelled_statements, tables
+    from pincite.verbs.check import build as build_check
 
     settings = options.settings_of(given)
     rows = labelled_statements.read_statements(labelled)
@@ -292,7 +292,7 @@ def check(
         "versions": versions,
     }
     if page:
-        from pincite.check.measures import to_html
+        from pincite.verbs.check.measures import to_html
 
         options.write(to_html(result), page)
         options.say(f"html: {page.resolve()}", quiet or str(page) == "-")

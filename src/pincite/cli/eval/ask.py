@@ -46,10 +46,10 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
     train and dev, as Verif.ai's Table I; only those of its rows that Pincite's verifier was not
     trained on count. Judged pairs are kept, so a stopped run goes on.
     """
-    from pincite.ask import build as build_ask
     from pincite.evaluation import scifact as scifact_
     from pincite.evaluation.ask import tables
-    from pincite.verify import build
+    from pincite.verbs.ask import build as build_ask
+    from pincite.verbs.verify import build
 
     settings = options.settings_of(given)
     rows = scifact_.rows_of(folder, protocol)
@@ -93,10 +93,10 @@ def qa(
     The corpus has to hold the papers; tools/pubmedqa_documents.py makes documents of PubMedQA.
     --limit takes a random part, the same each time. Judged pairs are kept: a stopped run goes on.
     """
-    from pincite.ask import build as build_ask
     from pincite.evaluation.ask import qa as qa_
     from pincite.evaluation.ask import questions as questions_
     from pincite.evaluation.ask import tables
+    from pincite.verbs.ask import build as build_ask
 
     settings = options.settings_of(given)
     questions = questions_.sample(questions_.read_questions(file), limit)

@@ -61,7 +61,7 @@ def command(
     Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
     first; the same command goes on where it stopped, after Ctrl-C too.
     """
-    from pincite.verify import build
+    from pincite.verbs.verify import build
 
     outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
@@ -110,7 +110,7 @@ def command(
 
 def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Article:
     """The article of a file, else of a wiki; its revision is told."""
-    from pincite.verify import articles
+    from pincite.verbs.verify import articles
     from pincite.wiki.article import read_articles
 
     if articles.is_file(article):
@@ -120,7 +120,7 @@ def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Artic
 
 def told(plan: Any, settings: Any, json_path: Path | None) -> None:
     """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
-    from pincite.verify import estimate_words as estimate
+    from pincite.verbs.verify import estimate_words as estimate
 
     if json_path:
         options.write(estimate.to_json(plan, settings), json_path)
@@ -131,7 +131,7 @@ def told(plan: Any, settings: Any, json_path: Path | None) -> None:
 
 def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
     """An estimate before a run; a quiet one makes none."""
-    from pincite.verify import estimate_words as estimate
+    from pincite.verbs.verify import estimate_words as estimate
 
     for line in [] if quiet else estimate.lines(run.estimate(page), settings):
         options.say(f"  {line}")
@@ -202,7 +202,7 @@ def deliver(
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
-    from pincite.verify import csv, data, html, terminal, wikitext
+    from pincite.verbs.verify import csv, data, html, terminal, wikitext
 
     today = datetime.now(UTC).date()
     writers = {

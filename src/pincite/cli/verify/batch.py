@@ -36,7 +36,7 @@ class Batch:
 
     def check(self, out: Path) -> None:
         """Check every article of the list; the work-list is written even if the run is cut."""
-        from pincite.verify import articles, build, web_pages
+        from pincite.verbs.verify import articles, build, web_pages
 
         with web_pages.open_web(self.settings) as web:
             wikis, addresses = self._listed(web)
@@ -67,14 +67,14 @@ class Batch:
         if not self.quiet:
             from rich.console import Console
 
-            from pincite.verify import worklist_terminal
+            from pincite.verbs.verify import worklist_terminal
 
             worklist_terminal.print_list(found, Console())
         options.say(f"work-list: {(out / 'worklist.html').resolve()}", self.quiet)
 
     def estimate(self) -> Any:
         """What the whole list needs, judged by a few of its articles, whose text is got for it."""
-        from pincite.verify import articles, build, estimate, web_pages
+        from pincite.verbs.verify import articles, build, estimate, web_pages
         from pincite.wiki.site.pages import Page
 
         with web_pages.open_web(self.settings) as web:
@@ -91,7 +91,7 @@ class Batch:
             return estimate.together([run.estimate(article) for article in found], len(addresses))
 
     def _listed(self, web: Any) -> tuple[Any, Sequence[Any]]:
-        from pincite.verify import articles
+        from pincite.verbs.verify import articles
 
         lines = options.lines_of(self.titles) if self.titles else []
         wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
@@ -115,7 +115,7 @@ class _Going:
         Raises:
             KeyboardInterrupt: what was judged of it is kept as a report that is not complete.
         """
-        from pincite.verify import articles
+        from pincite.verbs.verify import articles
         from pincite.wiki.site.pages import Refused
 
         self._number += 1
@@ -132,7 +132,7 @@ class _Going:
         self._shown.advance(self._bar)
 
     def _check(self, page: Any) -> None:
-        from pincite.verify import build
+        from pincite.verbs.verify import build
 
         article, settings = self._wikis.article(page), self._batch.settings
         quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
@@ -151,7 +151,7 @@ class _Going:
 
     def _left(self) -> str:
         """What the articles so far say of the rest."""
-        from pincite.verify.estimate_words import length
+        from pincite.verbs.verify.estimate_words import length
 
         if not self._checked:
             return ""
@@ -166,7 +166,7 @@ class Folder:
         self, path: Path, settings: dict[str, Any], versions: dict[str, str], n_articles: int
     ) -> None:
         """Raises InputError if the folder cannot be made."""
-        from pincite.verify.worklist import Row
+        from pincite.verbs.verify.worklist import Row
 
         self._path, self._settings, self._versions = path, settings, versions
         self._rows: list[Row] = []
@@ -178,7 +178,7 @@ class Folder:
 
     def is_done(self, site: Site, revision_id: str) -> bool:
         """Whether a report of it, made as this run would, is there; then it is listed."""
-        from pincite.verify.build import decisive
+        from pincite.verbs.verify.build import decisive
 
         name = _name(site, revision_id)
         try:
@@ -193,7 +193,7 @@ class Folder:
 
     def keep(self, site: Site, revision_id: str, report: Report) -> None:
         """Write an article's report, its page first: the JSON says that it is done."""
-        from pincite.verify import data, html
+        from pincite.verbs.verify import data, html
 
         name = _name(site, revision_id)
         options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
@@ -203,13 +203,13 @@ class Folder:
 
     def not_checked(self, title: str, why: str) -> None:
         """List an article that could not be read, with the reason."""
-        from pincite.verify.worklist import Row
+        from pincite.verbs.verify.worklist import Row
 
         self._rows.append(Row(title, problem=why))
 
     def write_list(self) -> Any:
         """The work-list in three forms; returns it."""
-        from pincite.verify import worklist
+        from pincite.verbs.verify import worklist
 
         found = worklist.worklist(self._rows, self._n_articles)
         options.write(worklist.to_json(found), self._path / "worklist.json")
@@ -218,7 +218,7 @@ class Folder:
         return found
 
     def _add(self, report: dict[str, Any], name: str) -> None:
-        from pincite.verify.worklist import row_of
+        from pincite.verbs.verify.worklist import row_of
 
         self._rows.append(row_of(report, f"{name}.html"))
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pincite.answers import Answer, Support
-from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.evaluation import measures
 from pincite.types import Document
+from pincite.verbs.ask.answer_check import AnswerChecker, support_of
 
 
 @dataclass(frozen=True, slots=True)

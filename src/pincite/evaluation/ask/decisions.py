@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pincite.answers import Support
-from pincite.ask.answer_check import AnswerChecker, support_of
 from pincite.evaluation import labels
 from pincite.evaluation.ask.questions import DECISIONS, MAYBE, NO, YES, Question
 from pincite.evaluation.ask.statements import statement_of
 from pincite.types import Document, Evidence
+from pincite.verbs.ask.answer_check import AnswerChecker, support_of
 
 AT_ONCE = 8  # questions a batch
 BEST = 3  # documents that were found, of which the verdict is read

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pincite.ask.literature import LiteratureFinder
 from pincite.errors import ConfigError
 from pincite.evaluation import measures
 from pincite.evaluation.ask.questions import Question
 from pincite.protocols import Retriever
 from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.verbs.ask.literature import LiteratureFinder
 
 CUTOFF = 10  # documents of a question, in BioASQ and in Verif.ai
 SYSTEMS = ("lexical", "dense", "hybrid", "verifai", "reranked", "ask")

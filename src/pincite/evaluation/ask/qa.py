@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pincite.answers import Answer
-from pincite.ask.pipeline import AskPipeline
 from pincite.evaluation.ask import citations, decisions, literature
 from pincite.evaluation.ask.questions import Question
 from pincite.types import Document
+from pincite.verbs.ask.pipeline import AskPipeline
 
 PARTS = ("retrieval", "decisions", "found", "citations")
 

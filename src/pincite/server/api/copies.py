@@ -27,8 +27,8 @@ from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Citation, Unchecked
-from pincite.verify import read
-from pincite.verify.wording import REASONS, STEPS
+from pincite.verbs.verify import read
+from pincite.verbs.verify.wording import REASONS, STEPS
 
 router = APIRouter(
     prefix="/api/v1",

@@ -20,7 +20,7 @@ from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
 from pincite.types import Report
-from pincite.verify import read
+from pincite.verbs.verify import read
 
 router = APIRouter(
     prefix="/api/v1/studies",

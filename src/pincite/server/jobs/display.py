@@ -13,8 +13,8 @@ from pincite.judgement import parts
 from pincite.judgement.thresholds import Atoms
 from pincite.models.calibration import Calibration
 from pincite.types import Article, Claim, Document, Evidence, Finding, Part, Passage, Span
-from pincite.verify import wording
-from pincite.verify.build import flag_precision
+from pincite.verbs.verify import wording
+from pincite.verbs.verify.build import flag_precision
 from pincite.wiki.flat import Block, BlockKind
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.wikitext.reader import read_wikitext

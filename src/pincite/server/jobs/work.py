@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pincite.check import readings
 from pincite.checks import Interpretation, StatementType
 from pincite.errors import InputError
 from pincite.server.examples import EXAMPLES
@@ -39,8 +38,9 @@ from pincite.types import (
     Report,
     Unchecked,
 )
-from pincite.verify.cited_copies import CitedCopies, CitedSource
-from pincite.verify.pipeline import VerifyPipeline
+from pincite.verbs.check import readings
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
+from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.sources import FetchStep
 
 NOT_SENT = "no file that you sent is a copy of it"
@@ -97,7 +97,7 @@ def done(
 def _verified(
     body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell, sent: "_Sent | None"
 ) -> Done:
-    from pincite.verify import build, data
+    from pincite.verbs.verify import build, data
 
     article = _article(body, settings, tell)
     settings = dataclasses.replace(settings, language=article.language)
@@ -174,7 +174,7 @@ def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:
 
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
-    from pincite.verify import articles
+    from pincite.verbs.verify import articles
     from pincite.wiki.article import parse_article, read_articles
 
     if body.example:
@@ -257,8 +257,8 @@ def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 
 
 def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
-    from pincite.check import build as build_check
-    from pincite.check import data as check_data
+    from pincite.verbs.check import build as build_check
+    from pincite.verbs.check import data as check_data
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
@@ -292,8 +292,8 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 
 
 def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
-    from pincite.ask import build as build_ask
-    from pincite.ask import data as ask_data
+    from pincite.verbs.ask import build as build_ask
+    from pincite.verbs.ask import data as ask_data
 
     if body.repair is not None:
         settings = dataclasses.replace(settings, repair=body.repair)

@@ -28,7 +28,7 @@ from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
 from pincite.types import Label
-from pincite.verify import wording
+from pincite.verbs.verify import wording
 
 FOLDER = Path(__file__).parents[1] / "templates"
 THEME = "pincite_theme"  # a cookie

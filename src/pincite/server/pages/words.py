@@ -11,17 +11,17 @@ from typing import Any
 from fastapi import Request
 
 from pincite.answers import AnswerReport, Checked, Retraction, Standing, Support
-from pincite.ask import bibliography
-from pincite.ask import wording as ask_wording
-from pincite.check import wording as check_wording
-from pincite.check.wording import signed
 from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
 from pincite.report.cells import one_line
 from pincite.server.pages import languages, sent_files
 from pincite.server.pages.results import translated
 from pincite.server.study import wording as study_wording
 from pincite.types import Reason
-from pincite.verify import wording
+from pincite.verbs.ask import bibliography
+from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.wording import signed
+from pincite.verbs.verify import wording
 
 # What a person can do where a source could not be checked: a page has a form for what the reports
 # send to the command line for.

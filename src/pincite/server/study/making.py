@@ -17,7 +17,7 @@ from pincite.server.settings import load
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
 from pincite.types import CitationResult, Document, Evidence, Report
-from pincite.verify import read
+from pincite.verbs.verify import read
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.answers import Answer, AnswerReport, Checked, Reference, Standing
-from pincite.ask import html, markdown, read, references, wording
 from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import demo
@@ -25,6 +24,7 @@ from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores
+from pincite.verbs.ask import html, markdown, read, references, wording
 
 router = APIRouter(include_in_schema=False)
 EXPORTS = {

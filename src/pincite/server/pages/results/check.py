@@ -12,7 +12,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.check import claimreview, html, markdown, read, wording
 from pincite.checks import CheckReport, ReadingResult, StatementType
 from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
@@ -32,6 +31,7 @@ from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import CheckRequest
 from pincite.server.site import Site, Stores
+from pincite.verbs.check import claimreview, html, markdown, read, wording
 
 router = APIRouter(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`

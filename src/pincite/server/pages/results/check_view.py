@@ -7,7 +7,6 @@ reports list passages; a reader asks how many sources agree.
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.check import wording as check_wording
 from pincite.checks import Failed, ReadingResult, Weighed
 from pincite.judgement import confirmation
 from pincite.report import cells
@@ -15,6 +14,7 @@ from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
 from pincite.types import Document, Span
+from pincite.verbs.check import wording as check_wording
 
 Places = Sequence[int]
 SIDES = (

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from pincite.ask import answer_check, pipeline, repair
-from pincite.ask import build as build_ask
-from pincite.ask import wording as ask_wording
-from pincite.check import build as build_check
 from pincite.models import verifier
-from pincite.verify import build, wording
+from pincite.verbs.ask import answer_check, pipeline, repair
+from pincite.verbs.ask import build as build_ask
+from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.check import build as build_check
+from pincite.verbs.verify import build, wording
 
 SENTENCES: tuple[str, ...] = tuple(
     dict.fromkeys(

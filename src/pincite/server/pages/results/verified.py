@@ -25,7 +25,7 @@ from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
 from pincite.types import Report, Unchecked
-from pincite.verify import html, wikitext
+from pincite.verbs.verify import html, wikitext
 
 router = APIRouter(include_in_schema=False)
 Threshold = Annotated[

@@ -28,7 +28,7 @@ from pincite.types import (
     Suggestion,
     Unchecked,
 )
-from pincite.verify import data, html, read, wikitext, wording
+from pincite.verbs.verify import data, html, read, wikitext, wording
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown

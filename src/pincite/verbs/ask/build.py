@@ -1,0 +1,173 @@
+"""Settings turned into an `ask` that is ready, and its answers into an AnswerReport."""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite import runtime
+from pincite.answers import Answer, AnswerReport, Searched
+from pincite.checks import Usage
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.llm.calls import Calls
+from pincite.llm.templates import Templates
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.protocols import Encoder, Verifier
+from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.settings import Settings
+from pincite.settings.web import PRIVATE
+from pincite.text.words import looks_german
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.literature import LiteratureFinder
+from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.repair import Repairer
+from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
+
+UNDATED = "Pages without a known date are not read while a date is asked for."
+GERMAN = "%(n)s of %(all)s questions look German; the models read English."
+SENTENCES = (UNDATED, GERMAN)  # for who says them again
+
+
+@dataclass(frozen=True, slots=True)
+class AskRun:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: AskPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    calls: Calls | None
+    started: float
+
+
+@contextmanager
+def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[AskRun]:
+    """A ready `ask`; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the corpus.
+        keep: whether judged pairs are kept in `runtime.judgements_file()`.
+    """
+    with ExitStack() as stack:
+        verifier = runtime.verifier(settings, keep=keep)
+        stack.callback(verifier.close)
+        encoder = runtime.encoder(settings)
+        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        manifest = stored.manifest()
+        languages = runtime.languages(settings)
+        calls = None
+        templates = None
+        if settings.answer == "model":
+            models = runtime.models(settings)
+            calls = Calls(models, runtime.budget(settings))
+            templates = runtime.templates(settings)
+        writer = _writer(settings, verifier, encoder, calls, templates)
+        pipeline = AskPipeline(
+            finder=finder(settings, stored, verifier),
+            writer=writer,
+            checker=checker(settings, verifier, languages),
+            searched=Searched(
+                manifest["digest"],
+                stored.status().n_documents,
+                settings.fusion,
+                str(settings.filters),
+            ),
+            repairer=Repairer(calls, templates, settings.language) if settings.repair else None,
+            least_relevance=settings.least_relevance,
+            language=settings.language,
+        )
+        versions = {
+            "pincite": version("pincite"),
+            "verifier": verifier.fingerprint,
+            "writer": writer.fingerprint,
+            "encoder": manifest["encoder"],
+            "corpus": manifest["digest"],
+        }
+        if templates:
+            versions["prompts"] = templates.fingerprint
+        yield AskRun(pipeline, versions, _warnings(settings), calls, time.monotonic())
+
+
+def checker(
+    settings: Settings, verifier: Verifier, languages: frozenset[str] = frozenset({"en"})
+) -> AnswerChecker:
+    """What judges the sentences of an answer; `languages` are those that the verifier reads."""
+    return AnswerChecker(
+        verifier,
+        languages,
+        settings.supported_from,
+        settings.contradicted_from,
+        settings.read,
+        neighbours=settings.uncited == "neighbour",
+    )
+
+
+def report_of(
+    answers: Sequence[Answer], n_questions: int, settings: Settings, run: AskRun
+) -> AnswerReport:
+    """The answers with all that is needed to repeat them."""
+    usage = run.calls.usage if run.calls else Usage()
+    return AnswerReport(
+        answers=tuple(answers),
+        n_questions=n_questions,
+        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
+        warnings=(*run.warnings, *_of_questions(answers)),
+        settings={
+            key: value for key, value in dataclasses.asdict(settings).items() if key not in PRIVATE
+        },
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _of_questions(answers: Sequence[Answer]) -> tuple[str, ...]:
+    german = sum(looks_german(answer.question) for answer in answers)
+    if not german:
+        return ()
+    return (GERMAN % {"n": german, "all": len(answers)},)
+
+
+def finder(
+    settings: Settings, corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> LiteratureFinder:
+    """What finds the documents of an answer; `verifier` reads what was found."""
+    # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
+    chosen = (settings.exclude_hosts, settings.filters)
+    lexical, dense = corpus.lexical(*chosen), corpus.dense(*chosen)
+    search = Fused(lexical, dense, settings.fusion, settings.depth)
+    return LiteratureFinder(
+        search=Reranked(search, verifier, settings.judged) if settings.rerank else search,
+        documents_of=corpus.get,
+        limit=settings.documents,
+        passages=2 * settings.depth,
+        exact_first=settings.exact_first,
+        include_retracted=settings.include_retracted,
+    )
+
+
+def _writer(
+    settings: Settings,
+    verifier: CrossEncoderVerifier,
+    encoder: Encoder,
+    calls: Calls | None,
+    templates: Templates | None,
+) -> Writer | Extractor:
+    if calls is None or templates is None:
+        return Extractor(
+            verifier, encoder, settings.sentences, settings.least_answer, settings.rerank
+        )
+    return ModelWriter(
+        calls,
+        templates,
+        settings.prompt_tokens,
+        settings.answer_tokens,
+        settings.temperature,
+    )
+
+
+def _warnings(settings: Settings) -> tuple[str, ...]:
+    return (UNDATED,) if settings.filters.leaves_out_undated else ()

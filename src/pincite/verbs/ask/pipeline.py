@@ -1,0 +1,233 @@
+"""`ask`: a question answered from a corpus, every sentence verified against its references.
+
+question ─▶ documents ─┬▶ a model writes ─▶ sentences ─▶ verdicts ─▶ repair ─┬▶ answer
+                       └▶ sentences of theirs that answer it, word for word ─┘
+
+Where nothing relevant is found there is no answer. A model's answer streams: each sentence is
+verified as soon as the next one begins. A sentence that was copied is not verified, since its
+source says it; marks that stand in it are its paper's own, and text.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pincite.answers import Answer, Checked, Reference, Searched
+from pincite.text import citation_marks
+from pincite.types import Document
+from pincite.verbs.ask.absent import absent_words
+from pincite.verbs.ask.answer_check import AnswerChecker, copied
+from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
+from pincite.verbs.ask.repair import Repairer
+from pincite.verbs.ask.writers import Extractor, Writer, Written
+
+NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the question"
+FILTERED = "nothing that the filters let through has words or meaning in common with the question"
+NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
+NOTHING_SAID = "no sentence of what was found answers the question"
+RETRACTED = "all that was found for the question was retracted"
+SENTENCES = (  # for who says them again
+    *(NOTHING_FOUND, FILTERED, NOTHING_RELEVANT, NOTHING_SAID, RETRACTED),
+)
+
+Tell = Callable[[Checked], None]
+Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
+
+
+@dataclass(frozen=True, slots=True)
+class _Hears:
+    """Who listens while an answer is written."""
+
+    tell: Tell
+    draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class AskPipeline:
+    """The parts that `ask` is made of."""
+
+    finder: LiteratureFinder
+    writer: Writer | Extractor
+    checker: AnswerChecker
+    searched: Searched  # what is known of it before anything was found
+    repairer: Repairer | None = None  # None: sentences are labelled and left as they are
+    least_relevance: float = 0.0  # log-odds of the best document, below which there is no answer
+    language: str = "en"
+
+    def ask(self, question: str, tell: Tell | None = None, draft: Draft | None = None) -> Answer:
+        """The answer; `tell` hears of each sentence as soon as it is verified, once.
+
+        `draft` hears of sentences that are written and wait to be verified, if `tell` listens.
+
+        An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
+        what there is of it, and says so.
+        """
+        found = self.finder.found(question)
+        references = numbered(found.documents)
+        best = max((each.relevance for each in found.documents), default=None)
+        read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
+        searched = replace(
+            self.searched,
+            found=tuple(r.ref_id for r in references),
+            best=best,
+            absent=tuple(absent_words(question, read)) if references else (),
+        )
+        left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
+        silent = _silent(question, self.writer.fingerprint, searched, left_out)
+        if best is None or best < self.least_relevance:
+            return replace(silent, abstained=self._why_nothing(best, retracted=bool(left_out)))
+        hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
+        if isinstance(self.writer, Extractor):
+            answer = self._extracted(self.writer, silent, references, hears)
+        else:
+            text, ending = self._written(self.writer, question, references, hears)
+            if not text.strip() and not ending.failure:
+                return silent
+            answer = self._finished(question, text, ending, references, searched)
+        return replace(answer, left_out=silent.left_out)
+
+    def _why_nothing(self, best: float | None, *, retracted: bool) -> str:
+        if retracted:
+            return RETRACTED
+        nothing = FILTERED if self.searched.filters else NOTHING_FOUND
+        return nothing if best is None else NOTHING_RELEVANT
+
+    def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
+        """An answer that somebody else wrote, verified (and repaired) in the same way."""
+        ids = tuple(r.ref_id for r in references)
+        searched = replace(self.searched, found=ids)
+        return self._finished(question, text, Written(), references, searched)
+
+    def _extracted(
+        self,
+        writer: Extractor,
+        silent: Answer,
+        references: Sequence[Reference],
+        hears: _Hears | None,
+    ) -> Answer:
+        """The sentences that answer the question; `silent` where there are none."""
+        quotes = writer.quotes(silent.question, references)
+        if not quotes:
+            return silent
+        ordered, new = renumbered(references, [quote.number for quote in quotes])
+        text, sentences = citation_marks.quoted(
+            [(quote.text, new[quote.number]) for quote in quotes]
+        )
+        checked = [
+            copied(sentence, ordered[new[quote.number] - 1], quote.span, quote.relevance)
+            for sentence, quote in zip(sentences, quotes, strict=True)
+        ]
+        if hears:
+            for each in checked:
+                hears.tell(each)
+        return replace(
+            silent,
+            abstained="",
+            text=text,
+            sentences=tuple(checked),
+            references=tuple(ordered),
+        )
+
+    def _written(
+        self,
+        writer: Writer,
+        question: str,
+        references: Sequence[Reference],
+        hears: _Hears | None,
+    ) -> tuple[str, Written]:
+        text, ending, n_told = "", Written(), 0
+        try:
+            for piece in writer.write(question, references):
+                text += piece.text
+                if piece.cut or piece.failure:
+                    ending = piece
+                if hears and any(mark in piece.text for mark in ".!?])\n "):
+                    n_told = self._tell_new(text, references, hears, n_told, last=False)
+        except KeyboardInterrupt:
+            ending = Written(cut=True, failure="the run was stopped")
+        if hears:
+            self._tell_new(text, references, hears, n_told, last=True)
+        return text, ending
+
+    def _tell_new(
+        self,
+        text: str,
+        references: Sequence[Reference],
+        hears: _Hears,
+        n_told: int,
+        *,
+        last: bool,
+    ) -> int:
+        """Verify and tell of the sentences that cannot grow any more; how many were told now."""
+        whole, references = in_order(text if last else citation_marks.settled(text), references)
+        sentences = citation_marks.cited_sentences(whole, self.language)
+        hears.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
+        ready = sentences if last else sentences[: -1 - self.checker.neighbours]
+        if len(ready) <= n_told:
+            return n_told
+        # What is still being written is left alone; under the neighbours' rule one more is asked.
+        known = sentences if last else sentences[:-1]
+        for checked in self.checker.checked(known, references)[n_told : len(ready)]:
+            hears.tell(checked)
+        return len(ready)
+
+    def _finished(
+        self,
+        question: str,
+        text: str,
+        ending: Written,
+        references: Sequence[Reference],
+        searched: Searched,
+    ) -> Answer:
+        text, references = in_order(text.strip(), references)
+        sentences = citation_marks.cited_sentences(text, self.language)
+        checked = self.checker.checked(sentences, references)
+        answer = Answer(
+            question=question,
+            text=text,
+            sentences=tuple(checked),
+            references=tuple(references),
+            by=self.writer.fingerprint,
+            searched=searched,
+            cut=ending.cut,
+            failure=ending.failure,
+        )
+        return self.repairer.repaired(answer, self.checker) if self.repairer else answer
+
+
+def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
+    """The documents as references 1, 2, …, best first."""
+    return [
+        Reference(number, ref_id(each.document), each.document, each.relevance)
+        for number, each in enumerate(found, 1)
+    ]
+
+
+def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
+    """The text and its references numbered as the text first names them, the others behind."""
+    text, used = citation_marks.renumbered(text, {each.ref_id: each.number for each in references})
+    return text, renumbered(references, used)[0]
+
+
+def renumbered(
+    references: Sequence[Reference], used: Sequence[int]
+) -> tuple[list[Reference], dict[int, int]]:
+    """The references numbered as they are first used, the others behind; new numbers by old."""
+    by_number = {each.number: each for each in references}
+    order = {old: new for new, old in enumerate(dict.fromkeys([*used, *by_number]), start=1)}
+    return [replace(by_number[old], number=new) for old, new in order.items()], order
+
+
+def ref_id(document: Document) -> str:
+    """The PMID of a paper that has one, else its address."""
+    return document.meta.get("pmid") or document.url
+
+
+def _silent(
+    question: str, by: str, searched: Searched, left_out: Sequence[FoundDocument]
+) -> Answer:
+    """No answer; why is `NOTHING_SAID` where nothing else is known."""
+    retracted = tuple(
+        Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
+        for e in left_out
+    )
+    return Answer(question, "", (), (), by, searched, abstained=NOTHING_SAID, left_out=retracted)

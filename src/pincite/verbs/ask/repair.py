@@ -1,0 +1,98 @@
+"""What becomes of sentences that their references do not bear out.
+
+    contradicted       ─▶ dropped, and shown as dropped
+    no evidence        ─▶ rewritten by a model to what the reference says, and verified again
+    still no evidence  ─▶ struck out, as where there is no model, or no such reference
+
+Nothing vanishes: `dropped` and `changes` of the answer have it all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pincite.answers import Answer, Change, Checked, Reference, Standing
+from pincite.checks import Failed
+from pincite.completions import Completion, Prompt
+from pincite.llm.calls import Calls
+from pincite.llm.templates import Templates
+from pincite.text import citation_marks
+from pincite.verbs.ask.answer_check import AnswerChecker
+
+STEP = "rewrite_sentence"
+REPLY_TOKENS = 150
+MADE_UP = "its references do not exist"
+SILENT = "its references say nothing of it"
+STILL_SILENT = "its references say nothing of it, rewritten or not"
+REWRITTEN = "rewritten to what its references say"
+SENTENCES = (MADE_UP, SILENT, STILL_SILENT, REWRITTEN)  # for who says them again
+_UNFOUNDED = (Standing.NO_EVIDENCE, Standing.FABRICATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Repairer:
+    """Repairs an answer; without a model by striking out alone."""
+
+    calls: Calls | None = None
+    templates: Templates | None = None
+    language: str = "en"
+
+    def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
+        """The answer without what its references do not bear out."""
+        kept: list[str] = []
+        dropped: list[Checked] = []
+        changes: list[Change] = []
+        for checked in answer.sentences:
+            written = checked.sentence.span.of(answer.text)
+            if checked.standing is Standing.CONTRADICTED:
+                dropped.append(checked)
+            elif checked.standing in _UNFOUNDED:
+                change = self._changed(checked, answer.references, checker)
+                changes.append(change)
+                kept += [change.after] if change.after else []
+            else:
+                kept.append(written)
+        text = " ".join(kept)
+        sentences = citation_marks.cited_sentences(text, self.language)
+        return replace(
+            answer,
+            text=text,
+            sentences=tuple(checker.checked(sentences, answer.references)),
+            dropped=tuple(dropped),
+            changes=tuple(changes),
+        )
+
+    def _changed(
+        self, checked: Checked, references: Sequence[Reference], checker: AnswerChecker
+    ) -> Change:
+        if checked.standing is Standing.FABRICATED:
+            return Change(checked, "", MADE_UP)
+        if self.calls is None or self.templates is None:
+            return Change(checked, "", SILENT)
+        after = self._rewritten(checked)
+        if isinstance(after, Failed):
+            return Change(checked, "", f"{SILENT}; {after.detail}")
+        marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
+        proposed = f"{after.rstrip('.')} {marks}."
+        found = checker.checked(citation_marks.cited_sentences(proposed, self.language), references)
+        if all(each.standing is Standing.SUPPORTED for each in found):
+            return Change(checked, proposed, REWRITTEN)
+        return Change(checked, "", STILL_SILENT)
+
+    def _rewritten(self, checked: Checked) -> str | Failed:
+        assert self.calls
+        assert self.templates
+        texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
+        system, user = self.templates.filled(
+            STEP, statement=checked.sentence.text, evidence_item="\n\n".join(texts)
+        )
+
+        def read(reply: Completion) -> str | None:
+            said = " ".join(reply.text.split())
+            # A mark that the model makes up would name a paper that was never looked at.
+            said = citation_marks.without_marks(
+                said, citation_marks.whole(said), citation_marks.marks(said)
+            )
+            return said if reply.complete and 0 < len(said) < 1000 else None
+
+        prompt = Prompt(user, system, REPLY_TOKENS)
+        return self.calls.read(STEP, prompt, {"sentence": checked.sentence.text}, read)

@@ -1,0 +1,231 @@
+"""Answers on a terminal: each sentence with its standing, then references, then what was dropped.
+
+Texts of questions, models and papers are `rich.text.Text`, never markup, on one line each.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pincite.answers import (
+    Answer,
+    AnswerReport,
+    Change,
+    Checked,
+    Reference,
+    Retraction,
+    Standing,
+    Support,
+    Verdict,
+)
+from pincite.report import cells
+from pincite.verbs.ask import bibliography
+from pincite.verbs.ask import wording as ask_wording
+
+STYLES = {
+    Standing.SUPPORTED: "green",
+    Standing.VERBATIM: "cyan",
+    Standing.CONTRADICTED: "red",
+    Standing.MIXED: "dark_orange",
+    Standing.NO_EVIDENCE: "yellow",
+    Standing.FABRICATED: "bold red",
+    Standing.UNCITED: "dim",
+    Standing.NOT_CHECKED: "yellow",
+}
+VERDICT_STYLES = {
+    Support.SUPPORTS: "green",
+    Support.VERBATIM: "cyan",
+    Support.CONTRADICTS: "red",
+    Support.NO_EVIDENCE: "yellow",
+    Support.NO_SUCH_REFERENCE: "bold red",
+    Support.NOT_CHECKED: "yellow",
+}
+GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
+PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
+TITLE_WIDTH, QUOTE_WIDTH, NAME_WIDTH = 200, 300, 24  # characters before an ellipsis
+
+
+def print_report(report: AnswerReport, console: Console) -> None:
+    """Print the answers, then what holds for all of them."""
+    parts: list[RenderableType] = []
+    for answer in report.answers:
+        parts += _answer(answer)
+    if len(report.answers) < report.n_questions:
+        done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
+        parts.append(Text(f"… {done}", "yellow"))
+    parts.append(Text(ask_wording.advice(report.answers), style="italic"))
+    if used := cells.asked(report.usage):
+        parts.append(Text(used, style="dim"))
+    parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
+    console.print(Group(*parts))
+
+
+def sentence_line(checked: Checked, place: int | None = None) -> Text:
+    """One sentence with its references and standing, as it can be printed while others are written.
+
+    Args:
+        checked: the sentence.
+        place: its number in the answer, if it is to be shown.
+    """
+    text = Text() if place is None else Text(f"{place:>2} ", "dim")
+    text.append(f"{ask_wording.SIGNS[checked.standing]} ", STYLES[checked.standing])
+    text.append(cells.one_line(checked.sentence.text))
+    numbers = ask_wording.numbers(checked)
+    if numbers and checked.standing is not Standing.VERBATIM:
+        text.append(f" [{', '.join(numbers)}]", "bold")
+    text.append(f"  {ask_wording.label(checked)}", STYLES[checked.standing])
+    indent = "  " if place is None else "     "
+    for note in _notes(checked):
+        text.append(f"\n{indent}{note}", "dark_orange")
+    return text
+
+
+def _notes(checked: Checked) -> list[str]:
+    notes = [f"⚠ {cells.one_line(note)}" for note in checked.notes]
+    return [*notes, ask_wording.INHERITED] if checked.inherited else notes
+
+
+def _answer(answer: Answer) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(cells.one_line(answer.question), style="bold")]
+    if by := ask_wording.written_by(answer):
+        parts.append(Text(by, style="dim"))
+    parts.append(Text())
+    if answer.abstained:
+        parts.append(_abstention(answer))
+    parts += [_sentence(s, n) for n, s in enumerate(answer.sentences, 1)]
+    parts += [Text(f"⚠ {said}", "yellow") for said in ask_wording.cautions(answer)]
+    parts += _references(answer)
+    parts += _dropped(answer.dropped)
+    parts += _changes(answer.changes)
+    return [*parts, _searched(answer), Text()]
+
+
+def _abstention(answer: Answer) -> Text:
+    text = Text(f"○ {ask_wording.NO_ANSWER}", "bold yellow")
+    return text.append(f"\n  {cells.one_line(answer.abstained)}", "not bold default")
+
+
+def _sentence(checked: Checked, place: int | None) -> RenderableType:
+    """A sentence; what its references say is told where they do not all bear it out."""
+    lines: list[RenderableType] = [sentence_line(checked)]
+    if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
+        lines += [_verdict(verdict) for verdict in checked.verdicts]
+    return _row("" if place is None else str(place), Group(*lines))
+
+
+def _row(number: str, *parts: RenderableType) -> RenderableType:
+    """Something behind its number, whose further lines begin under its first."""
+    row = Table.grid(padding=(0, 1))
+    row.add_column(justify="right", min_width=3, style="dim", no_wrap=True)
+    row.add_column()
+    row.add_row(number, Group(*parts))
+    return row
+
+
+def _verdict(verdict: Verdict) -> RenderableType:
+    name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
+    text = Text(ask_wording.verdict(verdict), VERDICT_STYLES[verdict.support])
+    if quote := ask_wording.quote_of(verdict):
+        closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
+        text.append(closest, "not bold dim default")
+    return Padding(_row(f"[{name}]", text), (0, 0, 0, 1))
+
+
+def _references(answer: Answer) -> list[RenderableType]:
+    named, unnamed = ask_wording.named_and_not(answer)
+    parts: list[RenderableType] = []
+    if named:
+        parts += [_heading("References"), *(_reference(r, answer) for r in named)]
+    if unnamed:
+        parts.append(_heading("Found for the question, but no sentence names them"))
+        parts += [_row(f"[{reference.number}]", _short(reference)) for reference in unnamed]
+    if answer.left_out:
+        parts.append(_heading(ask_wording.LEFT_OUT))
+        parts += [_row("", _short(reference)) for reference in answer.left_out]
+    if unknown := ask_wording.unknown_retractions(answer.references):
+        parts.append(Text(f"    {unknown}", "dim"))
+    return parts
+
+
+def _reference(reference: Reference, answer: Answer) -> RenderableType:
+    document = reference.document
+    text = _titled(reference)
+    if notices := cells.one_line(document.meta.get("notices", "")):
+        text.append(f"\n{notices}", "dark_orange")
+    text.append(f"\n{ask_wording.published_in(reference)}", "dim")
+    text.append(f"\n{_addresses(reference)}", "dim")
+    if said := ask_wording.bears_out(reference, answer.sentences):
+        text.append(f"\n{said}", "default")
+    return _row(f"[{reference.number}]", text)
+
+
+def _short(reference: Reference) -> Text:
+    """One line or two, of a reference that the answer does not rest on."""
+    document = reference.document
+    text = _titled(reference)
+    date = bibliography.cited_date(document.published, document.meta)
+    ids = [name for name, _ in bibliography.links(document.meta)][:1]
+    more = (*map(str, date[:1]), *(ids or [cells.shortened(document.url, TITLE_WIDTH)]))
+    return text.append(f" · {' · '.join(more)}", "dim")
+
+
+def _titled(reference: Reference) -> Text:
+    text = Text()
+    if mark := ask_wording.retraction(reference):
+        text.append(f"{mark} ", "bold red" if reference.retraction in GRAVE else "dark_orange")
+    title = reference.document.title or reference.document.url
+    return text.append(cells.shortened(title, TITLE_WIDTH), "default")
+
+
+def _addresses(reference: Reference) -> str:
+    """Identifiers and links as plain text: a terminal's own links could be forged."""
+    meta = reference.document.meta
+    found = [
+        to if to.endswith(name.removeprefix("doi:")) else f"{name} {to}"
+        for name, to in bibliography.links(meta)
+    ]
+    return " · ".join(found) or cells.one_line(reference.document.url)
+
+
+def _dropped(dropped: Sequence[Checked]) -> list[RenderableType]:
+    if not dropped:
+        return []
+    head = _heading("Dropped by verification", "no longer part of the answer")
+    return [head, *(_sentence(sentence, None) for sentence in dropped)]
+
+
+def _changes(changes: Sequence[Change]) -> list[RenderableType]:
+    if not changes:
+        return []
+    head = _heading("Repaired", "gone is struck through, new is underlined")
+    return [head, *(_change(change) for change in changes)]
+
+
+def _change(change: Change) -> RenderableType:
+    """Before and after on lines of their own too: not every terminal can strike through."""
+    before, after = cells.one_line(change.before.sentence.text), cells.one_line(change.after)
+    text = Text("− ", "red")
+    pieces = ask_wording.difference(before, after)
+    for kind, words in pieces:
+        if kind != "new":
+            text.append(words, PIECES[kind] or "default")
+    text.append("\n+ ", "green")
+    for kind, words in pieces:
+        if kind != "gone":
+            text.append(words, PIECES[kind] or "default")
+    if not after:
+        text.append("struck out", "dim")
+    return _row("", text.append(f"\n  {cells.one_line(change.why)}", "dim"))
+
+
+def _searched(answer: Answer) -> RenderableType:
+    lines = [f"{name}: {value}" for name, value in ask_wording.searched(answer)]
+    return Group(_heading("Searched"), _row("", Text("\n".join(lines), "dim")))
+
+
+def _heading(title: str, more: str = "") -> Text:
+    text = Text(f"\n{title}", "bold")
+    return text.append(f" ({more})", "not bold dim") if more else text

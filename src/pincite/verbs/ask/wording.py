@@ -1,0 +1,318 @@
+"""The words and signs in which answers of `ask` and their verification reach a person.
+
+Sign and word always go together, as everywhere: nobody should have to tell them by their colour.
+"""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pincite.answers import (
+    Answer,
+    Checked,
+    Reference,
+    Retraction,
+    Standing,
+    Support,
+    Verdict,
+)
+from pincite.report.cells import one_line
+from pincite.types import Evidence, Span
+from pincite.verbs.ask.author_names import first_of
+from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, whole_pages
+
+SIGNS = {
+    Standing.SUPPORTED: "✓",
+    Standing.VERBATIM: "❝",
+    Standing.CONTRADICTED: "✗",
+    Standing.MIXED: "◐",
+    Standing.NO_EVIDENCE: "○",
+    Standing.FABRICATED: "⊘",
+    Standing.UNCITED: "·",
+    Standing.NOT_CHECKED: "–",
+}
+LABELS = {
+    Standing.SUPPORTED: "supported",
+    Standing.VERBATIM: "verbatim",
+    Standing.CONTRADICTED: "contradicted",
+    Standing.MIXED: "mixed: one reference supports it, another contradicts it",
+    Standing.NO_EVIDENCE: "no evidence in its references",
+    Standing.FABRICATED: "reference does not exist",
+    Standing.UNCITED: "without a reference",
+    Standing.NOT_CHECKED: "not checked",
+}
+SHORT = {**LABELS, Standing.MIXED: "mixed"}  # where they are counted
+# The order in which they are counted: what needs a person first.
+ORDER = (
+    Standing.FABRICATED,
+    Standing.CONTRADICTED,
+    Standing.MIXED,
+    Standing.NO_EVIDENCE,
+    Standing.NOT_CHECKED,
+    Standing.UNCITED,
+    Standing.SUPPORTED,
+    Standing.VERBATIM,
+)
+VERDICT_SIGNS = {
+    Support.SUPPORTS: "✓",
+    Support.VERBATIM: "❝",
+    Support.CONTRADICTS: "✗",
+    Support.NO_EVIDENCE: "○",
+    Support.NO_SUCH_REFERENCE: "⊘",
+    Support.NOT_CHECKED: "–",
+}
+VERDICTS = {
+    Support.SUPPORTS: "supports it",
+    Support.VERBATIM: "says it word for word",
+    Support.CONTRADICTS: "contradicts it",
+    Support.NO_EVIDENCE: "says neither",
+    Support.NO_SUCH_REFERENCE: "no such reference was found for this question",
+    Support.NOT_CHECKED: "not checked",
+}
+NO_ANSWER = "No sufficient evidence in this corpus"
+INHERITED = "has no reference of its own: checked against those of the sentence beside it"
+ADVICE = (
+    "A program compared each sentence with its references; it errs, and it gives no advice. Read "
+    "the references before you rely on a sentence."
+)
+COPIED = (
+    "These sentences were copied word for word: what is open is whether they answer the question. "
+    "Read the references before you rely on one; this is no advice."
+)
+LEFT_OUT = "Left out: retracted"
+VERBATIM_FROM = "verbatim from %(numbers)s"
+ONLY_ABSTRACTS = "abstracts only, not full texts"
+ABSENT = "Nothing that was read has %(words)s: the answer may be beside the point."
+CUT = "The writer was stopped before its end: the answer breaks off."
+MISSING = "A part is missing: %(failure)s"
+UNKNOWN_ONE = "Whether the reference was retracted is not known here."
+UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
+SENTENCES = (COPIED, ABSENT, CUT, MISSING, UNKNOWN_ONE, UNKNOWN)  # for who says them again
+EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
+
+
+def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
+    """How many sentences have each standing, those that need a person first."""
+    found = Counter(sentence.standing for sentence in sentences)
+    return [(standing, found[standing]) for standing in ORDER if found[standing]]
+
+
+def label(checked: Checked) -> str:
+    """How a sentence stands, in words.
+
+    >>> from pincite.answers import Sentence
+    >>> copied = Verdict("2", Support.VERBATIM, 2)
+    >>> label(Checked(Sentence(Span(0, 8), "It fell."), (copied,), Standing.VERBATIM))
+    'verbatim from [2]'
+    """
+    if checked.standing is not Standing.VERBATIM:
+        return LABELS[checked.standing]
+    return VERBATIM_FROM % {"numbers": f"[{', '.join(numbers(checked))}]"}
+
+
+def advice(answers: Sequence[Answer]) -> str:
+    """What a reader must know of all the answers."""
+    copied = all(
+        sentence.standing is Standing.VERBATIM for a in answers for sentence in a.sentences
+    )
+    return COPIED if copied and any(a.sentences for a in answers) else ADVICE
+
+
+def written_by(answer: Answer) -> str:
+    """Who worded the answer, plainly."""
+    if answer.abstained and not answer.sentences:
+        return ""
+    if answer.by == EXTRACT:
+        texts = "abstracts" if are_abstracts(answer.references) else "documents"
+        return f"Extractive: sentences copied from the {texts}, not written by a model."
+    model = one_line(answer.by)
+    return f"Written by {model}; each sentence was then compared with its references."
+
+
+def are_abstracts(references: Sequence[Reference]) -> bool:
+    """Whether nothing but abstracts was read, as far as the documents say what they are."""
+    coverage = [r.document.meta.get("coverage") for r in references]
+    return bool(coverage) and all(each == "abstract" for each in coverage)
+
+
+def cautions(answer: Answer) -> list[str]:
+    """What a reader must know of an answer: what is missing of it, what nobody spoke of."""
+    said = []
+    if answer.searched.absent and answer.sentences:
+        words = ", ".join(f"“{one_line(word)}”" for word in answer.searched.absent)
+        said.append(ABSENT % {"words": words})
+    if answer.cut:
+        said.append(CUT)
+    if answer.failure:
+        said.append(MISSING % {"failure": one_line(answer.failure)})
+    return said
+
+
+def searched(answer: Answer) -> list[tuple[str, str]]:
+    """Where was looked, as names and values, so that a reader can judge what was not found."""
+    where = answer.searched
+    read = _documents(len(where.found))
+    if are_abstracts(answer.references):
+        read += f" ({ONLY_ABSTRACTS})"
+    best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
+    known = [
+        ("corpus", f"{where.corpus}, {_documents(where.n_documents)}"),
+        ("mode", where.mode),
+        ("filters", where.filters or "none"),
+        ("read", read),
+        ("best match", best),
+    ]
+    return [(name, one_line(value)) for name, value in known if value]
+
+
+def numbers(checked: Checked) -> list[str]:
+    """What stands in brackets behind a sentence: reference numbers, "?" where there is none."""
+    shown = (
+        f"{one_line(v.written)}?" if v.number is None else str(v.number) for v in checked.verdicts
+    )
+    return list(dict.fromkeys(shown))
+
+
+def verdict(found: Verdict) -> str:
+    """Sign and words of one (sentence, reference) pair.
+
+    >>> verdict(Verdict("3", Support.NOT_CHECKED, 3, why="in Danish"))
+    '– not checked: in Danish'
+    """
+    words = f"{VERDICT_SIGNS[found.support]} {VERDICTS[found.support]}"
+    return f"{words}: {one_line(found.why)}" if found.why else words
+
+
+def quote_of(found: Verdict) -> str:
+    """The closest sentence, verbatim, if its place is sound: no quote rather than a wrong one."""
+    span = quote_span(found.evidence)
+    return span.of(found.evidence.passage.text) if span and found.evidence else ""
+
+
+def quote_span(evidence: Evidence | None) -> Span | None:
+    """The quote's place in its passage, or None if it does not lie within it."""
+    if evidence is None or evidence.quote is None:
+        return None
+    start, end = evidence.quote
+    return evidence.quote if 0 <= start < end <= len(evidence.passage.text) else None
+
+
+def retraction(reference: Reference) -> str:
+    """The mark of a reference that was retracted or corrected; empty for others.
+
+    That nothing is known of a reference is said once for all of them: `unknown_retractions`.
+    """
+    mark = RETRACTIONS[reference.retraction]
+    return f"⚠ {mark}" if mark else ""
+
+
+def unknown_retractions(references: Sequence[Reference]) -> str:
+    """For how many references nobody knows whether they were retracted; empty for none."""
+    n = sum(reference.retraction is Retraction.UNKNOWN for reference in references)
+    if not n:
+        return ""
+    return UNKNOWN_ONE if len(references) == 1 else UNKNOWN % {"n": n, "all": len(references)}
+
+
+def published_in(reference: Reference) -> str:
+    """Authors, journal, year, volume and pages, kind of publication: as far as they are known."""
+    document, meta = reference.document, reference.document.meta
+    date = cited_date(document.published, meta)
+    volume, issue = meta.get("volume", ""), meta.get("issue", "")
+    place = f"{volume}({issue})" if issue else volume
+    pages = whole_pages(meta.get("pages", ""))[0]
+    parts = (
+        first_of(meta),
+        meta.get("journal_abbreviation") or meta.get("journal") or meta.get("site", ""),
+        str(date[0]) if date else "without a date",
+        ":".join(part for part in (place, pages) if part),
+        kind_of(reference),
+    )
+    return " · ".join(line for part in parts if (line := one_line(part)))
+
+
+def kind_of(reference: Reference) -> str:
+    """The kinds of publication, without who paid for it and what goes without saying.
+
+    PubMed's names hold commas ("Clinical Trial, Phase III"): a semicolon stands between them.
+    """
+    stated = reference.document.meta.get("publication_type", "").split(SEPARATOR)
+    kinds = [kind for kind in stated if kind and not kind.startswith("Research Support")]
+    return SEPARATOR.join([kind for kind in kinds if kind != "Journal Article"] or kinds)
+
+
+def bears_out(reference: Reference, sentences: Sequence[Checked]) -> str:
+    """Which sentences a reference supports and contradicts, by their numbers from 1.
+
+    Empty for a reference that no sentence names.
+    """
+    words = {
+        Support.VERBATIM: "quoted in",
+        Support.SUPPORTS: "supports",
+        Support.CONTRADICTS: "contradicts",
+    }
+    said = []
+    named = [v for s in sentences for v in s.verdicts if v.number == reference.number]
+    for support, verb in words.items():
+        places = places_of(reference, sentences, support)
+        if places:
+            noun = "sentence" if len(places) == 1 else "sentences"
+            said.append(f"{verb} {noun} {', '.join(map(str, places))}")
+    return "; ".join(said) or ("supports no sentence" if named else "")
+
+
+def places_of(reference: Reference, sentences: Sequence[Checked], support: Support) -> list[int]:
+    """The numbers of the sentences of which a reference says this."""
+    pairs = ((n, v) for n, s in enumerate(sentences, 1) for v in s.verdicts)
+    found = (n for n, v in pairs if v.number == reference.number and v.support is support)
+    return list(dict.fromkeys(found))
+
+
+def named_and_not(answer: Answer) -> tuple[list[Reference], list[Reference]]:
+    """The references that sentences of the answer name, and those that it only could have."""
+    named = {v.number for s in answer.sentences for v in s.verdicts}
+    ordered = sorted(answer.references, key=lambda reference: reference.number)
+    return (
+        [reference for reference in ordered if reference.number in named],
+        [reference for reference in ordered if reference.number not in named],
+    )
+
+
+def difference(before: str, after: str) -> list[tuple[str, str]]:
+    """What a repair changed, word by word: ("same" | "gone" | "new", words).
+
+    >>> difference("It fell by 32 %.", "It fell by 23 %.")
+    [('same', 'It fell by '), ('gone', '32'), ('new', '23'), ('same', ' %.')]
+    """
+    old, new = (re.findall(r"\s+|[^\s]+", text) for text in (before, after))
+    pieces: list[tuple[str, str]] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, i, j, k, end in matcher.get_opcodes():
+        gone, added = "".join(old[i:j]), "".join(new[k:end])
+        pieces += [("same", gone)] if tag == "equal" else [("gone", gone), ("new", added)]
+    return [piece for piece in pieces if piece[1]]
+
+
+def signed(value: float) -> str:
+    """With its sign, one decimal.
+
+    >>> signed(-3.52)
+    '−3.5'
+    """
+    return f"{value:+.1f}".replace("-", "−")
+
+
+def shares(evidence: Evidence) -> Mapping[str, int]:
+    """The probabilities of support and of contradiction in whole percent.
+
+    Of four decimals, as in the JSON: a report that is read again shows the same.
+    """
+    return {
+        "supported": round(100 * round(evidence.prob_supported, 4)),
+        "refuted": round(100 * round(evidence.prob_refuted, 4)),
+    }
+
+
+def _documents(n: int) -> str:
+    return "1 document" if n == 1 else f"{n:,} documents"

@@ -1,0 +1,311 @@
+"""Settings turned into a `check` that is ready, and its results into a CheckReport."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite import runtime
+from pincite.checks import Check, CheckReport, Failed, Outcome, Usage
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.llm.calls import Calls
+from pincite.llm.templates import Templates
+from pincite.protocols import Encoder, Expander, Interpreter, Judge
+from pincite.retrieval.retrievers import Expanded, Fused
+from pincite.settings import Settings
+from pincite.text.words import looks_german
+from pincite.verbs.check import readings
+from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
+from pincite.verbs.check.evidence import Finder, PassageFinder, WindowFinder
+from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
+from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
+
+Tell = Callable[[int, int], None]
+MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
+# About what a call takes: a text of 250 words with the prompt around it, and the mean of an
+# analysis of some sentences and a choice of one letter.
+PROMPT_TOKENS, REPLY_TOKENS = 700, 130
+UNDATED = "Pages without a known date are no evidence while a date is asked for."
+LANGUAGE = (
+    "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities mean "
+    'little here. Use a model (confirmation = "model").'
+)
+ROUGH = "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
+NO_NEGATION = "No rules for negation in %(language)s; readings have none."
+GERMAN = (
+    "%(n)s of %(all)s statements are German: their readings are found by the German rules, but the "
+    'verifier reads English. Use a model (confirmation = "model").'
+)
+OTHER_LANGUAGE = "Passages in a language that the verifier does not read were left out: %(n)s."
+LONG = (
+    "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
+    "their end, or not to that of the passage. Give it single sentences."
+)
+FILTERED = "No document of the knowledge base was looked at: the filters let none through."
+EMPTY = "No document of the knowledge base was looked at: it is empty."
+SENTENCES = (  # for who says them again
+    *(UNDATED, LANGUAGE, ROUGH, NO_NEGATION, GERMAN, OTHER_LANGUAGE, LONG, FILTERED, EMPTY),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: CheckPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    calls: Calls | None = None
+    expander: Expander | None = None
+    trace: TraceWriter | None = None
+    started: float = 0.0  # of a clock that only goes forward
+    estimate: str = ""  # what a statement may cost; empty without a model
+
+
+@contextmanager
+def checking(
+    settings: Settings,
+    corpus: Path,
+    trace: Path | None = None,
+    tell: Tell | None = None,
+    *,
+    keep: bool = True,
+) -> Iterator[CheckRun]:
+    """A ready `check`; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the knowledge base.
+        trace: file that everything is written to; replies that it holds are not asked for again.
+        tell: told how many of how many calls, or judgements of a verifier, are done.
+        keep: whether judged pairs are kept in `runtime.judgements_file()`.
+    """
+    with ExitStack() as stack:
+        writer = None
+        memory = read_trace(trace).memory if trace and _has_a_run(trace) else {}
+        if trace:
+            writer = TraceWriter(trace)
+            stack.callback(writer.close)
+        encoder = runtime.encoder(settings)
+        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        calls = None
+        if settings.asks_a_model:
+            record = writer.record if writer else None
+            calls = Calls(runtime.models(settings), runtime.budget(settings), memory, record)
+        prompts = runtime.templates(settings)
+        languages = None
+        judge: Judge
+        if calls and settings.confirmation == "model":
+            judge = ModelJudge(calls, prompts, _asking(settings), tell)
+        else:
+            judge, languages = _verifier(settings, stack, keep, tell)
+        expander = runtime.expander(settings, stored)
+        pipeline = CheckPipeline(
+            interpreter=_interpreter(settings, calls, prompts, tell),
+            finder=_finder(settings, stored, encoder, expander),
+            judge=judge,
+            ignored=settings.ignored_types,
+            threshold=settings.confirmation_threshold,
+            count_copies=settings.count_copies,
+            languages=languages,
+            record=writer.record if writer else None,
+        )
+        manifest = stored.manifest()
+        versions = {
+            "pincite": version("pincite"),
+            "judge": judge.fingerprint,
+            "interpreter": pipeline.interpreter.fingerprint,
+            "encoder": manifest["encoder"],
+            "corpus": manifest["digest"],
+        }
+        if calls:
+            versions["prompts"] = prompts.fingerprint
+        if expander:
+            versions["expansion"] = expander.fingerprint
+        warnings = _warnings(settings, languages)
+        run = CheckRun(
+            pipeline,
+            versions,
+            warnings,
+            calls,
+            expander,
+            writer,
+            time.monotonic(),
+            _estimate(settings),
+        )
+        _begin(run, settings)
+        yield run
+
+
+def report_of(
+    checks: Sequence[Check], n_statements: int, settings: Settings, run: CheckRun
+) -> CheckReport:
+    """The checks with all that is needed to repeat them."""
+    usage = run.calls.usage if run.calls else Usage()
+    late = run.expander.warnings if run.expander else ()
+    return CheckReport(
+        checks=tuple(checks),
+        n_statements=n_statements,
+        usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
+        warnings=(*run.warnings, *late, *_of_statements(checks, settings)),
+        settings=runtime.recorded(settings),
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _has_a_run(trace: Path) -> bool:
+    return trace.is_file() and trace.stat().st_size > 0
+
+
+def _asking(settings: Settings) -> Asking:
+    return Asking(
+        probabilities=settings.probabilities,
+        guidance=settings.guidance,
+        repetitions=settings.repetitions,
+        labels=settings.answer_labels,
+        top_logprobs=settings.top_logprobs,
+        temperature=settings.temperature,
+        at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
+    )
+
+
+def _interpreter(
+    settings: Settings, calls: Calls | None, templates: Templates, tell: Tell | None
+) -> Interpreter:
+    if calls is None or settings.interpretation == "rules":
+        return RuleInterpreter(settings.language)
+    return ModelInterpreter(
+        calls,
+        templates,
+        settings.language,
+        guided=settings.guidance == "json",
+        temperature=settings.temperature,
+        at_once=settings.chat_at_once,
+        tokens=settings.tokens_of_steps,
+        tell=tell,
+    )
+
+
+def _verifier(
+    settings: Settings, stack: ExitStack, keep: bool, tell: Tell | None
+) -> tuple[VerifierJudge, frozenset[str]]:
+    verifier = runtime.verifier(settings, keep=keep)
+    stack.callback(verifier.close)
+    return VerifierJudge(verifier, tell=tell), runtime.languages(settings)
+
+
+def _finder(
+    settings: Settings, corpus: EmbeddedCorpus, encoder: Encoder, expander: Expander | None
+) -> Finder:
+    # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
+    dense = corpus.dense(settings.exclude_hosts, settings.filters)
+    if settings.retrieval == "windows":
+        return WindowFinder(
+            dense,
+            encoder,
+            corpus.get,
+            settings.top_k,
+            settings.window_size,
+            settings.depth,
+        )
+    search = Fused(
+        corpus.lexical(settings.exclude_hosts, settings.filters),
+        dense if settings.retrieval == "hybrid" else None,
+        settings.fusion,
+        settings.depth,
+    )
+    return PassageFinder(
+        Expanded(search, expander) if expander else search,
+        corpus.get,
+        settings.top_k,
+        2 * settings.depth,
+        settings.passage_words,
+        settings.count_copies,
+    )
+
+
+def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str, ...]:
+    found = []
+    if settings.filters.leaves_out_undated:
+        found.append(UNDATED)
+    if languages and settings.language not in languages:
+        reads = ", ".join(sorted(languages))
+        found.append(LANGUAGE % {"language": repr(settings.language), "languages": reads})
+    estimating = settings.confirmation == "model" and settings.probabilities == "estimate"
+    if estimating and settings.repetitions < FEW_REPETITIONS:
+        found.append(ROUGH % {"n": settings.repetitions, "few": FEW_REPETITIONS})
+    if settings.interpretation == "rules" and not readings.negation("x", settings.language):
+        found.append(NO_NEGATION % {"language": repr(settings.language)})
+    return tuple(found)
+
+
+def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ...]:
+    """What a statement has that makes its results mean less than they seem to."""
+    found = []
+    german = sum(looks_german(check.statement) for check in checks)
+    if german and settings.language == "en" and settings.confirmation == "verifier":
+        found.append(GERMAN % {"n": german, "all": len(checks)})
+    items = [item for check in checks for result in check.results for item in result.items]
+    unread = sum(isinstance(i.outcome, Failed) and i.outcome.step == "language" for i in items)
+    if unread:
+        found.append(OTHER_LANGUAGE % {"n": unread})
+    long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
+    if long and settings.confirmation == "verifier":
+        found.append(LONG % {"n": long, "all": len(checks), "most": MAX_WORDS})
+    judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
+    if judged and not any(result.items for result in judged):
+        found.append(FILTERED if settings.filters else EMPTY)
+    return tuple(found)
+
+
+def _estimate(settings: Settings) -> str:
+    """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
+    parts = []
+    if settings.interpretation == "model":
+        parts.append("6 calls, and 1 more a reading, to be read")
+    if settings.confirmation == "model":
+        n_calls = settings.top_k * 2 * (1 + settings.repetitions)
+        n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
+        cost = runtime.budget(settings).cost_of(n_prompt, n_reply)
+        priced = f", {cost:.4f} at the prices set" if cost else ""
+        parts.append(
+            f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
+            "is judged"
+        )
+    if not parts:
+        return ""
+    # How fast a server is only its replies say.
+    pace = f"{settings.chat_at_once} at once; the time is told after the first replies"
+    return f"A statement takes {', and '.join(parts)}: {pace}."
+
+
+def _begin(run: CheckRun, settings: Settings) -> None:
+    if run.trace is None:
+        return
+    judge = run.pipeline.judge
+    model = None
+    if isinstance(judge, ModelJudge):
+        steps = ("", *settings.models_of_steps)
+        model = model_of(judge, {step: judge.calls.model(step).fingerprint for step in steps})
+    run.trace.record(
+        {
+            "event": "run",
+            "trace_version": VERSION,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "settings": runtime.recorded(settings),
+            "versions": dict(run.versions),
+            "warnings": list(run.warnings),
+            "check": {
+                "ignored": sorted(map(str, run.pipeline.ignored)),
+                "threshold": run.pipeline.threshold,
+                "count_copies": run.pipeline.count_copies,
+                "model": model,
+            },
+        }
+    )

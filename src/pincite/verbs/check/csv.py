@@ -1,0 +1,40 @@
+"""A check report for spreadsheets: one row a passage, texts cannot become formulas."""
+
+import csv
+import io
+
+from pincite.checks import CheckReport
+from pincite.report.cells import cell
+from pincite.verbs.check import data
+
+COLUMNS = (
+    "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
+    "prob_reading prob_negation strong_contradiction published url title author publisher quote "
+    "copies failed"
+).split()
+
+
+def to_csv(report: CheckReport) -> str:
+    """The report as CSV with a header; a reading without evidence has one row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for check in data.as_dict(report)["checks"]:
+        for reading in check["readings"]:
+            head = [check["statement"], reading["reading_id"], reading["text"], reading["kind"]]
+            head += [reading["origin"], reading["outcome"], reading["doc"]]
+            head += [reading["n_texts"], reading["n_failed"]]
+            for item in reading["evidence"] or [None]:
+                row = [*head, *(_of_item(item) if item else [None] * (len(COLUMNS) - len(head)))]
+                writer.writerow([cell(value) for value in row])
+    return out.getvalue()
+
+
+def _of_item(item: dict[str, object]) -> list[object]:
+    meta, failed, copies = item["meta"], item["failed"], item["copies"]
+    assert isinstance(meta, dict)
+    assert isinstance(copies, list)
+    why = f"{failed['step']}: {failed['detail']}" if isinstance(failed, dict) else None
+    names = "side doc prob_reading prob_negation strong_contradiction published url title".split()
+    named = [item[name] for name in names]
+    return [*named, meta.get("author"), meta.get("publisher"), item["quote"], " ".join(copies), why]

@@ -1,0 +1,108 @@
+"""Checks as one self-contained HTML page: no script, no request, everything escaped."""
+
+from typing import Any
+
+from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed
+from pincite.documents.language import code_of
+from pincite.judgement import confirmation
+from pincite.report import cells, templates
+from pincite.report.cells import safe_link
+from pincite.text.hosts import host_of
+from pincite.types import Span
+from pincite.verbs.check import wording as check_wording
+
+# Classes of the style sheet, which knows the tones of `verify`.
+_TONES = {
+    **dict.fromkeys(("strong_confirmation", "confirmation", "weak_confirmation"), "supported"),
+    **dict.fromkeys(("strong_disconfirmation", "disconfirmation"), "refuted"),
+    "weak_disconfirmation": "refuted",
+    "balanced": "partly_supported",
+    **dict.fromkeys(("no_evidence", "failed", "not_judged"), "unchecked"),
+}
+_HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
+_SIDES: tuple[dict[str, str], ...] = (
+    {"sign": "▲", "word": "for", "name": "For it", "tone": "supported", "bar": "s"},
+    {"sign": "▽", "word": "against", "name": "Against it", "tone": "refuted", "bar": "r"},
+)
+
+
+def to_html(report: CheckReport) -> str:
+    """The page as text."""
+    threshold = check_wording.threshold_of(report)
+    n_readings = sum(len(check.results) for check in report.checks)
+    return templates.page("check.html.j2").render(
+        report=report,
+        checks=[view(check, threshold) for check in report.checks],
+        n_readings=check_wording.readings(n_readings),
+        language=code_of(str(report.settings.get("language", ""))) or "en",
+        advice=check_wording.ADVICE,
+        legend=check_wording.legend(threshold) if check_wording.has_degrees(report) else "",
+        used=check_wording.used(report),
+        css=templates.style("check.css"),
+    )
+
+
+def view(check: Check, threshold: float) -> dict[str, Any]:
+    """What a page shows of one check, in the names of its template."""
+    return {
+        "statement": check.statement,
+        "short": cells.shortened(check.statement, _HEADLINE),
+        "interpreted_by": check.interpreted_by,
+        "failures": [failure.detail for failure in check.failures],
+        "readings": [_reading(result, threshold) for result in check.results],
+    }
+
+
+def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
+    outcome, weight = result.weight.outcome, result.weight
+    for_it, against = confirmation.sides(result.items, threshold)
+    failures = [i.outcome.detail for i in result.items if isinstance(i.outcome, Failed)]
+    return {
+        "number": result.reading.reading_id[1:],
+        "text": result.reading.text,
+        "kind": result.reading.kind,
+        "meaning": check_wording.KINDS[result.reading.kind],
+        "negation": result.reading.negation,
+        "tone": _TONES[str(outcome)],
+        "sign": check_wording.SIGNS[outcome],
+        "label": check_wording.LABELS[outcome],
+        "summary": check_wording.sentence(result),
+        "warning": check_wording.warning(result),
+        "years": [
+            (year, check_wording.signed(then.doc), check_wording.LABELS[then.outcome])
+            for year, then in result.as_of
+        ],
+        "sides": [
+            {**side, "items": [_item(result, n) for n in places]}
+            for side, places in zip(_SIDES, (for_it, against), strict=True)
+            if for_it or against
+        ],
+        "n_silent": weight.n_silent,
+        "failures": list(dict.fromkeys(failures)),
+    }
+
+
+def _item(result: ReadingResult, place: int) -> dict[str, object]:
+    item: Weighed = result.items[place]
+    passage, outcome = item.passage, item.outcome
+    assert not isinstance(outcome, Failed)
+    doc = confirmation.degree_of(item) or 0.0
+    start, end = outcome.quote or Span(0, 0)
+    source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
+    href = safe_link(passage.url)
+    return {
+        "doc": check_wording.signed(doc),
+        "share": round(abs(doc) * 100),
+        "strong": place in result.weight.contradictions,
+        "name": cells.one_line(passage.title) or passage.url,
+        "href": href,
+        "host": host_of(passage.url) if href and passage.title else "",
+        "published": item.published,
+        "source": " · ".join(dict.fromkeys(part for part in source if part)),
+        "head": passage.text[:start],
+        "quote": passage.text[start:end],
+        "tail": passage.text[end:],
+        "reasons": outcome.reasons,
+        "analysis": outcome.analysis,
+        "copies": item.copies,
+    }

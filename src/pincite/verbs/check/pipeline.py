@@ -1,0 +1,137 @@
+"""`check`: what does a knowledge base say for and against each reading of a statement?
+
+statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of each pair ─▶ a result a reading
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pincite.checks import (
+    Check,
+    Failed,
+    Interpretation,
+    Judged,
+    Outcome,
+    Reading,
+    ReadingResult,
+    StatementType,
+    Weighed,
+    Weight,
+)
+from pincite.judgement import confirmation
+from pincite.protocols import Interpreter, Judge
+from pincite.retrieval.copies import grouped
+from pincite.types import Hit, Passage
+from pincite.verbs.check.evidence import Finder, Found
+
+Record = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckPipeline:
+    """The parts that `check` is made of."""
+
+    interpreter: Interpreter
+    finder: Finder
+    judge: Judge
+    ignored: frozenset[StatementType] = frozenset({StatementType.NORMATIVE})
+    threshold: float = confirmation.THRESHOLD
+    count_copies: bool = False  # every passage counts, as in EvidenceSeeker
+    languages: frozenset[str] | None = None  # that the judge reads; None: it does not say
+    record: Record | None = None
+
+    def interpretation(self, statement: str) -> Interpretation:
+        """The readings of a statement, which a person may change before `check`."""
+        (found,) = self.interpreter.interpret([statement])
+        return found
+
+    def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
+        """Every reading with its evidence; readings of ignored types are listed, not judged."""
+        interpretation = interpretation or self.interpretation(statement)
+        self._record(
+            {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
+        )
+        readings = [r for r in interpretation.readings if r.kind not in self.ignored]
+        found = self.finder.find(readings) if readings else []
+        items = iter(self._items(readings, found))
+        results = {
+            reading.reading_id: self._result(reading, [next(items) for _ in of_reading])
+            for reading, of_reading in zip(readings, found, strict=True)
+        }
+        return Check(
+            statement,
+            tuple(results.get(r.reading_id) or _left_alone(r) for r in interpretation.readings),
+            interpretation.by,
+            interpretation.failures,
+        )
+
+    def _items(
+        self, readings: Sequence[Reading], found: Sequence[Sequence[Found]]
+    ) -> list[Weighed]:
+        """Everything that was found, weighed in one flat batch."""
+        flat = [
+            (reading, each)
+            for reading, of_reading in zip(readings, found, strict=True)
+            for each in of_reading
+        ]
+        failures = [self._unusable(each) for _, each in flat]
+        asked = [
+            (reading, each.passage)
+            for (reading, each), failure in zip(flat, failures, strict=True)
+            if failure is None
+        ]
+        answers = iter(self.judge.judge(asked))
+        outcomes = [failure or next(answers) for failure in failures]
+        texts = [n for of in found for n in _text_ids([each.passage for each in of])]
+        return [
+            self._weighed(*pair, outcome, text)
+            for pair, outcome, text in zip(flat, outcomes, texts, strict=True)
+        ]
+
+    def _weighed(
+        self, reading: Reading, found: Found, outcome: Judged | Failed, text_id: int
+    ) -> Weighed:
+        self._record(
+            {
+                "event": "judged",
+                "reading": reading.reading_id,
+                "found": asdict(found),
+                "outcome": asdict(outcome),
+            }
+        )
+        passage, published, meta = found.passage, found.published, found.meta
+        return Weighed(passage, outcome, text_id, published, meta, found.copies)
+
+    def _unusable(self, found: Found) -> Failed | None:
+        if found.lost:
+            return Failed("source", found.lost)
+        language = (found.language or "").split("-")[0]
+        if self.languages and language and language not in self.languages:
+            reads = ", ".join(sorted(self.languages))
+            return Failed("language", f"the page is in {language!r}, the model reads {reads}")
+        return None
+
+    def _result(self, reading: Reading, items: Sequence[Weighed]) -> ReadingResult:
+        each = self.count_copies
+        weight = confirmation.weighed_together(items, self.threshold, each=each)
+        years = confirmation.by_year(items, self.threshold, each=each)
+        return ReadingResult(reading, tuple(items), weight, years)
+
+    def _record(self, event: Mapping[str, Any]) -> None:
+        if self.record:
+            self.record(event)
+
+
+def _text_ids(passages: Sequence[Passage]) -> list[int]:
+    """A number for each passage, equal for overlapping windows and for copies of one text."""
+    ids = confirmation.text_ids(passages)
+    hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
+    for first, *copies in grouped(hits):
+        same = {ids[hit.rank - 1] for hit in (first, *copies)}
+        ids = [min(same) if number in same else number for number in ids]
+    return ids
+
+
+def _left_alone(reading: Reading) -> ReadingResult:
+    return ReadingResult(reading, (), Weight(Outcome.NOT_JUDGED, None, 0))

@@ -1,0 +1,126 @@
+"""Checks on a terminal: each reading with its result, and what speaks for and against it.
+
+Texts of statements, pages and models are `rich.text.Text`, never markup, on one line.
+"""
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pincite.checks import Check, CheckReport, Failed, Outcome, ReadingResult, Weighed
+from pincite.judgement import confirmation
+from pincite.report import cells
+from pincite.verbs.check import wording as check_wording
+
+STYLES = {
+    Outcome.STRONG_CONFIRMATION: "bold green",
+    Outcome.CONFIRMATION: "green",
+    Outcome.WEAK_CONFIRMATION: "green",
+    Outcome.BALANCED: "dark_orange",
+    Outcome.WEAK_DISCONFIRMATION: "red",
+    Outcome.DISCONFIRMATION: "red",
+    Outcome.STRONG_DISCONFIRMATION: "bold red",
+    Outcome.NO_EVIDENCE: "yellow",
+    Outcome.FAILED: "yellow",
+    Outcome.NOT_JUDGED: "dim",
+}
+# Characters before an ellipsis; a statement longer than three lines is known to its writer.
+TEXT_WIDTH, SOURCE_WIDTH, STATEMENT_WIDTH = 200, 90, 240
+_INDENT = 5  # columns, below the number of a reading
+_SIDES = (("for", "green"), ("against", "red"))
+
+
+def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
+    """Print the checks; on each side of a reading at most `limit` passages."""
+    threshold = check_wording.threshold_of(report)
+    parts: list[RenderableType] = []
+    for check in report.checks:
+        parts += _check(check, threshold, limit)
+    if len(report.checks) < report.n_statements:
+        done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
+        parts.append(Text(f"… {done}", "yellow"))
+    if check_wording.has_degrees(report):
+        parts.append(Text(check_wording.legend(threshold), style="dim"))
+    parts.append(Text(check_wording.ADVICE, style="italic"))
+    if used := check_wording.used(report):
+        parts.append(Text(used, style="dim"))
+    parts += [Text(f"⚠ {cells.one_line(w)}", style="dark_orange") for w in report.warnings]
+    console.print(Group(*parts))
+
+
+def _check(check: Check, threshold: float, limit: int) -> list[RenderableType]:
+    head = Text(cells.shortened(check.statement, STATEMENT_WIDTH), style="bold")
+    readings = check_wording.readings(len(check.results))
+    head.append(f"\n{readings}, found by {cells.one_line(check.interpreted_by)}", "not bold dim")
+    parts: list[RenderableType] = [head]
+    for result in check.results:
+        parts += _result(result, check.statement, threshold, limit)
+    for failure in check.failures:
+        detail = Text(f"– {cells.shortened(failure.detail, TEXT_WIDTH)}", style="yellow")
+        parts.append(Padding(detail, (0, 0, 0, 2)))
+    return [*parts, Text()]
+
+
+def _result(
+    result: ReadingResult, statement: str, threshold: float, limit: int
+) -> list[RenderableType]:
+    reading, outcome = result.reading, result.weight.outcome
+    head = Table.grid(padding=(0, 2, 0, 0))
+    head.add_column(justify="right", width=_INDENT - 2)
+    head.add_column()
+    stated = cells.one_line(reading.text) == cells.one_line(statement)
+    name = Text("as stated") if stated else Text(cells.shortened(reading.text, TEXT_WIDTH))
+    head.add_row(reading.reading_id[1:], name.append(f"  ({reading.kind})", style="dim"))
+    text = Text(f"{check_wording.SIGNS[outcome]} {check_wording.LABELS[outcome]}", STYLES[outcome])
+    text.append(f" · {check_wording.sentence(result)}", style="dim")
+    if warning := check_wording.warning(result):
+        text.append(f"\n⚠ {warning}", style="bold dark_orange")
+    parts: list[RenderableType] = [Text(), head, _indented(text)]
+    if result.items:
+        parts.append(_indented(_items(result, threshold, limit)))
+    failures = dict.fromkeys(
+        item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
+    )
+    shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
+
+
+def _items(result: ReadingResult, threshold: float, limit: int) -> Table:
+    """What is said for the reading, then what against it: side, degree, passage."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column()
+    table.add_column(overflow="fold")  # an address is no use without its end
+    for (side, style), places in zip(
+        _SIDES, confirmation.sides(result.items, threshold), strict=True
+    ):
+        # A strong contradiction is shown whatever the limit.
+        shown = [n for i, n in enumerate(places) if i < limit or n in result.weight.contradictions]
+        for n in shown:
+            doc = check_wording.signed(confirmation.degree_of(result.items[n]))
+            table.add_row(Text(side, style), Text(doc, style), _item(result.items[n]))
+        if len(shown) < len(places):
+            table.add_row(Text(side, style), "", Text(f"… {len(places) - len(shown)} more", "dim"))
+    return table
+
+
+def _item(item: Weighed) -> Text:
+    passage = item.passage
+    text = Text(cells.shortened(passage.title or passage.url, SOURCE_WIDTH))
+    text.append(f", {item.published or 'without a date'}", style="dim")
+    if item.copies:
+        n_pages = len(item.copies)
+        pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"
+        text.append(f", also on {pages}", style="dim")
+    assert not isinstance(item.outcome, Failed)
+    if item.outcome.quote:
+        quote = cells.shortened(item.outcome.quote.of(passage.text), TEXT_WIDTH)
+        text.append(f"\n“{quote}”")
+    if passage.title:
+        text.append(f"\n{cells.one_line(passage.url)}", style="dim")
+    return text
+
+
+def _indented(part: RenderableType) -> Padding:
+    return Padding(part, (0, 0, 0, _INDENT), expand=False)

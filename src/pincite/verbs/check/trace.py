@@ -1,0 +1,300 @@
+"""A trace: everything that a run of `check` asked, was told and decided, as it happens.
+
+One JSON object a line. The first of a run has the event "run" with settings and versions; then come
+"statement" (with its readings), "call" (a prompt and its reply), "unreadable" (a call whose reply
+could not be used), "judged" (a passage and what it says) and at last "report". A second run with
+the same file is written behind the first and asks for no reply that stands in it already. Keys of
+servers are in none of it.
+
+`replayed` makes the checks of the last run anew, from the replies up, without any model.
+"""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pincite.checks import (
+    Check,
+    CheckReport,
+    Failed,
+    Interpretation,
+    Judged,
+    Reading,
+    StatementType,
+    Usage,
+)
+from pincite.completions import Completion, Prompt
+from pincite.errors import ConfigError, InputError, NotAsked, ServerError
+from pincite.llm.calls import Calls, completion_of, key_of
+from pincite.llm.templates import Templates
+from pincite.types import Passage, Span
+from pincite.verbs.check.confirm import Asking, ModelJudge
+from pincite.verbs.check.evidence import Found
+from pincite.verbs.check.pipeline import CheckPipeline
+
+VERSION = 1
+
+
+class TraceWriter:
+    """Appends events to a file, each whole; safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file at the end of what it holds.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        self._lock = threading.Lock()
+        try:
+            self._cut_half_a_line(path)
+            self._file = path.open("a", encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
+
+    @staticmethod
+    def _cut_half_a_line(path: Path) -> None:
+        """What a kill left of the last line goes, so that the next one begins a line."""
+        if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+            with path.open("r+b") as file:
+                file.truncate(content.rfind(b"\n") + 1)
+
+    def record(self, event: Mapping[str, Any]) -> None:
+        """Write an event now."""
+        line = json.dumps(event, ensure_ascii=True) + "\n"
+        with self._lock:
+            self._file.write(line)
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trace as it was read."""
+
+    run: Mapping[str, Any]  # the last run's first event
+    events: Sequence[Mapping[str, Any]]  # that follow it
+    replies: Mapping[str, Completion]  # of all runs, by key
+    errors: Mapping[str, str]
+    unreadable: frozenset[str]  # keys of replies that could not be used
+
+    @property
+    def memory(self) -> dict[str, Completion]:
+        """Replies worth using again."""
+        return {key: r for key, r in self.replies.items() if key not in self.unreadable}
+
+    @property
+    def report(self) -> Mapping[str, Any] | None:
+        """What the run reported; None if it was stopped before."""
+        reports = (e["report"] for e in reversed(self.events) if e["event"] == "report")
+        return next(reports, None)
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a file.
+
+    Raises:
+        InputError: it is not there, or a line is no event; names the line.
+    """
+    runs: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
+    replies, errors, unreadable = dict[str, Completion](), dict[str, str](), set[str]()
+    for number, event in _events(path):
+        try:
+            kind = event["event"]
+            if kind == "run":
+                runs.append((event, []))
+            elif kind == "call" and event["reply"]:
+                replies[event["key"]] = completion_of(event["reply"])
+                unreadable.discard(event["key"])
+            elif kind == "call":
+                errors[event["key"]] = str(event["error"])
+            elif kind == "unreadable":
+                unreadable.add(event["key"])
+            else:
+                runs[-1][1].append(event)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise _no_trace(path, number, error) from error
+    if not runs:
+        raise InputError(f"{path} holds no run; expected a file of: pincite check --trace {path}")
+    head, events = runs[-1]
+    if head.get("trace_version") != VERSION:
+        found = head.get("trace_version")
+        raise InputError(f"{path} is a trace of version {found}; this program reads {VERSION}.")
+    return Trace(head, events, replies, errors, frozenset(unreadable))
+
+
+def _events(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, 1):
+        if number == len(lines) and not line.endswith(b"\n"):
+            return  # a kill cut it
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _no_trace(path, number, error) from error
+        if not isinstance(event, dict):
+            raise _no_trace(path, number, TypeError("no object"))
+        yield number, event
+
+
+def _no_trace(path: Path, number: int, error: Exception) -> InputError:
+    said = f"{type(error).__name__}: {error}"
+    return InputError(f"{path}, line {number}, is no event of a trace ({said}).")
+
+
+# ── Replay ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def replayed(trace: Trace) -> CheckReport:
+    """The last run's report, from its replies up: probabilities, DOC, groups and levels.
+
+    What failed stays failed. Readings and passages are those that were recorded.
+
+    Raises:
+        InputError: the trace lacks what it should hold.
+    """
+    run, recorded = trace.run, trace.report or {}
+    try:
+        checks = [_check(trace, statement, judged) for statement, judged in _statements(trace)]
+        return CheckReport(
+            checks=tuple(checks),
+            n_statements=recorded.get("n_statements", len(checks)),
+            usage=Usage(**recorded.get("usage", {})),
+            warnings=tuple(recorded.get("warnings", run["warnings"])),
+            settings=run["settings"],
+            versions=run["versions"],
+            created=recorded.get("created", run["created"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"The trace cannot be replayed ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    found: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
+    for event in trace.events:
+        if event["event"] == "statement":
+            found.append((event, []))
+        elif event["event"] == "judged":
+            found[-1][1].append(event)
+    return found
+
+
+def _check(
+    trace: Trace, statement: Mapping[str, Any], judged: Sequence[Mapping[str, Any]]
+) -> Check:
+    given = statement["interpretation"]
+    interpretation = Interpretation(
+        tuple(Reading(**{**r, "kind": StatementType(r["kind"])}) for r in given["readings"]),
+        given["by"],
+        tuple(Failed(**failure) for failure in given["failures"]),
+    )
+    readings = {r.reading_id: r for r in interpretation.readings}
+    recorded = [
+        (readings[e["reading"]], _found(e["found"]), _outcome(e["outcome"])) for e in judged
+    ]
+    how = trace.run["check"]
+    pipeline = CheckPipeline(
+        interpreter=_NoInterpreter(),
+        finder=_Recorded(recorded),
+        judge=_RecordedJudge(recorded, _model_judge(trace)),
+        ignored=frozenset(StatementType(kind) for kind in how["ignored"]),
+        threshold=how["threshold"],
+        count_copies=how["count_copies"],
+        languages=None,
+    )
+    return pipeline.check(statement["statement"], interpretation)
+
+
+def _found(given: Mapping[str, Any]) -> Found:
+    passage = Passage(**{**given["passage"], "span": Span(*given["passage"]["span"])})
+    return Found(**{**given, "passage": passage, "copies": tuple(given["copies"])})
+
+
+def _outcome(given: Mapping[str, Any]) -> Judged | Failed:
+    if "step" in given:
+        return Failed(**given)
+    quote = Span(*given["quote"]) if given["quote"] else None
+    return Judged(**{**given, "quote": quote, "reasons": tuple(given["reasons"])})
+
+
+def _model_judge(trace: Trace) -> ModelJudge | None:
+    """The judge that asked a model, with a model that knows the recorded replies."""
+    how = trace.run["check"]["model"]
+    if how is None:
+        return None
+    given = how["templates"]
+    texts = {step: (system, user) for step, (system, user) in given["texts"].items()}
+    templates = Templates(texts, tuple(given["options"]), given["language"], given["fingerprint"])
+    asking = Asking(**{**how["asking"], "labels": tuple(how["asking"]["labels"])})
+    models = {step: _Replies(name, trace) for step, name in how["models"].items()}
+    return ModelJudge(Calls(models), templates, asking)
+
+
+def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
+    """What a trace must keep of a judge that asks a model; `models`: fingerprints by step."""
+    templates = {**asdict(judge.templates), "texts": dict(judge.templates.texts)}
+    return {"templates": templates, "asking": asdict(judge.how), "models": dict(models)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Replies:
+    """A generator that replies what is recorded."""
+
+    fingerprint: str
+    trace: Trace
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
+        keys = [key_of(prompt, self.fingerprint) for prompt in prompts]
+        missing = NotAsked("The trace holds no reply to this prompt.")
+        return [self.trace.replies.get(key) or missing for key in keys]
+
+
+class _NoInterpreter:
+    fingerprint = "recorded"
+
+    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
+        raise InputError("The trace lacks the readings of a statement.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    items: Sequence[tuple[Reading, Found, Judged | Failed]]
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        return [
+            [found for of, found, _ in self.items if of.reading_id == reading.reading_id]
+            for reading in readings
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedJudge:
+    """What failed stays so; the rest is computed anew, or taken as the verifier gave it."""
+
+    items: Sequence[tuple[Reading, Found, Judged | Failed]]
+    model: ModelJudge | None
+    fingerprint: str = field(default="recorded")
+
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
+        known = {
+            (reading.reading_id, found.passage.passage_id): outcome
+            for reading, found, outcome in self.items
+        }
+        recorded = [known[reading.reading_id, passage.passage_id] for reading, passage in pairs]
+        if self.model is None:
+            return recorded
+        fresh = self.model.judge(
+            [pair for pair, old in zip(pairs, recorded, strict=True) if isinstance(old, Judged)]
+        )
+        answers = iter(fresh)
+        return [old if isinstance(old, Failed) else next(answers) for old in recorded]

@@ -1,0 +1,185 @@
+"""Articles from a file or, when the user allows it, from a wiki.
+
+What names a file is a file; anything else is an address. Offline, an address ends in a message that
+says what would have been asked, and of whom.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pincite.errors import FetchError, FetchingIsOff, InputError
+from pincite.settings import Settings
+from pincite.types import Article
+from pincite.verbs.verify import web_pages
+from pincite.wiki.site.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
+from pincite.wiki.site.api import ActionApi, Web, WikiError
+from pincite.wiki.site.lists import addresses_in, category_at, latest, members
+from pincite.wiki.site.pages import NoPage, Page, Refused, article_of, fetch_page
+
+# Endings of the files that `verify` reads: such a name is a file that is missing, not a title.
+_FILES = tuple(
+    ".wiki .wikitext .mediawiki .txt .html .htm .xml .bz2 .gz .json .jsonl .zip .md".split()
+)
+
+
+class NoArticle(InputError):
+    """The wiki was asked, and there is no article there; the message says what there is."""
+
+
+def is_file(given: str) -> bool:
+    """Whether the argument names a file, be it one that is missing."""
+    if given == "-" or given.startswith(("./", "../", "/", "~")) or _exists(given):
+        return True
+    return "://" not in given and given.lower().endswith(_FILES)
+
+
+def _exists(given: str) -> bool:
+    try:
+        return Path(given).exists()
+    except (OSError, ValueError):  # longer than a file's name may be, a NUL in it
+        return False
+
+
+def home(settings: Settings) -> Site:
+    """The wiki that titles without an address belong to."""
+    return site_at(settings.wiki) if settings.wiki else wikipedia(settings.language)
+
+
+def require_online(settings: Settings, what: str, site: Site) -> None:
+    """Say what would be asked from where, unless asking is allowed.
+
+    Raises:
+        FetchingIsOff
+    """
+    if not settings.online:
+        message = (
+            f"{what} is no file here. As an article it would be asked for at {site.api}, but "
+            "nothing leaves this machine unless you allow it: give --online, or set online = true."
+        )
+        raise FetchingIsOff(message, site.api)
+
+
+@dataclass(frozen=True, slots=True)
+class Wikis:
+    """The wikis of a run: each is asked one thing at a time, over one web."""
+
+    web: Web
+    tell: Callable[[str], None] = lambda message: None
+    html: bool = False  # whether articles are read from the wiki's HTML instead of wikitext
+    _apis: dict[Site, ActionApi] = field(default_factory=dict)
+
+    def api(self, site: Site) -> ActionApi:
+        """The one client of a wiki."""
+        return self._apis.setdefault(site, ActionApi(site, self.web, tell=self.tell))
+
+    def page(self, address: ArticleAddress) -> Page | Refused:
+        """One revision of an article, or why there is none."""
+        return fetch_page(self.api(address.site), address)
+
+    def article(self, page: Page) -> Article:
+        """Its claims; from the wikitext, with a warning, where the wiki gives no HTML."""
+        if not self.html:
+            return article_of(page)
+        try:
+            return article_of(page, self.api(page.site).html(page.revision_id))
+        except WikiError as error:
+            article = article_of(page)
+            return replace(article, warnings=(f"{error}; read as wikitext", *article.warnings))
+
+    def category(self, text: str, start: Site) -> list[ArticleAddress]:
+        """The articles of a category."""
+        site, name = category_at(text, start)
+        titles = members(self.api(site), name)
+        if not titles:
+            message = f"{site.host} has no articles in the category {name!r}. Check its name."
+            raise NoArticle(message)
+        return [ArticleAddress(site, title) for title in titles]
+
+    def newest(self, addresses: Sequence[ArticleAddress]) -> list[ArticleAddress]:
+        """The same addresses, those by title with the revision that they stand for now.
+
+        A title that has no page stays as it is: asking for it tells more.
+        """
+        found = list(addresses)
+        for site in dict.fromkeys(address.site for address in addresses):
+            places = [i for i, a in enumerate(addresses) if a.site == site and _by_title(a)]
+            titles = [str(addresses[i].title) for i in places]
+            revisions = latest(self.api(site), titles)
+            for i, title in zip(places, titles, strict=True):
+                if revision := revisions[title]:
+                    found[i] = ArticleAddress(site, revision_id=revision)
+        return list(dict.fromkeys(found))
+
+
+def wikis_of(web: Web, settings: Settings, tell: Callable[[str], None]) -> Wikis:
+    """The wikis of a run, as the settings want them read."""
+    return Wikis(web, tell, html=settings.article_markup == "html")
+
+
+def _by_title(address: ArticleAddress) -> bool:
+    return not (address.revision_id or address.page_id)
+
+
+def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Article:
+    """The article at an address; `tell` says what was found and how.
+
+    Raises:
+        FetchingIsOff: nobody allowed it.
+        NoArticle: there is none, and what there is instead.
+        FetchError: the wiki did not answer.
+    """
+    address = parse_address(text, home(settings))
+    require_online(settings, repr(text), address.site)
+    with web_pages.open_web(settings) as web:
+        wikis = wikis_of(web, settings, tell)
+        found = wikis.page(address)
+        if isinstance(found, Refused):
+            raise NoArticle(str(found))
+        tell(about(found))
+        return wikis.article(found)
+
+
+def about(page: Page) -> str:
+    """One line for a person: which revision it is, and what happened on the way."""
+    head = f"{page.title}: revision {page.revision_id} of {page.timestamp[:10]}, {page.site.host}"
+    return "\n".join((head, *(f"  {note}" for note in page.notes)))
+
+
+# ── Many articles ────────────────────────────────────────────────────────────────────────────────
+
+
+def listed(
+    wikis: Wikis, settings: Settings, lines: Sequence[str], category: str | None
+) -> list[ArticleAddress]:
+    """The articles of a list of titles, or of a category, each with its newest revision.
+
+    Raises:
+        FetchingIsOff, NoArticle, InputError, FetchError
+    """
+    start = home(settings)
+    if category:
+        site, _ = category_at(category, start)
+        require_online(settings, f"the category {category!r}", site)
+    found = addresses_in(lines, start)
+    for address in found:
+        require_online(settings, str(address), address.site)
+    try:
+        found += wikis.category(category, start) if category else []
+        return wikis.newest(found)
+    except WikiError as error:
+        raise NoArticle(str(error)) from error
+
+
+def page_of(
+    wikis: Wikis, address: ArticleAddress, is_done: Callable[[Site, str], bool]
+) -> Page | Refused | None:
+    """One article of many: None if it is done, and a reason where nothing came back."""
+    if address.revision_id and is_done(address.site, address.revision_id):
+        return None
+    try:
+        page = wikis.page(address)
+    except FetchError as error:
+        return Refused(address, NoPage.WIKI, str(error), code="no_reply")
+    done = isinstance(page, Page) and is_done(page.site, page.revision_id)
+    return None if done else page

@@ -1,0 +1,202 @@
+"""Settings turned into the objects of a run, and a run's findings into a Report."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from pincite import runtime
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.sources import Sources, open_sources
+from pincite.judgement import aggregation, flags
+from pincite.judgement.funnel import funnel
+from pincite.library import reliability
+from pincite.library.own_copies import OwnCopies
+from pincite.library.own_sources import OwnSources, folder_of
+from pincite.models.calibration import Calibration
+from pincite.retrieval.retrievers import Fused
+from pincite.settings import Settings
+from pincite.settings.ask import AskSettings
+from pincite.settings.web import MANNERS, WebSettings
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
+from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
+from pincite.verbs.verify.estimate import Estimate, Estimator
+from pincite.verbs.verify.exclusions import Exclusions
+from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.web_pages import web_candidates, web_pages
+from pincite.web.sources import FetchStep
+
+# Settings that change how fast or where something is done, never what comes out.
+WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
+UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A pipeline that is ready, with what its results must record."""
+
+    pipeline: VerifyPipeline
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
+    flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
+    prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
+
+
+@contextmanager
+def verifying(
+    settings: Settings,
+    corpus: Path | None,
+    sources: Path | None,
+    *,
+    keep: bool = True,
+    own_copies: bool = False,
+    fetching: Callable[[FetchStep], None] = lambda step: None,
+) -> Iterator[Run]:
+    """A ready `verify` pipeline; closes what it opened.
+
+    Args:
+        settings: all of them.
+        corpus: folder of the corpus that suggestions come from; None: no suggestions.
+        sources: folder of stored copies; None: cited pages are looked up in the corpus only.
+        keep: whether judged pairs are kept in `runtime.judgements_file()`.
+        own_copies: whether what the user attached to sources is read; measurements must not.
+        fetching: is told what is fetched, if the settings allow it at all.
+    """
+    with ExitStack() as stack:
+        verifier = runtime.verifier(settings, keep=keep)
+        stack.callback(verifier.close)
+        stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
+        copies = open_sources(sources) if sources else None
+        web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
+        own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
+        listed = reliability.of_settings(settings)
+        exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
+        hosts = exclusions.hosts()
+        pipeline = VerifyPipeline(
+            verifier=verifier,
+            copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
+            search=_search(settings, stored, hosts) if stored else None,
+            documents_of=stored.get if stored else None,
+            languages=runtime.languages(settings),
+            depth=settings.depth,
+            judged=settings.judged,
+            per_page=settings.per_page,
+            read=settings.read,
+            k=settings.k,
+            threshold=settings.threshold,
+            readout=settings.readout,
+            expander=runtime.expander(settings, stored) if stored else None,
+            exclusions=exclusions,
+            unfiltered=stored.lexical((), settings.filters) if stored else None,
+            online=stack.enter_context(web_candidates(settings, web)),
+        )
+        versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
+        if stored:
+            manifest = stored.manifest()
+            versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+        if own and (attached := own.copies.fingerprint()):
+            versions["own_copies"] = attached
+        if listed:
+            versions["reliability"] = listed.fingerprint
+        if pipeline.expander:
+            versions["expansion"] = pipeline.expander.fingerprint
+        warnings = tuple(map(str, copies.warnings)) if copies else ()
+        if stored and settings.filters.leaves_out_undated:
+            warnings = (*warnings, UNDATED)
+        precision = flag_precision(verifier.calibration, settings.threshold)
+        estimator = Estimator(
+            stored=pipeline.copies.at_hand,
+            seconds_a_pair=verifier.seconds_a_pair,
+            of_a_page=settings.read,
+            candidates=settings.judged if stored else 0,
+            rules=web.sources.rules if web else settings.web_rules,
+        )
+        if web:
+            estimator = replace(
+                estimator,
+                asked=pipeline.copies.asked_first,
+                is_kept=web.sources.is_kept,
+                host_of=web.sources.host_of,
+            )
+        prepare = pipeline.copies.prepare
+        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
+
+
+def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
+    """What went wrong while it ran without ending the run."""
+    of_expander = pipeline.expander.warnings if pipeline.expander else ()
+    of_search = pipeline.online.search.warnings if pipeline.online else ()
+    return (*of_expander, *of_search, *pipeline.copies.warnings)
+
+
+def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
+    """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
+    return flags.precisions(calibration.rates_at(threshold))
+
+
+def report_of(
+    article: Article, findings: Sequence[Finding], settings: Settings, run: Run
+) -> Report:
+    """The findings ranked, with all that is needed to repeat them."""
+    return Report(
+        title=article.title,
+        language=article.language,
+        revision_id=article.revision_id,
+        findings=tuple(aggregation.ranked(findings)),
+        n_claims=len(article.claims),
+        n_references=article.n_references,
+        warnings=(*article.warnings, *run.warnings, *late_warnings(run.pipeline)),
+        settings=report_settings(settings),
+        versions=run.versions,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        funnel=funnel(article, findings),
+        flag_precision=run.flag_precision,
+        url=article.url,
+    )
+
+
+def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:
+    """What a report of `verify` records: all settings but those that only `ask` and `check` have.
+
+    What concerns the web stays, private values excepted: it says where copies came from.
+    """
+    of_others = {field.name for field in dataclasses.fields(AskSettings)}
+    of_others -= {field.name for field in dataclasses.fields(WebSettings)}
+    return {
+        name: value for name, value in runtime.recorded(settings).items() if name not in of_others
+    }
+
+
+def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
+    """Of recorded settings those that can change a verdict: not pauses, threads and places.
+
+    Another pause would otherwise make every finished report of a batch void.
+    """
+    return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
+
+
+def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
+    chosen = (hosts, settings.filters)
+    return Fused(corpus.lexical(*chosen), corpus.dense(*chosen), settings.fusion, settings.depth)
+
+
+@contextmanager
+def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.open(folder, runtime.encoder(settings)) as corpus:
+        yield corpus
+
+
+def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+    """First the stored copies, then the corpus."""
+    places = [Place(CopyKind.STORED, copies.get)] if copies else []
+    return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
+
+
+def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+    (found,) = corpus.get([url])
+    return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

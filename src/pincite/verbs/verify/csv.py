@@ -1,0 +1,108 @@
+"""One row a citation, for spreadsheets, in the words of the other reports; no text is a formula.
+
+How far a citation came stands in its row (`citation_reached`): counting that column gives the
+funnel, and no line has to be told apart from the rows.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from pincite.judgement.funnel import FLAGS, stage
+from pincite.report import cells
+from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
+from pincite.verbs.verify import wording
+
+COLUMNS = (
+    "rank claim_id section claim label score citation_id citation_title citation_url "
+    "citation_label citation_score unchecked_reason unchecked_detail quote reasons "
+    "suggestion_url suggestion_title suggestion_score suggestion_quote "
+    "missing citation_missing advice citation_reliability suggestion_reliability excluded "
+    "citation_reached "
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place"
+).split()
+
+
+def to_csv(report: Report) -> str:
+    """The report as CSV with a header; a claim without citations has one row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for rank, finding in enumerate(report.findings, 1):
+        for result in finding.citations or (None,):
+            row = [
+                *_row(rank, finding, result),
+                *_missing(finding, result),
+                _advice(report, finding),
+                *_reliability(finding, result),
+                str(stage(result, finding.label)) if result else None,
+                *_copy(result),
+                *_places(finding, result),
+            ]
+            writer.writerow([cells.cell(value) for value in row])
+    return out.getvalue()
+
+
+def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    claim = finding.claim
+    section = " › ".join(claim.section)
+    head: list[str | float | None] = [rank, claim.claim_id, section, claim.text]
+    head += [wording.LABELS[finding.label], finding.score]
+    return [*head, *_of_citation(result), *_of_suggestion(finding)]
+
+
+def _of_citation(result: CitationResult | None) -> list[str | float | None]:
+    if result is None:
+        return [None] * 9
+    citation, outcome = result.citation, result.outcome
+    head = [citation.citation_id, citation.title, citation.url, wording.LABELS[result.label]]
+    if isinstance(outcome, Unchecked):
+        return [*head, None, str(outcome.reason), outcome.detail, None, None]
+    return [*head, outcome.score, None, None, outcome.quoted, "; ".join(outcome.reasons)]
+
+
+def _of_suggestion(finding: Finding) -> list[str | float | None]:
+    if not finding.suggestions:
+        return [None] * 4
+    evidence: Evidence = finding.suggestions[0].evidence
+    return [evidence.passage.url, evidence.passage.title, evidence.score, evidence.quoted]
+
+
+def _missing(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """What the group lacks, and what the citation: the claim's own words, parted by bars."""
+    of_citation = result.missing if result else ()
+    return [_words(finding.claim.text, parts) for parts in (finding.missing, of_citation)]
+
+
+def _words(claim: str, parts: Sequence[Part]) -> str | None:
+    return " | ".join(part.span.of(claim) for part in parts) or None
+
+
+def _advice(report: Report, finding: Finding) -> str | None:
+    """On the rows that it is about: those of flagged claims."""
+    return wording.flag_advice(report.flag_precision) or None if finding.label in FLAGS else None
+
+
+def _reliability(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """The lists' words on the citation and on the first suggestion; what was left out, and why."""
+    suggested = finding.suggestions[0].listing if finding.suggestions else None
+    listings = (result.listing if result else None, suggested)
+    labels = [str(found.reliability) if found else None for found in listings]
+    return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
+
+
+def _copy(result: CitationResult | None) -> list[str | float | None]:
+    """Which copy was read, why not the page itself, and what today's page says if it changed."""
+    if result is None or result.copy is None:
+        return [None] * 6
+    copy, changed = result.copy, result.changed
+    not_live = str(result.not_live.reason) if result.not_live else None
+    today = [wording.LABELS[changed.label], changed.evidence.quoted] if changed else [None, None]
+    return [str(copy.kind), copy.url, copy.date, not_live, *today]
+
+
+def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
+    """Where the quotes stand in the source and in the first suggestion."""
+    suggested = finding.suggestions[0].place if finding.suggestions else None
+    cited = wording.where(result.place, result.label) if result else ""
+    return [cited or None, wording.where(suggested, Label.SUPPORTED) or None]

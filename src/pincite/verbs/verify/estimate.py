@@ -1,0 +1,159 @@
+"""What a run of `verify` will do and about how long, before it does it: nothing is fetched for it.
+
+A range, because nobody knows beforehand how fast hosts answer, how long their pages are, and which
+pairs were judged by an earlier run. What is known is the pause that each host is owed, and how long
+this machine takes for a pair, which is tried out on a few.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pincite.judgement.funnel import addresses
+from pincite.text.passages import WIDE_WORDS
+from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
+from pincite.verbs.verify.cited_copies import is_wanted
+from pincite.web.rules import WebRules
+
+Seconds = tuple[float, float]  # at least about, at most about
+LATENCY: Seconds = (0.2, 3.0)  # seconds of a request: tools/bench_fetch.py's, and a slow site's
+TRIED = 3  # pairs, twice: the first time warms up; half a second on two cores
+# Of the pairs that are possible, each as long as wide passages make it. Short pages have fewer,
+# clauses are judged besides: the demo's article (short pages) has 304, and 200 were judged.
+OF_THE_PAIRS: Seconds = (0.5, 1.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is to be done for one article, or for several together."""
+
+    n_articles: int
+    n_claims: int
+    n_citations: int  # uses of references at claims
+    n_with_address: int  # of these
+    n_sources: int  # distinct addresses; of these:
+    n_at_hand: int  # supplied, or in the corpus
+    n_known_to_fail: int  # a failure is what was supplied, as a stored "404"
+    n_fetched_before: int  # in the cache, and not out of date
+    hosts: Mapping[str, int] = field(default_factory=dict)  # addresses to fetch from each
+    n_missing: int = 0  # not at hand, and nobody allowed to fetch
+    n_never_opened: int = 0  # addresses that are not of the public web
+    fetching: Seconds = (0.0, 0.0)
+    judging: Seconds = (0.0, 0.0)
+
+    @property
+    def n_to_fetch(self) -> int:
+        """Addresses."""
+        return sum(self.hosts.values())
+
+    @property
+    def seconds(self) -> Seconds:
+        """Of everything: the pages are fetched first, then judged."""
+        return self.fetching[0] + self.judging[0], self.fetching[1] + self.judging[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """Knows what is at hand and how fast this machine is."""
+
+    stored: Callable[[Citation], Document | Unchecked]  # the supplied copy, or the corpus's
+    seconds_a_pair: Callable[[Sequence[tuple[Claim, Passage]]], float]  # measured by judging these
+    of_a_page: int  # passages of a source that are judged, at most
+    candidates: int  # passages of the corpus that are judged for a claim; 0 without one
+    rules: WebRules
+    asked: Callable[[Citation], str | None] = lambda citation: None  # first of the web; None: never
+    is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
+    host_of: Callable[[str], str | None] = lambda url: None  # None: it would not be opened
+
+    def of(self, article: Article) -> Estimate:
+        """What one article needs."""
+        cited = [citation for claim in article.claims for citation in claim.citations]
+        uses = Counter(found[0] for citation in cited if (found := addresses(citation)))
+        sources = {found[0]: c for c in cited if (found := addresses(c))}
+        copies = {url: self.stored(citation) for url, citation in sources.items()}
+        at_hand = [url for url, copy in copies.items() if isinstance(copy, Document)]
+        others = [url for url, copy in copies.items() if is_wanted(copy)]
+        online = self.rules.online
+        asked = {url: self.asked(sources[url]) for url in others if online}
+        kept = [url for url, address in asked.items() if address and self.is_kept(address)]
+        wanted = [url for url in others if url not in set(kept)]
+        first = [address for url in wanted if (address := asked.get(url))]
+        hosts = Counter(host for address in first if (host := self.host_of(address)))
+        of_candidates = len(article.claims) * self.candidates
+        sure = of_candidates + sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
+        most = sure + sum(uses[url] for url in wanted if online) * self.of_a_page
+        each = self._seconds_a_pair(article) if most else 0.0
+        return Estimate(
+            n_articles=1,
+            n_claims=len(article.claims),
+            n_citations=len(cited),
+            n_with_address=sum(uses.values()),
+            n_sources=len(uses),
+            n_at_hand=len(at_hand),
+            n_known_to_fail=len(uses) - len(at_hand) - len(others),
+            n_fetched_before=len(kept),
+            hosts=dict(hosts),
+            n_missing=0 if online else len(wanted),
+            n_never_opened=len(wanted) - sum(hosts.values()) if online else 0,
+            fetching=fetching_seconds(list(hosts.values()), self.rules),
+            judging=(OF_THE_PAIRS[0] * sure * each, OF_THE_PAIRS[1] * most * each),
+        )
+
+    def _seconds_a_pair(self, article: Article) -> float:
+        """Tried out on the article's own words, cut as long as passages are."""
+        words = " ".join(claim.text for claim in article.claims).split() or ["none"]
+        text = " ".join((words * (1 + WIDE_WORDS // len(words)))[:WIDE_WORDS])
+        passage = Passage("", "", "", text, Span(0, len(text)))
+        claims = (article.claims * TRIED)[:TRIED]
+        pairs = [(claim, passage) for claim in claims]
+        return min(self.seconds_a_pair(pairs) for _ in range(2))
+
+
+def fetching_seconds(queues: Sequence[int], rules: WebRules) -> Seconds:
+    """How long so many addresses take, those of a host one after the other, the hosts at once.
+
+    >>> fetching_seconds([10, 1], WebRules(pause=1.0))
+    (12.0, 43.0)
+    >>> fetching_seconds([], WebRules())
+    (0.0, 0.0)
+    """
+    if not queues:
+        return 0.0, 0.0
+    least, most = (
+        max(
+            max(queues) * (rules.pause + latency),
+            sum(queues) * (rules.pause + latency) / rules.at_once,
+        )
+        for latency in LATENCY
+    )
+    return least, most + LATENCY[1]  # robots.txt comes first, if it is not kept
+
+
+def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
+    """The sum of articles; if these are fewer than `n_articles`, what all would be like them."""
+    scale = n_articles / len(estimates)
+    hosts: Counter[str] = Counter()
+    for estimate in estimates:
+        hosts.update(estimate.hosts)
+
+    def summed(values: Sequence[float]) -> int:
+        return round(scale * sum(values))
+
+    def lasting(pairs: Sequence[Seconds]) -> Seconds:
+        return scale * sum(low for low, _ in pairs), scale * sum(high for _, high in pairs)
+
+    return Estimate(
+        n_articles=n_articles,
+        n_claims=summed([e.n_claims for e in estimates]),
+        n_citations=summed([e.n_citations for e in estimates]),
+        n_with_address=summed([e.n_with_address for e in estimates]),
+        n_sources=summed([e.n_sources for e in estimates]),
+        n_at_hand=summed([e.n_at_hand for e in estimates]),
+        n_known_to_fail=summed([e.n_known_to_fail for e in estimates]),
+        n_fetched_before=summed([e.n_fetched_before for e in estimates]),
+        hosts={host: round(scale * n) for host, n in hosts.items()},
+        n_missing=summed([e.n_missing for e in estimates]),
+        n_never_opened=summed([e.n_never_opened for e in estimates]),
+        fetching=lasting([e.fetching for e in estimates]),
+        judging=lasting([e.judging for e in estimates]),
+    )

@@ -1,0 +1,427 @@
+"""`verify`: does the cited source bear the claim out, and if not, what would?
+
+claim ─▶ its sources' passages ┐
+claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ labels, group, suggestions
+its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
+pages that fail it ─▶ their archived copies, judged alike ─▶ which of them changed since
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+from pincite.judgement import aggregation, changes, own, parts
+from pincite.judgement.funnel import addresses
+from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
+from pincite.retrieval import cascade, pinpoint, queries
+from pincite.retrieval.copies import without_copies
+from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
+from pincite.retrieval.retrievers import Asked, Fused
+from pincite.text.clauses import clauses
+from pincite.text.passages import cited_passages
+from pincite.types import (
+    Article,
+    Changed,
+    Citation,
+    CitationResult,
+    Claim,
+    CopyKind,
+    Document,
+    Evidence,
+    Exclusion,
+    Finding,
+    Hit,
+    Label,
+    Part,
+    Passage,
+    Place,
+    Reason,
+    Span,
+    Suggestion,
+    Unchecked,
+)
+from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
+from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
+from pincite.verbs.verify.web_candidates import WebCandidates
+
+RECONSIDERED = 2  # times k candidates are judged again in wider passages
+
+
+class _Checked(NamedTuple):
+    """One citation, with what its label was made of."""
+
+    source: Document | Unchecked
+    evidence: list[Evidence]
+    lacking: list[Part]
+    result: CitationResult
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyPipeline:
+    """The parts that `verify` is made of; one that is None is not asked."""
+
+    verifier: Verifier
+    copies: CitedCopies
+    search: Fused | None = None
+    documents_of: DocumentsOf | None = None
+    languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
+    depth: int = 100  # hits of either search
+    judged: int = JUDGED
+    per_page: int = 0
+    read: int = cascade.READ
+    k: int = 3
+    threshold: float = aggregation.THRESHOLD
+    readout: aggregation.Readout = "parts"
+    expander: Expander | None = None  # of the queries by words
+    exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
+    unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
+    online: WebCandidates | None = None  # asked where a claim's own sources fail it
+
+    def findings(self, article: Article) -> Iterator[Finding]:
+        """One finding for each claim, in the order of the article, as soon as it is known."""
+        for claim in article.claims:
+            yield self.finding(claim, article.timestamp)
+
+    def finding(self, claim: Claim, written: str | None = None) -> Finding:
+        """Everything about one claim: its sources and the candidates in one batch.
+
+        `written`: when the article's text was there, an ISO date; see `verbs.verify.exclusions`.
+        """
+        sources = [self._source(citation, written) for citation in claim.citations]
+        candidates, excluded = self._candidates(claim, written)
+        hits = [hit.passage for hit in candidates[: self.judged]]
+        evidence, judged = self._evidence(claim, claim.citations, sources, hits)
+        checked = self._checked(claim, claim.citations, sources, evidence)
+        found = self._group(claim, checked)
+        if found.label is not Label.SUPPORTED:
+            as_cited = self._as_cited(claim, checked, written)
+            found = self._group(claim, as_cited) if as_cited != checked else found
+        best = _best_shares(candidates)
+        if self.online and found.label is not Label.SUPPORTED:
+            more, barred = self._from_the_web(claim, written)
+            judged += self.verifier.verify([(claim, hit.passage) for hit in more])
+            best |= _best_shares(more)
+            excluded = (*excluded, *barred)
+        found = self._with_suggestions(replace(found, excluded=excluded), judged, best)
+        return own.only_quotes(found)
+
+    def _evidence(
+        self,
+        claim: Claim,
+        citations: Sequence[Citation],
+        sources: Sequence[CitedSource],
+        others: Sequence[Passage],
+    ) -> tuple[list[list[Evidence]], list[Evidence]]:
+        """What each source says, and other passages, judged in one batch."""
+        read = []
+        for citation, found in zip(citations, sources, strict=True):
+            aim, passages = _aim(citation, found.source), _passages(found.source)
+            pointed_at = aim.spans if aim else ()
+            read.append(cascade.worth_reading(claim.text, passages, self.read, pointed_at))
+        pairs = [(claim, passage) for group in [*read, others] for passage in group]
+        judged = iter(self.verifier.verify(pairs))
+        of_sources = [[next(judged) for _ in group] for group in read]
+        settled = [
+            [aggregation.settled(claim.text, each, _text(found.source)) for each in of_source]
+            for of_source, found in zip(of_sources, sources, strict=True)
+        ]
+        return settled, list(judged)
+
+    def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
+        """The finding on a claim from its citations alone and together; no suggestions yet."""
+        results = tuple(each.result for each in checked)
+        together = self._together(claim, [each.evidence for each in checked])
+        every = [passage for each in checked for passage in _passages(each.source)]
+        atoms = checked[0].lacking if len(checked) == 1 else parts.missing_atoms(claim.text, every)
+        label = aggregation.group_label(results, together, self.threshold, atoms)
+        of_group = parts.borne_out_by_any([result.clauses for result in results])
+        return Finding(
+            claim=claim,
+            citations=results,
+            together=together,
+            label=label,
+            score=aggregation.group_score(results, together, self.readout),
+            suggestions=(),
+            missing=aggregation.missing(label, of_group, atoms),
+        )
+
+    def _checked(
+        self,
+        claim: Claim,
+        citations: Sequence[Citation],
+        sources: Sequence[CitedSource],
+        evidence: Sequence[list[Evidence]],
+    ) -> list[_Checked]:
+        """Each citation alone: its best passage, its clauses, and what is missing."""
+        checked = []
+        of_sources = zip(citations, sources, evidence, self._clauses(claim, evidence), strict=True)
+        for citation, read, found, judged in of_sources:
+            atoms = parts.missing_atoms(claim.text, _passages(read.source))
+            aim = _aim(citation, read.source)
+            outcome = self._outcome(read.source, found, judged, atoms, aim)
+            label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+            result = CitationResult(
+                citation=citation,
+                outcome=outcome,
+                label=label,
+                clauses=tuple(judged),
+                missing=aggregation.missing(label, judged, atoms),
+                listing=self.exclusions.listing_of(citation.url or citation.archive_url),
+                place=_place(outcome, read.source, aim),
+                copy=read.copy,
+                not_live=read.not_live,
+            )
+            checked.append(_Checked(read.source, found, atoms, result))
+        return checked
+
+    def _as_cited(
+        self, claim: Claim, checked: Sequence[_Checked], written: str | None
+    ) -> list[_Checked]:
+        """Pages of today that fail the claim, replaced by archived copies that bear out more.
+
+        The editor cited what the page said then. Only a copy whose passage is gone from today's
+        page counts as older: else it is the page itself, judged twice.
+        """
+        as_cited = list(checked)
+        older = {
+            number: archived
+            for number, each in enumerate(checked)
+            if _may_have_changed(each.result)
+            and (archived := self._archived(each.result.citation, written))
+        }
+        if not older:
+            return as_cited
+        sources = list(older.values())
+        citations = [checked[number].result.citation for number in older]
+        evidence, _ = self._evidence(claim, citations, sources, ())
+        judged = self._checked(claim, citations, sources, evidence)
+        for number, then in zip(older, judged, strict=True):
+            if changed := _changed(checked[number], then):
+                as_cited[number] = then._replace(result=replace(then.result, changed=changed))
+        return as_cited
+
+    def _archived(self, citation: Citation, written: str | None) -> CitedSource | None:
+        """The archived copy of a page that was read; None if it cannot be judged."""
+        found = self.copies.archived(citation, written)
+        return found if found and isinstance(self._readable(found).source, Document) else None
+
+    def _outcome(
+        self,
+        source: Document | Unchecked,
+        found: Sequence[Evidence],
+        judged: Sequence[Part],
+        atoms: Sequence[Part],
+        aim: pinpoint.Aim | None,
+    ) -> Evidence | Unchecked:
+        """What speaks for a source: of nearly equal passages one that the citation points at."""
+        outcome = aggregation.speaking(found, self.threshold)
+        if outcome is None:
+            return _why_not(source)
+        label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+        for other in pinpoint.preferred(found, outcome, aim):
+            if aggregation.label_of(other, self.threshold, judged, atoms) is label:
+                return other
+        return outcome
+
+    def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
+        """For each source the claim's clauses, judged in one batch; none of a claim of one."""
+        found = clauses(claim.text)
+        if len(found) < 2:
+            return [[] for _ in evidence]
+        best = [
+            sorted(of_source, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
+            for of_source in evidence
+        ]
+        pairs = [
+            (replace(claim, text=clause.text), judged.passage)
+            for of_source in best
+            for clause in found
+            for judged in of_source
+        ]
+        answers = iter(self.verifier.verify(pairs))
+        return [
+            parts.judged(found, [_best_of(answers, len(s)) for _ in found], self.threshold)
+            if s
+            else []
+            for s in best
+        ]
+
+    def _with_suggestions(
+        self, finding: Finding, candidates: list[Evidence], shares_of: Mapping[str, float]
+    ) -> Finding:
+        """The finding with better sources: better for the whole claim, parts are not asked for."""
+        if finding.label is not Label.SUPPORTED:
+            candidates = [*candidates, *self._wider(finding.claim, candidates)]
+        existing = aggregation.group_score(finding.citations, finding.together, "max")
+        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, shares_of)
+        return replace(
+            finding,
+            suggestions=tuple(map(self._listed, self._from_stored_text(suggested))),
+            n_candidates=len(candidates),
+        )
+
+    def _listed(self, suggestion: Suggestion) -> Suggestion:
+        url = suggestion.evidence.passage.url
+        return replace(suggestion, listing=self.exclusions.listing_of(url))
+
+    def _source(self, citation: Citation, written: str | None) -> CitedSource:
+        """What was read for a citation, else the reason why nothing was."""
+        return self._readable(self.copies.read(citation, written))
+
+    def _readable(self, found: CitedSource) -> CitedSource:
+        """The same, unless the model does not know its language."""
+        source = found.source
+        if isinstance(source, Unchecked) or not source.language:
+            return found
+        if source.language in self.languages:
+            return found
+        detail = f"the page is in {source.language!r}, the model reads "
+        why = Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
+        return found._replace(source=why)
+
+    def _candidates(
+        self, claim: Claim, written: str | None
+    ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
+        """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
+        if self.search is None:
+            return [], ()
+        words = self.expander.expand([claim])[0] if self.expander else queries.lexical_query(claim)
+        asked = Asked(words, queries.dense_query(claim))
+        (found,) = self.search.retrieve([asked], 2 * self.depth)
+        seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []
+        cited = {address for citation in claim.citations for address in addresses(citation)}
+        others = kept(found, lambda hit: hit.passage.url not in cited)
+        allowed, excluded = self.exclusions.sifted(claim, others, seen, self.documents_of, written)
+        candidates = without_copies(allowed)
+        return at_most(self.per_page, candidates) if self.per_page else candidates, excluded
+
+    def _from_the_web(
+        self, claim: Claim, written: str | None
+    ) -> tuple[list[Hit], tuple[Exclusion, ...]]:
+        """What a search engine finds for a claim, under the rules of a corpus's candidates."""
+        assert self.online
+        cited = {address for citation in claim.citations for address in addresses(citation)}
+        hits, barred = self.online.of(claim, cited, self.exclusions)
+        allowed, copies = self.exclusions.sifted(claim, hits, (), self.online.get, written)
+        return without_copies(allowed), (*barred, *copies)
+
+    def documents(self, urls: Sequence[str]) -> list[Document | None]:
+        """Candidates' documents: of the corpus, else of the web."""
+        none: list[Document | None] = [None] * len(urls)
+        stored = self.documents_of(urls) if self.documents_of else none
+        found = self.online.get(urls) if self.online else none
+        return [first or other for first, other in zip(stored, found, strict=True)]
+
+    def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
+        """A group's passages read as one text, one from each source: each may bear out a part."""
+        read = [of_source for of_source in evidence if of_source]
+        chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
+        if len(chosen) < 2:
+            return None
+        text, title, about = (
+            "\n".join(texts)
+            for texts in zip(*((p.text, p.title, p.about) for p in chosen), strict=True)
+        )
+        joint = Passage("", "", title, text, Span(0, len(text)), about)
+        (judged,) = self.verifier.verify([(claim, joint)])
+        return judged
+
+    def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
+        """The best candidates judged again as a cited source is: around the hit, in two widths.
+
+        A corpus keeps each sentence in one passage, so evidence may be cut in two there.
+        """
+        if not (self.documents_of or self.online):
+            return []
+        best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
+        documents = self.documents([evidence.passage.url for evidence in best])
+        windows = {
+            window.passage_id: window
+            for evidence, document in zip(best, documents, strict=True)
+            if document
+            for window in cited_passages(document)
+            if window.span.start < evidence.passage.span.end
+            and evidence.passage.span.start < window.span.end
+        }
+        return self.verifier.verify([(claim, window) for window in windows.values()])
+
+    def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
+        if not (self.documents_of or self.online):
+            return list(suggested)
+        documents = self.documents([s.evidence.passage.url for s in suggested])
+        return [
+            replace(
+                suggestion,
+                published=document.published,
+                place=pinpoint.place_of(suggestion.evidence, document, None),
+            )
+            for suggestion, document in zip(suggested, documents, strict=True)
+            if document and _stands_in(suggestion.evidence.passage, document)
+        ]
+
+
+def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
+    """Of each page the share of its best hit."""
+    of_hits = list(zip(hits, shares(hits), strict=True))
+    return {hit.passage.url: share for hit, share in reversed(of_hits)}
+
+
+def _stands_in(passage: Passage, document: Document) -> bool:
+    return passage.span.of(document.text) == passage.text
+
+
+def _passages(source: Document | Unchecked) -> list[Passage]:
+    return cited_passages(source) if isinstance(source, Document) else []
+
+
+def _text(source: Document | Unchecked) -> str:
+    return source.text if isinstance(source, Document) else ""
+
+
+def _aim(citation: Citation, source: Document | Unchecked) -> pinpoint.Aim | None:
+    return pinpoint.aim_of(citation, source) if isinstance(source, Document) else None
+
+
+def _place(
+    outcome: Evidence | Unchecked, source: Document | Unchecked, aim: pinpoint.Aim | None
+) -> Place | None:
+    if isinstance(outcome, Evidence) and isinstance(source, Document):
+        return pinpoint.place_of(outcome, source, aim)
+    return None
+
+
+def _best_of(answers: Iterator[Evidence], n: int) -> Evidence:
+    """The best of the next `n`, at least one."""
+    return max(islice(answers, n), key=lambda evidence: evidence.score)
+
+
+def _why_not(source: Document | Unchecked) -> Unchecked:
+    """The reason behind a source that gave no evidence."""
+    if isinstance(source, Unchecked):
+        return source
+    return Unchecked(source.url, Reason.EMPTY, "the stored copy has no sentences")
+
+
+def _may_have_changed(result: CitationResult) -> bool:
+    """Whether an archived copy may say more: the page itself was read, and does not say all."""
+    copy = result.copy
+    # The page of its DOI may be live too; it is no later version of this one.
+    live = copy and copy.kind is CopyKind.LIVE and copy.url == result.citation.url
+    return (
+        bool(live) and isinstance(result.outcome, Evidence) and result.label is not Label.SUPPORTED
+    )
+
+
+def _changed(today: _Checked, archived: _Checked) -> Changed | None:
+    """Today's page, if the archived copy bears more out, by what is no longer there."""
+    now, then = today.result, archived.result
+    if not isinstance(then.outcome, Evidence) or not changes.bears_more(then.label, now.label):
+        return None
+    assert isinstance(today.source, Document)
+    if changes.still_stands(then.outcome.passage.text, today.source.text):
+        return None
+    assert isinstance(now.outcome, Evidence)
+    assert now.copy
+    return Changed(now.copy, now.outcome, now.label)

@@ -1,0 +1,275 @@
+"""The report on a terminal: the ranked table, what could not be checked, and the counts.
+
+Every text from an article or a page is a `rich.text.Text`, never markup, and has no control
+characters: a title like "[red]" or an escape sequence is shown, not obeyed.
+"""
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pincite.report import cells
+from pincite.types import (
+    CitationResult,
+    Claim,
+    CopyKind,
+    Evidence,
+    Finding,
+    Funnel,
+    Label,
+    Listing,
+    Reliability,
+    Report,
+    Stage,
+)
+from pincite.verbs.verify import data, excerpts, funnel_words, wording
+
+LISTING_STYLES = {
+    Reliability.RELIABLE: "green",
+    Reliability.NO_CONSENSUS: "yellow",
+    Reliability.MIXED: "yellow",
+    Reliability.UNRELIABLE: "red",
+    Reliability.DEPRECATED: "bold red",
+    Reliability.BLACKLISTED: "bold red",
+    Reliability.UNLISTED: "dim",
+}
+STYLES = {
+    Label.SUPPORTED: "green",
+    Label.PARTLY_SUPPORTED: "dark_orange",
+    Label.NOT_SUPPORTED: "red",
+    Label.REFUTED: "bold red",
+    Label.UNCHECKED: "yellow",
+}
+CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH = 150, 90, 70  # characters before an ellipsis
+SHOWN = 10  # claims of one reason for which nothing could be checked
+
+
+def print_report(
+    report: Report, console: Console, limit: int | None = None, *, excluded: bool = False
+) -> None:
+    """Print the report; of the findings at most `limit`, worst first.
+
+    `excluded`: also the pages that were found and left out of the suggestions.
+    """
+    shown = list(enumerate(report.findings, 1))[:limit]
+    checked = [(rank, f) for rank, f in shown if f.label is not Label.UNCHECKED]
+    parts: list[RenderableType] = [_head(report)]
+    if report.funnel.stages[Stage.JUDGED].uses:
+        advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
+        parts += [Text(advice, style="italic"), Text()]
+    if checked:
+        parts.append(_table(checked))
+    if len(shown) < len(report.findings):
+        parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
+    if groups := funnel_words.by_reason(report.findings):
+        parts += [Text(), _open_table(groups)]
+    if excluded:
+        parts += [Text(), _excluded(report)]
+    parts += [Text(), funnel_table(report.funnel)]
+    parts.append(Text(funnel_words.counted(report.funnel), style="dim"))
+    parts += [Text(f"warning: {cells.one_line(w)}", style="dim") for w in report.warnings]
+    console.print(Group(*parts))
+
+
+def _head(report: Report) -> Text:
+    """What was looked at, and how many claims have which label; each label with its meaning."""
+    counted, cited = data.counts(report), report.funnel.stages[Stage.CITED]
+    head = Text(cells.one_line(report.title), style="bold")
+    if report.revision_id:
+        head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
+    line = f"\n{cells.n_of(counted['claims'], 'claim')}, "
+    line += f"{cells.n_of(cited.uses, 'citation')} of {cells.n_of(cited.sources, 'source')}"
+    if not report.complete:
+        line += f"; stopped after {cells.n_of(counted['judged'], 'claim')}"
+    head.append(line, style="not bold")
+    for label in wording.ORDER:
+        words = f"\n{counted['labels'][label]:4} {wording.verdict(label):18}"
+        head.append(words, style=f"not bold {STYLES[label]}")
+        head.append(f" {wording.LEGEND[label]}", style="not bold dim")
+    return head
+
+
+def funnel_table(found: Funnel) -> Table:
+    """How far the citations came, and how many sources they are."""
+    table = Table(
+        title="How far the citations came",
+        title_justify="left",
+        title_style="",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    table.add_column("")
+    for head in funnel_words.UNITS:
+        table.add_column(head, justify="right")
+    for head, uses, sources in funnel_words.columns(found):
+        table.add_row(head, str(uses), "" if sources is None else str(sources))
+    return table
+
+
+def lost_table(found: Funnel) -> Table:
+    """Why citations could not be checked, and what to do."""
+    n_lost = cells.n_of(funnel_words.n_lost(found), "citation")
+    table = Table(
+        title=f"{n_lost} could not be checked, and what you can do",
+        title_justify="left",
+        title_style="yellow",
+        box=None,
+        padding=(0, 2, 0, 0),
+        show_header=False,
+    )
+    for _ in range(3):
+        table.add_column(overflow="fold")
+    for count, why, step in funnel_words.lost(found):
+        table.add_row(count, why, Text(step, style="dim"))
+    return table
+
+
+def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
+    table = Table(box=None, padding=(0, 1, 1, 0), header_style="dim", expand=True)
+    table.add_column("#", justify="right", width=3)
+    table.add_column("verdict", width=19)
+    table.add_column("claim, source, better source", ratio=1)
+    for rank, finding in findings:
+        table.add_row(str(rank), _verdict(finding), _details(finding))
+    return table
+
+
+def _verdict(finding: Finding) -> Text:
+    text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
+    support = data.support(finding)
+    if support is not None:
+        text.append(f"\nsupport {100 * support:.0f} %", style="not bold dim")
+    return text
+
+
+def _claim(claim: Claim) -> Text:
+    """The claim in its sentence, the rest of which is dim; alone where that would be too long."""
+    sentence, part = cells.one_line(claim.sentence), claim.part
+    if part is None or len(sentence) != len(claim.sentence) or len(sentence) > CLAIM_WIDTH:
+        return Text(cells.shortened(claim.text, CLAIM_WIDTH))
+    text = Text(sentence[: part.start], style="dim")
+    text.append(sentence[part.start : part.end], style="not dim")
+    return text.append(sentence[part.end :], style="dim")
+
+
+def _details(finding: Finding) -> Text:
+    text = _claim(finding.claim)
+    lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
+    if lacks:
+        text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])
+    for result in finding.citations:
+        name = cells.shortened(wording.name_of(result.citation), SOURCE_WIDTH)
+        text.append(f"\n  {wording.SIGNS[result.label]} {name}", style=STYLES[result.label])
+        text.append(_listed(result.listing), style="dim")
+        if isinstance(result.outcome, Evidence):
+            text.append(_copy_lines(result), style="dim")
+            if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
+                reasons = wording.unsaid(
+                    result.outcome.reasons, finding.claim.text, result.missing or finding.missing
+                )
+                text.append(_evidence_lines(result.outcome, reasons), style="dim")
+            if place := wording.where(result.place, result.label):
+                text.append(f"\n      {place}", style="dim")
+        else:
+            text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
+    for suggestion in finding.suggestions[:1]:
+        passage = suggestion.evidence.passage
+        title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)
+        text.append(f"\n  ⇄ better: {title}", style="cyan")
+        text.append(_listed(suggestion.listing), style="dim")
+        text.append(f"\n      {cells.one_line(passage.url)}", style="dim cyan")
+        text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
+        if place := wording.where(suggestion.place, Label.SUPPORTED):
+            text.append(f"\n      {place}", style="dim")
+    return text
+
+
+def _listed(listing: Listing | None) -> str:
+    words = wording.reliability(listing)
+    return f"\n      source: {words}" if words else ""
+
+
+def _copy_lines(result: CitationResult) -> str:
+    """Which copy was read, if an archive's or one's own; what today's page says, if it changed."""
+    lines = []
+    if result.copy and result.copy.kind in (CopyKind.ARCHIVED, CopyKind.WAYBACK, CopyKind.OWN):
+        lines.append(f"\n      {wording.copy_read(result)}")
+    if result.changed:
+        changed = f"the source changed since it was cited: {wording.what_changed(result)}"
+        lines.append(f"\n      ↻ {changed} ({wording.CHANGED_STEP})")
+    return "".join(lines)
+
+
+def _excluded(report: Report) -> Text:
+    """Every page that was found and left out, with its claim's number and the reason."""
+    text = Text("Left out of the suggestions", style="yellow")
+    for rank, finding in enumerate(report.findings, 1):
+        for left_out in finding.excluded:
+            text.append(f"\n{rank:3} {cells.one_line(left_out.url)}", style="")
+            text.append(f"\n      {wording.why_excluded(left_out)}", style="dim")
+    if not any(finding.excluded for finding in report.findings):
+        text.append("\n    nothing was", style="dim")
+    return text
+
+
+def _evidence_lines(evidence: Evidence, reasons: Sequence[str]) -> str:
+    shown = excerpts.excerpt(evidence.passage.text, evidence.quote)
+    quoted = f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else excerpts.NONE
+    lines = [f"\n      {quoted}"]
+    lines += [f"\n      {cells.one_line(reason)}" for reason in reasons[:2]]
+    return "".join(lines)
+
+
+def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
+    """The claims that could not be checked, under the reasons that they share."""
+    n_claims = sum(len(group.findings) for group in groups)
+    table = Table(
+        title=f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do",
+        title_justify="left",
+        title_style="yellow",
+        box=None,
+        padding=(0, 1, 0, 0),
+        show_header=False,
+        expand=True,
+    )
+    table.add_column(justify="right", width=4)
+    table.add_column(ratio=1)
+    for group in groups:
+        head = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
+        head.append(f"\n{group.steps}" if group.steps else "", style="dim")
+        table.add_row(Text("–", style="yellow"), head)
+        for rank, finding in group.findings[:SHOWN]:
+            table.add_row(str(rank), _open_claim(finding))
+        if len(group.findings) > SHOWN:
+            more = f"… and {len(group.findings) - SHOWN} more; --html or --json has all"
+            table.add_row("", Text(more, style="dim"))
+    return table
+
+
+def _open_claim(finding: Finding) -> Text:
+    text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
+    for suggestion in finding.suggestions[:1]:
+        text.append(f"\n⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
+    return text
+
+
+def listed(found: Sequence[tuple[str, Listing]]) -> Text:
+    """Each address, and below it label, entry and discussion of a reliability list.
+
+    Lines instead of columns: an address that is broken over three of them can be neither read nor
+    clicked. All is shown, nothing is obeyed.
+    """
+    shown = Text()
+    for url, listing in found:
+        shown.append(f"{cells.one_line(url)}\n", style="bold")
+        shown.append(f"  {wording.reliability(listing)}", style=LISTING_STYLES[listing.reliability])
+        if listing.place:
+            entry = f"{listing.name} ({listing.place})" if listing.name else listing.place
+            shown.append(f" · {cells.one_line(entry)}")
+        if listing.link:
+            shown.append(f"\n  {cells.one_line(listing.link)}", style="dim")
+        shown.append("\n")
+    return shown

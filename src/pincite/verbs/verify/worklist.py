@@ -1,0 +1,156 @@
+"""The work-list of many articles: which one to look at first, as JSON, CSV and one HTML page.
+
+Risk is the expected number of claims that their sources do not support: the sum of
+1 − P(supported) over the claims that could be checked. The probabilities are the verifier's,
+calibrated on test sets; they rank articles, and promise nothing about one.
+"""
+
+import csv as spreadsheet
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pincite.judgement.funnel import FLAGS, together
+from pincite.report import cells, templates
+from pincite.report.cells import cell, n_of, safe_link
+from pincite.types import Funnel, Label, Reliability, Stage
+from pincite.verbs.verify import funnel_words as funnel
+from pincite.verbs.verify import wording
+
+FLAGGED = "Flagged claims are contradicted? or not supported."
+_POOR = (Reliability.UNRELIABLE, Reliability.DEPRECATED, Reliability.BLACKLISTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One article. `problem` says why nothing was checked; then the counts are zero."""
+
+    title: str
+    risk: float = 0.0
+    n_claims: int = 0
+    n_checked: int = 0
+    n_flagged: int = 0
+    n_partly: int = 0
+    n_poor_sources: int = 0  # citations whose site a list calls unreliable or worse
+    worst: str = ""  # the claim that ranks first, if it is not supported
+    revision_id: str = ""
+    url: str = ""
+    report: str = ""  # name of the article's own report, beside the list
+    problem: str = ""
+    stopped: bool = False  # before all its claims were judged
+    funnel: Funnel | None = None  # of its citations; None where nothing was checked
+
+
+_COLUMNS = tuple(name for name in Row.__dataclass_fields__ if name != "funnel")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkList:
+    """Articles, riskiest first; what could not be checked comes last."""
+
+    rows: tuple[Row, ...]
+    n_articles: int  # that were asked for: more than rows if the run was stopped
+
+    @property
+    def complete(self) -> bool:
+        """Whether no article waits."""
+        return self._n_done == self.n_articles
+
+    @property
+    def _n_done(self) -> int:
+        return sum(not row.stopped for row in self.rows)
+
+    @property
+    def funnel(self) -> Funnel:
+        """Of all articles together."""
+        return together([row.funnel for row in self.rows if row.funnel])
+
+    @property
+    def head(self) -> str:
+        """How many articles, and how many wait."""
+        if self.complete:
+            return n_of(self.n_articles, "article")
+        return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
+
+
+def row_of(report: Mapping[str, Any], name: str) -> Row:
+    """The row of an article, from its JSON report; `name` is that of its page."""
+    findings = report["findings"]
+    checked = [f for f in findings if f["label"] != Label.UNCHECKED]
+    supported = [f["prob_supported"] or 0.0 for f in checked]
+    sources = [c["reliability"] for f in findings for c in f["citations"] if c["reliability"]]
+    article, labels = report["article"], report["counts"]["labels"]
+    return Row(
+        title=article["title"],
+        risk=round(sum(1 - share for share in supported), 2),
+        n_claims=report["counts"]["claims"],
+        n_checked=len(checked),
+        n_flagged=sum(labels[label] for label in FLAGS),
+        n_partly=labels[Label.PARTLY_SUPPORTED],
+        n_poor_sources=sum(source["label"] in _POOR for source in sources),
+        worst=checked[0]["claim"] if checked and checked[0]["label"] != Label.SUPPORTED else "",
+        revision_id=article["revision_id"] or "",
+        url=article["url"] or "",
+        report=name,
+        stopped=not report["complete"],
+        funnel=funnel.from_dict(report["funnel"]),
+    )
+
+
+def worklist(rows: Sequence[Row], n_articles: int) -> WorkList:
+    """The rows in the order of their risk."""
+    ordered = sorted(rows, key=lambda row: (bool(row.problem), -row.risk, row.title))
+    return WorkList(tuple(ordered), n_articles)
+
+
+def to_json(found: WorkList) -> str:
+    """The list as JSON."""
+    values = {
+        "complete": found.complete,
+        "n_articles": found.n_articles,
+        "funnel": funnel.as_dict(found.funnel),
+        "articles": [
+            _values(row) | {"funnel": funnel.as_dict(row.funnel) if row.funnel else None}
+            for row in found.rows
+        ],
+    }
+    return json.dumps(values, ensure_ascii=True, indent=1) + "\n"
+
+
+def to_csv(found: WorkList) -> str:
+    """The list for a spreadsheet, with the uses of references at each stage; no formulas."""
+    out = io.StringIO()
+    writer = spreadsheet.writer(out, lineterminator="\n")
+    writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
+    for row in found.rows:
+        uses = [tally.uses for tally in row.funnel.stages.values()] if row.funnel else []
+        counted = [row.funnel.n_references, *uses] if row.funnel else [None] * (1 + len(Stage))
+        writer.writerow([*map(cell, _values(row).values()), *counted])
+    return out.getvalue()
+
+
+def to_html(found: WorkList) -> str:
+    """The list as one page."""
+    shown = [
+        _values(row) | {"href": safe_link(row.url), "worst": cells.shortened(row.worst, 200)}
+        for row in found.rows
+    ]
+    summed = found.funnel
+    return templates.page("worklist.html.j2").render(
+        rows=shown,
+        head=found.head,
+        columns=funnel.columns(summed),
+        counted=f"{funnel.counted(summed)} Of many articles, a source counts once in each.",
+        lost=funnel.lost(summed),
+        waiting=summed.waiting,
+        css=templates.style("worklist.css"),
+        advice=wording.ADVICE,
+        flagged=FLAGGED,
+        n_of=n_of,
+    )
+
+
+def _values(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COLUMNS}
