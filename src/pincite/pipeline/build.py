@@ -57,6 +57,16 @@ def encoder(settings: Settings) -> OnnxEncoder:
     return OnnxEncoder(weights.locate(settings.encoder), threads=settings.threads)
 
 
+@contextmanager
+def opened(settings: Settings, corpus: Path | EmbeddedCorpus) -> Iterator[EmbeddedCorpus]:
+    """The corpus of a folder, closed afterwards; one that is open already stays open."""
+    if isinstance(corpus, EmbeddedCorpus):
+        yield corpus
+        return
+    with EmbeddedCorpus.open(corpus, encoder(settings)) as stored:
+        yield stored
+
+
 def judgements_file() -> Path:
     """Where judged pairs are kept, so that a run can be stopped and go on."""
     return weights.cache_folder().parent / "judgements.sqlite"
@@ -65,7 +75,7 @@ def judgements_file() -> Path:
 @contextmanager
 def verifying(
     settings: Settings,
-    corpus: Path | None,
+    corpus: Path | EmbeddedCorpus | None,
     sources: Path | None,
     *,
     keep: bool = True,
@@ -76,7 +86,7 @@ def verifying(
 
     Args:
         settings: all of them.
-        corpus: folder of the corpus that suggestions come from; None: no suggestions.
+        corpus: that suggestions come from, a folder or one that is open; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `judgements_file()`.
         own_copies: whether what the user attached to sources is read; measurements must not.
@@ -88,7 +98,7 @@ def verifying(
             folder, threads=settings.threads, judged=judgements_file() if keep else None
         )
         stack.callback(verifier.close)
-        stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
+        stored = stack.enter_context(opened(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
         own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
@@ -223,12 +233,6 @@ def recorded(settings: Settings) -> dict[str, str | float | int | bool | None]:
         for key, value in dataclasses.asdict(settings).items()
         if key not in PRIVATE
     }
-
-
-@contextmanager
-def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
-    with EmbeddedCorpus.open(folder, encoder(settings)) as corpus:
-        yield corpus
 
 
 def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:

@@ -44,12 +44,14 @@ class AskRun:
 
 
 @contextmanager
-def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[AskRun]:
+def asking(
+    settings: Settings, corpus: Path | EmbeddedCorpus, *, keep: bool = True
+) -> Iterator[AskRun]:
     """A ready `ask`; closes what it opened.
 
     Args:
         settings: all of them.
-        corpus: folder of the corpus.
+        corpus: where to look, a folder or one that is open.
         keep: whether judged pairs are kept in `build.judgements_file()`.
     """
     with ExitStack() as stack:
@@ -57,8 +59,8 @@ def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[A
         judged = build.judgements_file() if keep else None
         verifier = CrossEncoderVerifier(folder, threads=settings.threads, judged=judged)
         stack.callback(verifier.close)
-        encoder = build.encoder(settings)
-        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        stored = stack.enter_context(build.opened(settings, corpus))
+        encoder = stored.encoder or build.encoder(settings)
         manifest = stored.manifest()
         languages = frozenset(weights.read_card(folder).get("languages", ["en"]))
         calls = None

@@ -1,0 +1,343 @@
+"""The Python API: what `import pincite` gives beside the records.
+
+The same objects as the command line's, with the same defaults: without `settings=` those in force
+on this machine (`pincite config show`), so that nothing leaves it unless it was allowed. Errors are
+`pincite.PinciteError` and what is below it.
+"""
+
+import html
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from rich.console import Console
+
+from pincite import types
+from pincite.answers import Answer, AnswerReport
+from pincite.checks import Check, CheckReport
+from pincite.core import aggregation, cascade
+from pincite.core.passages import cited_passages
+from pincite.errors import InputError
+from pincite.index.corpus import EmbeddedCorpus
+from pincite.models import weights
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.pipeline import articles, build, build_ask, build_check
+from pincite.pipeline.settings import Settings, load
+from pincite.report import (
+    ask_data,
+    ask_html,
+    ask_terminal,
+    check_data,
+    check_html,
+    check_terminal,
+    data,
+    json_text,
+    terminal,
+)
+from pincite.report import html as verify_html
+from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, Span
+from pincite.wiki.article import article_in
+
+Result_co = TypeVar("Result_co", covariant=True)
+Place: TypeAlias = str | Path
+
+# What an article's text has and no file's name or title: it is told from them by these.
+_OF_TEXTS = ("\n", "<", "{{", "[[")
+_HEIGHT = "40rem"  # of a report in a notebook: about a screen, with the cell above it
+# In a frame a link to a part of the page leads to the notebook, and most sites refuse to be shown.
+# All this stands in our templates; in a text of an article the quotation marks are escaped.
+_LINKS = (
+    ('href="#', 'href="about:srcdoc#'),
+    ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
+)
+_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms, no same origin
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Generic[Result_co]):
+    """What a verb found. A notebook shows it as a page, `print` as the command line does."""
+
+    record: types.Report | CheckReport | AnswerReport  # all of it: settings, versions, warnings, …
+    results: tuple[
+        Result_co, ...
+    ]  # findings, worst first; or checks, or answers, as they were asked for
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON knows; the command line's `--json` has the same."""
+        return _forms(self.record).to_dict(self.record)
+
+    def to_json(self) -> str:
+        """As indented JSON."""
+        return json_text.dumped(self.to_dict())
+
+    def to_html(self) -> str:
+        """As one page that needs nothing else, to be written to a file."""
+        return _forms(self.record).to_html(self.record)
+
+    def __str__(self) -> str:
+        shown = io.StringIO()
+        console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
+        _forms(self.record).show(self.record, console)
+        return shown.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<Report with {len(self.results)} results; print it, or see to_html>"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame: its style stays in there, and nothing in it can run."""
+        page = self.to_html()
+        for on_a_page, in_a_frame in _LINKS:
+            page = page.replace(on_a_page, in_a_frame)
+        whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
+        style = f"width: 100%; height: {_HEIGHT}; border: 0"
+        frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
+        return f'{frame} srcdoc="{whole}"></iframe>'
+
+
+class _Forms(NamedTuple):
+    """How a record is written, each with the function that the command line uses."""
+
+    to_dict: Callable[[Any], dict[str, Any]]
+    to_html: Callable[[Any], str]
+    show: Callable[[Any, Console], None]
+
+
+def _forms(record: types.Report | CheckReport | AnswerReport) -> _Forms:
+    if isinstance(record, CheckReport):
+        return _Forms(check_data.as_dict, check_html.to_html, check_terminal.print_report)
+    if isinstance(record, AnswerReport):
+        return _Forms(ask_data.as_dict, ask_html.to_html, ask_terminal.print_report)
+    return _Forms(data.as_dict, _verify_page, terminal.print_report)
+
+
+def _verify_page(record: types.Report) -> str:
+    return verify_html.to_html(record, datetime.now(UTC).date())
+
+
+def verify(
+    article: Place | Article,
+    *,
+    sources: Place | None = None,
+    corpus: Place | EmbeddedCorpus | None = None,
+    title: str | None = None,
+    settings: Settings | None = None,
+) -> Report[Finding]:
+    """Check an article's citations, worst first.
+
+    A source that cannot be read is `Unchecked` in the results, never an error. Ctrl-C ends the
+    call; what was judged is kept on disk, so that the same call is soon where it was.
+
+    Args:
+        article: its wikitext or HTML; or the name of a file with it, or of a dump. Settings with
+            `online` allow a title or an address too.
+        sources: folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
+            bodies that a manifest names.
+        corpus: what better sources are looked for in; None: none are suggested.
+        title: of the article, where its text does not say; which page of a dump.
+        settings: instead of those in force on this machine.
+
+    Raises:
+        InputError: the article or the folder is not there or cannot be read.
+        ConfigError, MissingModel, CorpusError, FetchError
+
+    >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
+    >>> [(finding.claim.text, finding.label) for finding in report.results]
+    [('The bridge is of stone.', <Label.UNCHECKED: 'unchecked'>)]
+    """
+    settings = settings or load({})
+    page = _article(article, title, settings)
+    settings = replace(settings, language=page.language)
+    stored = Path(sources) if sources else None
+    with build.verifying(settings, _corpus(corpus), stored, own_copies=True) as run:
+        run.prepare(page)
+        findings = list(run.pipeline.findings(page))
+        record = build.report_of(page, findings, settings, run)
+    return Report(record, record.findings)
+
+
+def check(
+    statement: str | Sequence[str],
+    corpus: Place | EmbeddedCorpus,
+    *,
+    settings: Settings | None = None,
+) -> Report[Check]:
+    """Weigh a statement, or several, against the documents of a corpus.
+
+    Several in one call are cheaper: the models are loaded once. What could not be judged says so
+    in the results, and `record.complete` is then false.
+
+    Args:
+        statement: a sentence or a few; every reading of it stands alone.
+        corpus: the knowledge base, a folder or one that is open.
+        settings: instead of those in force on this machine.
+
+    Raises:
+        InputError: a statement without words.
+        ConfigError, MissingModel, CorpusError
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as kb:
+    ...     _ = kb.add([Document("https://a.example/", "Bridges", "The bridge opened in 1911.")])
+    ...     report = check("The bridge opened in 1911.", kb)
+    >>> [str(reading.weight.outcome) for reading in report.results[0].results]
+    ['strong_confirmation']
+    """
+    settings, statements = settings or load({}), _texts(statement, "statement to check")
+    with build_check.checking(settings, _corpus(corpus)) as run:
+        checks = [run.pipeline.check(each) for each in statements]
+        record = build_check.report_of(checks, len(statements), settings, run)
+    return Report(record, record.checks)
+
+
+def ask(
+    question: str | Sequence[str],
+    corpus: Place | EmbeddedCorpus,
+    *,
+    settings: Settings | None = None,
+) -> Report[Answer]:
+    """Answer a question, or several, from the documents of a corpus.
+
+    Without a language model an answer is made of sentences of the documents, word for word; with
+    one each sentence is verified. Where nothing bears on the question there is no answer:
+    `abstained` says why.
+
+    Args:
+        question: one, or several, for which the models are loaded once.
+        corpus: where to look, a folder or one that is open.
+        settings: instead of those in force on this machine.
+
+    Raises:
+        InputError: a question without words.
+        ConfigError, MissingModel, CorpusError
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as papers:
+    ...     text = "A short nap after lunch improved memory in 40 adults."
+    ...     _ = papers.add([Document("https://a.example/", "Naps", text)])
+    ...     report = ask("Do naps improve memory?", papers)
+    >>> report.results[0].text
+    'A short nap after lunch improved memory in 40 adults. [1]'
+    """
+    settings, questions = settings or load({}), _texts(question, "question to answer")
+    with build_ask.asking(settings, _corpus(corpus)) as run:
+        answers = [run.pipeline.ask(each) for each in questions]
+        record = build_ask.report_of(answers, len(questions), settings, run)
+    return Report(record, record.answers)
+
+
+def open_corpus(
+    path: Place, *, write: bool = False, settings: Settings | None = None
+) -> EmbeddedCorpus:
+    """A corpus, to be searched, filled and given to the verbs; use `with`, or close it.
+
+    Args:
+        path: its folder.
+        write: to add to it (one process at a time); the corpus is made if it is not there.
+        settings: name its encoder; None: those in force on this machine.
+
+    Raises:
+        CorpusError: it is no corpus, is damaged, or another process is writing it.
+        StaleCorpus: it was built with another encoder.
+        ConfigError, MissingModel
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as corpus:
+    ...     corpus.add([Document("https://a.example/", "Bridges", "The old bridge is of wood.")])
+    ...     corpus.lexical().retrieve(["wooden bridges"], 1)[0][0].passage.text
+    1
+    'The old bridge is of wood.'
+    """
+    encoder = build.encoder(settings or load({}))
+    if write:
+        return EmbeddedCorpus.open_or_create(Path(path), encoder)
+    return EmbeddedCorpus.open(Path(path), encoder)
+
+
+class Verifier:
+    """The model alone: what a passage says about a claim, for pairs of texts.
+
+    Loads the model once. It reads English; `verify` and the other verbs check that, this does not.
+
+    >>> verifier = Verifier()
+    >>> passage = "The bridge over the river at Varde was built of stone and opened in 1911."
+    >>> claims = ["The bridge at Varde opened in 1911.", "The bridge at Varde opened in 1913."]
+    >>> right, wrong = verifier.verify([(claim, passage) for claim in claims])
+    >>> right.prob_supported > 0.5, wrong.prob_refuted > 0.5
+    (True, True)
+    >>> wrong.reasons
+    ('source: 1911 · claim: 1913',)
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Load the model that the settings name; None: those in force on this machine.
+
+        Raises:
+            ConfigError, MissingModel
+        """
+        self._settings = settings or load({})
+        folder = weights.locate(self._settings.verifier)
+        self._model = CrossEncoderVerifier(folder, threads=self._settings.threads)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the weights: results with another one may differ."""
+        return self._model.fingerprint
+
+    def verify(self, pairs: Sequence[tuple[str | Claim, str | Passage]]) -> list[Evidence]:
+        """Evidence for each pair, in order: supported, refuted and neutral sum to one.
+
+        A text of more than 100 words is cut as a cited page is by `pincite.verify`, and what comes
+        back is the evidence of the passage that speaks for it; a `Passage` is judged as it is.
+        """
+        cut = [self._cut(*pair) for pair in pairs]
+        judged = iter(self._model.verify([(one.claim, p) for one in cut for p in one.passages]))
+        return [self._speaking(one, [next(judged) for _ in one.passages]) for one in cut]
+
+    def _cut(self, claim: str | Claim, text: str | Passage) -> "_Cut":
+        if isinstance(claim, str):
+            claim = Claim(types.claim_id_of("", (), claim), claim)
+        if isinstance(text, Passage):
+            return _Cut(claim, [text], text.text)
+        document = Document("", "", text)
+        whole = Passage(document.doc_id, "", "", text, Span(0, len(text)))
+        passages = cited_passages(document) or [whole]
+        return _Cut(claim, cascade.worth_reading(claim.text, passages, self._settings.read), text)
+
+    def _speaking(self, one: "_Cut", evidence: Sequence[Evidence]) -> Evidence:
+        if len(evidence) == 1:
+            return evidence[0]
+        settled = [aggregation.settled(one.claim.text, each, one.text) for each in evidence]
+        found = aggregation.speaking(settled, self._settings.threshold)
+        assert found
+        return found
+
+
+class _Cut(NamedTuple):
+    """A claim with the passages of a text."""
+
+    claim: Claim
+    passages: Sequence[Passage]
+    text: str
+
+
+def _article(given: Place | Article, title: str | None, settings: Settings) -> Article:
+    if isinstance(given, Article):
+        return given
+    if isinstance(given, str) and any(sign in given for sign in _OF_TEXTS):
+        return article_in(given, title=title, language=settings.language)
+    return articles.opened(str(given), title, settings, lambda line: None)
+
+
+def _corpus(given: Any) -> Any:
+    return Path(given) if isinstance(given, str) else given
+
+
+def _texts(given: str | Sequence[str], what: str) -> list[str]:
+    """Each on one line, as the command line reads them."""
+    found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
+    if not found or not all(found):
+        raise InputError(f"There is no {what}; expected a text with words, or several.")
+    return found
