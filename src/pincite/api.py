@@ -328,7 +328,7 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
         return given
     if isinstance(given, str) and any(sign in given for sign in _OF_TEXTS):
         return article_in(given, title=title, language=settings.language)
-    return articles.opened(str(given), title, settings, lambda line: None)
+    return articles.opened(given, title, settings, lambda line: None)
 
 
 def _corpus(given: Any) -> Any:

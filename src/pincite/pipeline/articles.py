@@ -142,12 +142,12 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
 
 
 def opened(
-    given: str, title: str | None, settings: Settings, tell: Callable[[str], None]
+    given: str | Path, title: str | None, settings: Settings, tell: Callable[[str], None]
 ) -> Article:
     """The article of a file, else of a wiki; `tell` hears of its revision.
 
     Args:
-        given: names a file, or is a title or an address.
+        given: names a file; a text that names none is a title or an address.
         title: which page of a dump; of another file, what it is called.
         settings: whether a wiki may be asked, and which.
         tell: as of `article_at`.
@@ -156,7 +156,7 @@ def opened(
         InputError: no such file or title, or nothing in it can be read.
         FetchingIsOff, NoArticle, FetchError: as `article_at`.
     """
-    if not is_file(given):
+    if isinstance(given, str) and not is_file(given):
         return article_at(given, settings, tell)
     for article in read_articles(given, title=title, language=settings.language):
         return article
