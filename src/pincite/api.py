@@ -1,8 +1,7 @@
-"""The Python API: what `import pincite` gives beside the records.
+"""The Python API: the functions and classes behind `import pincite`.
 
-The same objects as the command line's, with the same defaults: without `settings=` those in force
-on this machine (`pincite config show`), so that nothing leaves it unless it was allowed. Errors are
-`pincite.PinciteError` and what is below it.
+They use the same objects as the command line, with the same defaults: without `settings=` those
+that `pincite config show` lists. So nothing is fetched from the web unless the user allowed it.
 """
 
 import html
@@ -41,14 +40,15 @@ from pincite.report import html as verify_html
 from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, Span
 from pincite.wiki.article import article_in
 
+Record_co = TypeVar("Record_co", covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Place: TypeAlias = str | Path
 
-# What an article's text has and no file's name or title: it is told from them by these.
+# Signs of an article's text: neither the name of a file nor a title contains them.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
-_HEIGHT = "40rem"  # of a report in a notebook: about a screen, with the cell above it
-# In a frame a link to a part of the page leads to the notebook, and most sites refuse to be shown.
-# All this stands in our templates; in a text of an article the quotation marks are escaped.
+_HEIGHT = "40rem"  # of a report in a notebook: a screen, less the cell above it
+# In a frame, links within the page would load the notebook, and most sites refuse to be framed.
+# Only our templates contain these attributes: quotation marks in article text are escaped.
 _LINKS = (
     ('href="#', 'href="about:srcdoc#'),
     ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
@@ -57,16 +57,18 @@ _SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Generic[Result_co]):
-    """What a verb found. A notebook shows it as a page, `print` as the command line does."""
+class Report(Generic[Record_co, Result_co]):
+    """What a function found. A notebook displays it; `print` shows it as the command line does.
 
-    record: types.Report | CheckReport | AnswerReport  # all of it: settings, versions, warnings, …
-    results: tuple[
-        Result_co, ...
-    ]  # findings, worst first; or checks, or answers, as they were asked for
+    `results` are the findings of `verify`, worst first, or the checks or answers, in the order of
+    the statements or questions.
+    """
+
+    record: Record_co  # the whole report: also its settings, versions and warnings
+    results: tuple[Result_co, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As values that JSON knows; the command line's `--json` has the same."""
+        """As plain values, those of the command line's `--json`."""
         return _forms(self.record).to_dict(self.record)
 
     def to_json(self) -> str:
@@ -74,7 +76,7 @@ class Report(Generic[Result_co]):
         return json_text.dumped(self.to_dict())
 
     def to_html(self) -> str:
-        """As one page that needs nothing else, to be written to a file."""
+        """As one self-contained page, that of the command line's `--html`."""
         return _forms(self.record).to_html(self.record)
 
     def __str__(self) -> str:
@@ -87,7 +89,7 @@ class Report(Generic[Result_co]):
         return f"<Report with {len(self.results)} results; print it, or see to_html>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame: its style stays in there, and nothing in it can run."""
+        """The page in a frame: its style does not leak out, and no script runs in it."""
         page = self.to_html()
         for on_a_page, in_a_frame in _LINKS:
             page = page.replace(on_a_page, in_a_frame)
@@ -98,14 +100,14 @@ class Report(Generic[Result_co]):
 
 
 class _Forms(NamedTuple):
-    """How a record is written, each with the function that the command line uses."""
+    """The functions that write a record; the command line uses the same."""
 
     to_dict: Callable[[Any], dict[str, Any]]
     to_html: Callable[[Any], str]
     show: Callable[[Any, Console], None]
 
 
-def _forms(record: types.Report | CheckReport | AnswerReport) -> _Forms:
+def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
         return _Forms(check_data.as_dict, check_html.to_html, check_terminal.print_report)
     if isinstance(record, AnswerReport):
@@ -124,23 +126,23 @@ def verify(
     corpus: Place | EmbeddedCorpus | None = None,
     title: str | None = None,
     settings: Settings | None = None,
-) -> Report[Finding]:
+) -> Report[types.Report, Finding]:
     """Check an article's citations, worst first.
 
-    A source that cannot be read is `Unchecked` in the results, never an error. Ctrl-C ends the
-    call; what was judged is kept on disk, so that the same call is soon where it was.
+    A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on
+    disk: after Ctrl-C the same call soon gets back to where it was.
 
     Args:
-        article: its wikitext or HTML; or the name of a file with it, or of a dump. Settings with
-            `online` allow a title or an address too.
-        sources: folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
-            bodies that a manifest names.
-        corpus: what better sources are looked for in; None: none are suggested.
-        title: of the article, where its text does not say; which page of a dump.
-        settings: instead of those in force on this machine.
+        article: a file with wikitext, HTML or a dump; or wikitext or HTML as a string. With
+            `online` in the settings also a title or an address.
+        sources: a folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
+            files named in a manifest.
+        corpus: where to look for better sources; None: none are suggested.
+        title: of the article, if its text does not state it; or which page of a dump.
+        settings: None: those in force on this machine.
 
     Raises:
-        InputError: the article or the folder is not there or cannot be read.
+        InputError: the article or the folder is missing or cannot be read.
         ConfigError, MissingModel, CorpusError, FetchError
 
     >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
@@ -151,7 +153,8 @@ def verify(
     page = _article(article, title, settings)
     settings = replace(settings, language=page.language)
     stored = Path(sources) if sources else None
-    with build.verifying(settings, _corpus(corpus), stored, own_copies=True) as run:
+    suggested_from = _corpus(corpus) if corpus else None
+    with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
         run.prepare(page)
         findings = list(run.pipeline.findings(page))
         record = build.report_of(page, findings, settings, run)
@@ -163,16 +166,16 @@ def check(
     corpus: Place | EmbeddedCorpus,
     *,
     settings: Settings | None = None,
-) -> Report[Check]:
-    """Weigh a statement, or several, against the documents of a corpus.
+) -> Report[CheckReport, Check]:
+    """Show what a corpus says for and against a statement, or several.
 
-    Several in one call are cheaper: the models are loaded once. What could not be judged says so
-    in the results, and `record.complete` is then false.
+    Several in one call are faster, since the models are loaded once. Where something could not be
+    judged, the results say so, and `record.complete` is false.
 
     Args:
-        statement: a sentence or a few; every reading of it stands alone.
-        corpus: the knowledge base, a folder or one that is open.
-        settings: instead of those in force on this machine.
+        statement: a sentence or a few; each of its readings is judged separately.
+        corpus: the knowledge base: a folder, or an open corpus, which stays open.
+        settings: None: those in force on this machine.
 
     Raises:
         InputError: a statement without words.
@@ -197,17 +200,17 @@ def ask(
     corpus: Place | EmbeddedCorpus,
     *,
     settings: Settings | None = None,
-) -> Report[Answer]:
+) -> Report[AnswerReport, Answer]:
     """Answer a question, or several, from the documents of a corpus.
 
-    Without a language model an answer is made of sentences of the documents, word for word; with
-    one each sentence is verified. Where nothing bears on the question there is no answer:
-    `abstained` says why.
+    By default an answer quotes sentences of the documents. With a language model (see `Settings`)
+    it is written, and each sentence is verified. If nothing relevant is found there is no answer,
+    and `abstained` says why.
 
     Args:
         question: one, or several, for which the models are loaded once.
-        corpus: where to look, a folder or one that is open.
-        settings: instead of those in force on this machine.
+        corpus: where to look: a folder, or an open corpus, which stays open.
+        settings: None: those in force on this machine.
 
     Raises:
         InputError: a question without words.
@@ -231,12 +234,15 @@ def ask(
 def open_corpus(
     path: Place, *, write: bool = False, settings: Settings | None = None
 ) -> EmbeddedCorpus:
-    """A corpus, to be searched, filled and given to the verbs; use `with`, or close it.
+    """Open a corpus to search it, to add documents, or to use it several times.
+
+    It is a context manager; without `with`, close it.
 
     Args:
         path: its folder.
-        write: to add to it (one process at a time); the corpus is made if it is not there.
-        settings: name its encoder; None: those in force on this machine.
+        write: whether documents can be added; the corpus is created if there is none. Only one
+            process can write at a time.
+        settings: whose `encoder` is used; None: those in force on this machine.
 
     Raises:
         CorpusError: it is no corpus, is damaged, or another process is writing it.
@@ -257,9 +263,10 @@ def open_corpus(
 
 
 class Verifier:
-    """The model alone: what a passage says about a claim, for pairs of texts.
+    """The model alone: what a passage says about a claim.
 
-    Loads the model once. It reads English; `verify` and the other verbs check that, this does not.
+    The model is loaded once, when the object is made. The shipped one reads English; the language
+    of texts is not checked here.
 
     >>> verifier = Verifier()
     >>> passage = "The bridge over the river at Varde was built of stone and opened in 1911."
@@ -272,7 +279,7 @@ class Verifier:
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Load the model that the settings name; None: those in force on this machine.
+        """Load the `verifier` of the settings; None: those in force on this machine.
 
         Raises:
             ConfigError, MissingModel
@@ -283,14 +290,15 @@ class Verifier:
 
     @property
     def fingerprint(self) -> str:
-        """Names the weights: results with another one may differ."""
+        """Name and hash of the weights; another one may give other results."""
         return self._model.fingerprint
 
     def verify(self, pairs: Sequence[tuple[str | Claim, str | Passage]]) -> list[Evidence]:
-        """Evidence for each pair, in order: supported, refuted and neutral sum to one.
+        """Evidence for each pair, in order.
 
-        A text of more than 100 words is cut as a cited page is by `pincite.verify`, and what comes
-        back is the evidence of the passage that speaks for it; a `Passage` is judged as it is.
+        A string of more than 100 words is split as a cited page is. The evidence is then that of
+        the passage that supports the claim best or, if none supports it, of the one that
+        contradicts it. A `Passage` is judged as it is.
         """
         cut = [self._cut(*pair) for pair in pairs]
         judged = iter(self._model.verify([(one.claim, p) for one in cut for p in one.passages]))
@@ -331,12 +339,12 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
     return articles.opened(given, title, settings, lambda line: None)
 
 
-def _corpus(given: Any) -> Any:
+def _corpus(given: Place | EmbeddedCorpus) -> Path | EmbeddedCorpus:
     return Path(given) if isinstance(given, str) else given
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:
-    """Each on one line, as the command line reads them."""
+    """The texts with white space normalised, as on the command line."""
     found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
     if not found or not all(found):
         raise InputError(f"There is no {what}; expected a text with words, or several.")
