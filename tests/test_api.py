@@ -212,6 +212,37 @@ def test_what_cannot_be_done_is_one_of_our_errors(
         call()
 
 
+REDIRECTS = """<mediawiki><page><title>A</title><ns>0</ns><id>1</id><redirect title="B" />
+<revision><id>2</id><text>#REDIRECT [[B]]</text></revision></page></mediawiki>"""
+
+
+def test_a_dump_without_an_article_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "dump.xml").write_text(REDIRECTS)
+    with pytest.raises(InputError, match="no article"):
+        pincite.verify(tmp_path / "dump.xml")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pincite.verify("article.wiki", sources="pages"),
+        lambda: pincite.check([CLAIM, CLAIM], "kb"),
+        lambda: pincite.ask(["How long is the bridge?", "Is it long?"], "kb"),
+    ],
+)
+def test_ctrl_c_ends_the_call(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+
+    def interrupted(self: object, rows: object) -> None:
+        judged.append(rows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pincite.models.verifier.CrossEncoderVerifier._run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert len(judged) == 1
+
+
 # ── The verifier ─────────────────────────────────────────────────────────────────────────────────
 
 

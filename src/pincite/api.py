@@ -190,7 +190,11 @@ def check(
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
     with build_check.checking(settings, _corpus(corpus)) as run:
-        checks = [run.pipeline.check(each) for each in statements]
+        checks: list[Check] = []
+        for each in statements:
+            checks.append(run.pipeline.check(each))
+            if checks[-1].stopped:  # a report of half the statements would pass for a whole one
+                raise KeyboardInterrupt
         record = build_check.report_of(checks, len(statements), settings, run)
     return Report(record, record.checks)
 
