@@ -276,13 +276,22 @@ def test_a_short_text_is_judged_like_its_passage(tiny: Verifier) -> None:
     assert of_text.quoted == of_record.quoted
 
 
+FILLER = "The market sells bread and fish in summer. " * (PASSAGE_WORDS // 2)  # eight words each
+
+
 def test_of_a_long_text_the_best_passage_speaks() -> None:
-    filler = "The market sells bread and fish in summer. " * PASSAGE_WORDS
-    text = f"{filler}{TEXTS[0]} {filler}"
+    text = f"{FILLER}{TEXTS[0]} {FILLER}"
     (evidence,) = Verifier().verify([(CLAIM, text)])
     assert evidence.prob_supported > 0.5
     assert evidence.quoted in TEXTS[0]
     assert len(evidence.passage.text) < len(text) / 3
+
+
+def test_a_year_that_stands_elsewhere_in_the_text_is_not_denied() -> None:
+    claim, text = "The bridge of Varde opened in 1913.", f"{CLAIM} {FILLER}"
+    denied, open_ = Verifier().verify([(claim, text), (claim, f"{text} The mill fell in 1913.")])
+    assert denied.prob_refuted > 0.5
+    assert open_.prob_refuted == 0
 
 
 # ── Reports ──────────────────────────────────────────────────────────────────────────────────────
