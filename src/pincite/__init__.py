@@ -1,1 +1,65 @@
-"""Does a source bear a statement out, down to the exact passage? And which would?"""
+"""Shows whether a source supports a statement, down to the exact passage, and which would.
+
+    import pincite
+
+    report = pincite.verify("article.wiki", sources="pages/", corpus="web/")
+    report = pincite.check("The bridge is of stone.", "kb/")
+    report = pincite.ask("Does sleep loss impair memory?", "papers/")
+
+Importing this package loads none of its parts: each name is looked up when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pincite.answers import Answer
+    from pincite.api import Report, Verifier, ask, check, open_corpus, verify
+    from pincite.checks import Check
+    from pincite.errors import PinciteError
+    from pincite.settings import Settings
+    from pincite.types import Article, Claim, Document, Evidence, Finding, Label, Passage, Unchecked
+
+__all__ = [
+    "Answer",
+    "Article",
+    "Check",
+    "Claim",
+    "Document",
+    "Evidence",
+    "Finding",
+    "Label",
+    "Passage",
+    "PinciteError",
+    "Report",
+    "Settings",
+    "Unchecked",
+    "Verifier",
+    "ask",
+    "check",
+    "open_corpus",
+    "verify",
+]
+
+_MODULES = {
+    "pincite.answers": ("Answer",),
+    "pincite.api": ("Report", "Verifier", "ask", "check", "open_corpus", "verify"),
+    "pincite.checks": ("Check",),
+    "pincite.errors": ("PinciteError",),
+    "pincite.settings": ("Settings",),
+}
+
+
+if not TYPE_CHECKING:  # mypy would take any other name for one of these
+
+    def __getattr__(name):  # noqa: ANN001, ANN202
+        """A name of `__all__`, from the module that defines it."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        homes = (module for module, names in _MODULES.items() if name in names)
+        return getattr(import_module(next(homes, "pincite.types")), name)
+
+
+def __dir__() -> list[str]:
+    """For completion: what is meant to be used."""
+    return __all__

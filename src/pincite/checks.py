@@ -138,6 +138,13 @@ class Check:
         """Whether everything that was found was judged."""
         return not self.failures and not any(r.weight.n_failed for r in self.results)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        outcomes = [item.outcome for result in self.results for item in result.items]
+        failed = [each for each in (*self.failures, *outcomes) if isinstance(each, Failed)]
+        return any(each.step == "stopped" for each in failed)
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

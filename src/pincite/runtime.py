@@ -1,6 +1,8 @@
 """Settings turned into what every verb runs on: models, corpora, and a language model's server."""
 
 import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -21,6 +23,16 @@ from pincite.settings.web import PRIVATE
 def encoder(settings: Settings) -> OnnxEncoder:
     """The encoder of the settings; raises MissingModel with the command to run."""
     return OnnxEncoder(weights.locate(settings.encoder), threads=settings.threads)
+
+
+@contextmanager
+def opened(settings: Settings, corpus: Path | EmbeddedCorpus) -> Iterator[EmbeddedCorpus]:
+    """The corpus of a folder, closed afterwards; one that is open already stays open."""
+    if isinstance(corpus, EmbeddedCorpus):
+        yield corpus
+        return
+    with EmbeddedCorpus.open(corpus, encoder(settings)) as stored:
+        yield stored
 
 
 def verifier(settings: Settings, *, keep: bool = True) -> CrossEncoderVerifier:

@@ -8,9 +8,9 @@ import pytest
 from check_replies import Model
 from cli.check_runs import KEY, PAGES
 from click.testing import CliRunner, Result
-from conftest import write_model
 from models.chat_server import Server, serving
 
+from conftest import write_model
 from pincite.cli import cli
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from cli.test_online import TEXT
-from conftest import write_model
 from wiki.wiki_server import Wiki, WikiPage, serving
+
+from conftest import write_model
 
 N = 20
 # Another process has to be told of the loopback by code: no setting can.

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import write_model
 from syrupy.assertion import SnapshotAssertion
 
+from conftest import write_model
 from pincite.cli import VERBS, cli, main
 
 ARTICLE = (

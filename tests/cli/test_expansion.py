@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import write_model
 from models.chat_server import Server, good, refusal, serving
 
+from conftest import write_model
 from pincite.cli import cli
 
 KEY = "sk-very-secret"

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from cli.test_cli import PAGE
-from conftest import write_model
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
+
+from conftest import write_model
 
 pytestmark = pytest.mark.slow
 N = 4  # claims of an article, each with a page of its own

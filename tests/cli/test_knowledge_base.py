@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from conftest import write_model
 
+from conftest import write_model
 from pincite.cli import cli
 from pincite.documents.lines.labelled import read_labelled
 from pincite.library.rated_results import read_result

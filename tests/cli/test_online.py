@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from cli.test_cli import BETTER, PAGE, run
-from conftest import write_model
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
+from conftest import write_model
 from pincite.settings import Settings
 from pincite.verbs.verify import web_pages
 from pincite.verbs.verify.pipeline import VerifyPipeline

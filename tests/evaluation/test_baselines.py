@@ -3,9 +3,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import write_model
 from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
 
+from conftest import write_model
 from pincite.evaluation import baselines
 from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, document_level
 from pincite.testing import FakeEncoder

@@ -1,5 +1,6 @@
 """What the documents show runs, and what they name exists."""
 
+import json
 import re
 from pathlib import Path
 
@@ -11,15 +12,57 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(path: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+# What the examples of docs/python.md read.
+ARTICLE = """The harbour of Sandby was built in 1874.<ref>{{cite web
+|url=https://harbour.example/history |title=Our history}}</ref> Its lighthouse is 31 metres
+tall.<ref>{{cite web |url=https://lights.example/sandby |title=Sandby light}}</ref> The fish market
+closed in 1962.<ref>{{cite book |title=Markets of the coast}}</ref>"""
+STORED = {
+    "https://harbour.example/history": "The town paid for the harbour itself. Building began in "
+    "1871, and the harbour of Sandby was built by 1874. The first ship came in spring.",
+    "https://lights.example/sandby": "The lighthouse of Sandby stands on the northern mole. It is "
+    "27 metres tall and white, and its light is seen for 15 miles.",
+}
 
 
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """The examples of a page, each with what it prints; "" where the page does not show it."""
+    text = path.read_text(encoding="utf-8")
+    found = r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?"
+    return re.findall(found, text, re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of their own to run in, with an article and copies of its sources."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("pincite.runtime.judgements_file", lambda: tmp_path / "judged")
+    Path("article.wiki").write_text(ARTICLE)
+    Path("pages").mkdir()
+    lines = [json.dumps({"url": url, "text": text}) for url, text in STORED.items()]
+    Path("pages/pages.jsonl").write_text("\n".join(lines))
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    "code", [b for page in PAGES for b in blocks(page)], ids=lambda b: str(b).split("\n", 1)[0]
+    ("code", "shown"),
+    [
+        pytest.param(*block, id=f"{page.stem} {number}")
+        for page in PAGES
+        for number, block in enumerate(blocks(page), 1)
+    ],
 )
-def test_python_examples_run(code: str) -> None:
+def test_python_examples_run(code: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, "example", "exec"), {})
+    if shown:
+        assert capsys.readouterr().out == shown
+
+
+def test_the_page_on_python_has_five_examples() -> None:
+    shown = [shown for _, shown in blocks(ROOT / "docs" / "python.md")]
+    assert len(shown) == 5
+    assert all(shown)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -5,8 +5,8 @@ from typing import cast
 
 import numpy as np
 import pytest
-from conftest import HEADS, WIDTH, tiny_weights
 
+from conftest import HEADS, WIDTH, tiny_weights
 from pincite.errors import MissingModel
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.session import CHARS_PER_TOKEN, Batch, Session

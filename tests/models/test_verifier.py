@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import write_model
 
+from conftest import write_model
 from pincite.errors import MissingModel, PinciteError
 from pincite.models.calibration import FEATURES
 from pincite.models.judged import JudgedPairs

@@ -113,7 +113,6 @@ _PLACES = ("article", "report")
 
 def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
     """The source that REF names, by itself or as a citation."""
-    from pincite.cli.verify import opened
     from pincite.library import own_refs
     from pincite.verbs.verify import articles
 
@@ -128,7 +127,7 @@ def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
     if not article:
         return own_refs.named(ref)
     own_refs.citation_id(ref)
-    page = opened(article, None, settings, quiet=False)
+    page = articles.opened(article, None, settings, options.say)
     return own_refs.in_article(
         page, ref, Path(article).name if articles.is_file(article) else article
     )

@@ -151,6 +151,11 @@ class EmbeddedCorpus:
     def __repr__(self) -> str:
         return f"EmbeddedCorpus({str(self._folder)!r})"
 
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder that it was opened with."""
+        return self._encoder
+
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents as one batch; returns how many were new or changed.
 

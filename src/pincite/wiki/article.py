@@ -9,7 +9,7 @@ from pincite.wiki.claims import attach_tags, claims_of, headed
 from pincite.wiki.flat import Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
-from pincite.wiki.site.files import read_pages_of
+from pincite.wiki.site.files import PageText, page_in, read_pages_of
 from pincite.wiki.wikitext.reader import read_wikitext
 
 MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
@@ -67,11 +67,27 @@ def read_articles(
         InputError: no such file or title, or nothing in it can be read.
     """
     for page in read_pages_of(path, title):
-        yield parse_article(
-            page.source,
-            page.title,
-            markup=page.markup,
-            revision_id=page.revision_id,
-            timestamp=page.timestamp,
-            language=language,
-        )
+        yield _parsed(page, language)
+
+
+def article_in(source: str, *, title: str | None = None, language: str = "en") -> Article:
+    """The article that a text is: wikitext, or the HTML of a page.
+
+    Raises:
+        InputError: there are no words in it.
+
+    >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
+    'It opened in 1911.'
+    """
+    return _parsed(page_in(source, title), language)
+
+
+def _parsed(page: PageText, language: str) -> Article:
+    return parse_article(
+        page.source,
+        page.title,
+        markup=page.markup,
+        revision_id=page.revision_id,
+        timestamp=page.timestamp,
+        language=language,
+    )

@@ -137,18 +137,11 @@ def _checked(
             if asker:
                 interpretation = asker(statement, interpretation)
             checks.append(run.pipeline.check(statement, interpretation))
-            if _stopped(checks[-1]):
+            if checks[-1].stopped:
                 return checks, True
     except KeyboardInterrupt:
         return checks, True
     return checks, False
-
-
-def _stopped(check: Check) -> bool:
-    """Whether Ctrl-C ended a check, which is then partial."""
-    outcomes = [item.outcome for result in check.results for item in result.items]
-    failures = [*check.failures, *outcomes]
-    return any(getattr(each, "step", "") == "stopped" for each in failures)
 
 
 def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> None:

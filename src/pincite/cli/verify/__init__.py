@@ -61,7 +61,7 @@ def command(
     Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
     first; the same command goes on where it stopped, after Ctrl-C too.
     """
-    from pincite.verbs.verify import build
+    from pincite.verbs.verify import articles, build
 
     outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
@@ -84,7 +84,7 @@ def command(
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
-    page = opened(article, title, settings, quiet)
+    page = articles.opened(article, title, settings, lambda line: options.say(line, quiet))
     settings = dataclasses.replace(settings, language=page.language)
     with (
         options.progress(quiet) as shown,
@@ -106,16 +106,6 @@ def command(
         raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
-
-
-def opened(article: str, title: str | None, settings: Any, quiet: bool) -> Article:
-    """The article of a file, else of a wiki; its revision is told."""
-    from pincite.verbs.verify import articles
-    from pincite.wiki.article import read_articles
-
-    if articles.is_file(article):
-        return next(iter(read_articles(article, title=title, language=settings.language)))
-    return articles.article_at(article, settings, lambda line: options.say(line, quiet))
 
 
 def told(plan: Any, settings: Any, json_path: Path | None) -> None:

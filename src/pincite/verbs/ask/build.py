@@ -44,19 +44,21 @@ class AskRun:
 
 
 @contextmanager
-def asking(settings: Settings, corpus: Path, *, keep: bool = True) -> Iterator[AskRun]:
+def asking(
+    settings: Settings, corpus: Path | EmbeddedCorpus, *, keep: bool = True
+) -> Iterator[AskRun]:
     """A ready `ask`; closes what it opened.
 
     Args:
         settings: all of them.
-        corpus: folder of the corpus.
+        corpus: where to look, a folder or one that is open.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
     """
     with ExitStack() as stack:
         verifier = runtime.verifier(settings, keep=keep)
         stack.callback(verifier.close)
-        encoder = runtime.encoder(settings)
-        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
         manifest = stored.manifest()
         languages = runtime.languages(settings)
         calls = None

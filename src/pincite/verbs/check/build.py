@@ -69,7 +69,7 @@ class CheckRun:
 @contextmanager
 def checking(
     settings: Settings,
-    corpus: Path,
+    corpus: Path | EmbeddedCorpus,
     trace: Path | None = None,
     tell: Tell | None = None,
     *,
@@ -79,7 +79,7 @@ def checking(
 
     Args:
         settings: all of them.
-        corpus: folder of the knowledge base.
+        corpus: the knowledge base, a folder or one that is open.
         trace: file that everything is written to; replies that it holds are not asked for again.
         tell: told how many of how many calls, or judgements of a verifier, are done.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
@@ -90,8 +90,8 @@ def checking(
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
-        encoder = runtime.encoder(settings)
-        stored = stack.enter_context(EmbeddedCorpus.open(corpus, encoder))
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
         calls = None
         if settings.asks_a_model:
             record = writer.record if writer else None

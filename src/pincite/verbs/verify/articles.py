@@ -12,6 +12,7 @@ from pincite.errors import FetchError, FetchingIsOff, InputError
 from pincite.settings import Settings
 from pincite.types import Article
 from pincite.verbs.verify import web_pages
+from pincite.wiki.article import read_articles
 from pincite.wiki.site.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
 from pincite.wiki.site.api import ActionApi, Web, WikiError
 from pincite.wiki.site.lists import addresses_in, category_at, latest, members
@@ -138,6 +139,28 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
             raise NoArticle(str(found))
         tell(about(found))
         return wikis.article(found)
+
+
+def opened(
+    given: str | Path, title: str | None, settings: Settings, tell: Callable[[str], None]
+) -> Article:
+    """The article of a file, else of a wiki; `tell` hears of its revision.
+
+    Args:
+        given: names a file; a text that names none is a title or an address.
+        title: which page of a dump; of another file, what it is called.
+        settings: whether a wiki may be asked, and which.
+        tell: as of `article_at`.
+
+    Raises:
+        InputError: no such file or title, or nothing in it can be read.
+        FetchingIsOff, NoArticle, FetchError: as `article_at`.
+    """
+    if isinstance(given, str) and not is_file(given):
+        return article_at(given, settings, tell)
+    for article in read_articles(given, title=title, language=settings.language):
+        return article
+    raise InputError(f"{given} holds no article: redirects, or nothing. Check the file.")
 
 
 def about(page: Page) -> str:

@@ -50,7 +50,7 @@ class Run:
 @contextmanager
 def verifying(
     settings: Settings,
-    corpus: Path | None,
+    corpus: Path | EmbeddedCorpus | None,
     sources: Path | None,
     *,
     keep: bool = True,
@@ -61,7 +61,7 @@ def verifying(
 
     Args:
         settings: all of them.
-        corpus: folder of the corpus that suggestions come from; None: no suggestions.
+        corpus: that suggestions come from, a folder or one that is open; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
         own_copies: whether what the user attached to sources is read; measurements must not.
@@ -70,7 +70,7 @@ def verifying(
     with ExitStack() as stack:
         verifier = runtime.verifier(settings, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(_corpus(settings, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
         web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
         own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
@@ -183,12 +183,6 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
     chosen = (hosts, settings.filters)
     return Fused(corpus.lexical(*chosen), corpus.dense(*chosen), settings.fusion, settings.depth)
-
-
-@contextmanager
-def _corpus(settings: Settings, folder: Path) -> Iterator[EmbeddedCorpus]:
-    with EmbeddedCorpus.open(folder, runtime.encoder(settings)) as corpus:
-        yield corpus
 
 
 def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:

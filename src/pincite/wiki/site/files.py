@@ -141,9 +141,25 @@ def _single(stream: IO[bytes], name: str, title: str | None, *, html: bool) -> P
         message = f"{name} cannot be read: {error}. Fetch the file again."
         raise InputError(message) from error
     stem = Path(name).name.split(".")[0].replace("_", " ") if name != "standard input" else ""
+    return _told(source, title, stem, html=html)
+
+
+def page_in(source: str, title: str | None) -> PageText:
+    """The page that a text is, told by how it begins: HTML, else wikitext.
+
+    Raises:
+        InputError: it has no words, or more than a page may have.
+    """
+    head = source[:_HEAD].encode("utf-8", "replace")
+    return _told(_checked(source, "The text"), title, "", html=bool(_HTML.match(head)))
+
+
+def _told(source: str, title: str | None, otherwise: str, *, html: bool) -> PageText:
+    """The text with its title: as given, as the page says, or as it is called otherwise."""
     if html:
-        return PageText(source, title or page_title(source) or stem, "html", revision_of(source))
-    return PageText(source, title or stem)
+        known = title or page_title(source) or otherwise
+        return PageText(source, known, "html", revision_of(source))
+    return PageText(source, title or otherwise)
 
 
 def _checked(source: str, name: str) -> str:

@@ -1,0 +1,351 @@
+"""The Python API: the functions and classes behind `import pincite`.
+
+They use the same objects as the command line, with the same defaults: without `settings=` those
+that `pincite config show` lists. So nothing is fetched from the web unless the user allowed it.
+"""
+
+import html
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from rich.console import Console
+
+from pincite import runtime, types
+from pincite.answers import Answer, AnswerReport
+from pincite.checks import Check, CheckReport
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.errors import InputError
+from pincite.judgement import aggregation
+from pincite.report import json_text
+from pincite.retrieval import cascade
+from pincite.settings import Settings, load
+from pincite.text.passages import cited_passages
+from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, Span
+from pincite.verbs.ask import build as build_ask
+from pincite.verbs.ask import data as ask_data
+from pincite.verbs.ask import html as ask_html
+from pincite.verbs.ask import terminal as ask_terminal
+from pincite.verbs.check import build as build_check
+from pincite.verbs.check import data as check_data
+from pincite.verbs.check import html as check_html
+from pincite.verbs.check import terminal as check_terminal
+from pincite.verbs.verify import articles, build, data, terminal
+from pincite.verbs.verify import html as verify_html
+from pincite.wiki.article import article_in
+
+Record_co = TypeVar("Record_co", covariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
+Place: TypeAlias = str | Path
+
+# Signs of an article's text: neither the name of a file nor a title contains them.
+_OF_TEXTS = ("\n", "<", "{{", "[[")
+_HEIGHT = "40rem"  # of a report in a notebook: a screen, less the cell above it
+# In a frame, links within the page would load the notebook, and most sites refuse to be framed.
+# Only our templates contain these attributes: quotation marks in article text are escaped.
+_LINKS = (
+    ('href="#', 'href="about:srcdoc#'),
+    ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
+)
+_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms, no same origin
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Generic[Record_co, Result_co]):
+    """What a function found. A notebook displays it; `print` shows it as the command line does.
+
+    `results` are the findings of `verify`, worst first, or the checks or answers, in the order of
+    the statements or questions.
+    """
+
+    record: Record_co  # the whole report: also its settings, versions and warnings
+    results: tuple[Result_co, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, those of the command line's `--json`."""
+        return _forms(self.record).to_dict(self.record)
+
+    def to_json(self) -> str:
+        """As indented JSON."""
+        return json_text.dumped(self.to_dict())
+
+    def to_html(self) -> str:
+        """As one self-contained page, that of the command line's `--html`."""
+        return _forms(self.record).to_html(self.record)
+
+    def __str__(self) -> str:
+        shown = io.StringIO()
+        console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
+        _forms(self.record).show(self.record, console)
+        return shown.getvalue()
+
+    def __repr__(self) -> str:
+        return f"<Report with {len(self.results)} results; print it, or see to_html>"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame: its style does not leak out, and no script runs in it."""
+        page = self.to_html()
+        for on_a_page, in_a_frame in _LINKS:
+            page = page.replace(on_a_page, in_a_frame)
+        whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
+        style = f"width: 100%; height: {_HEIGHT}; border: 0"
+        frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
+        return f'{frame} srcdoc="{whole}"></iframe>'
+
+
+class _Forms(NamedTuple):
+    """The functions that write a record; the command line uses the same."""
+
+    to_dict: Callable[[Any], dict[str, Any]]
+    to_html: Callable[[Any], str]
+    show: Callable[[Any, Console], None]
+
+
+def _forms(record: object) -> _Forms:
+    if isinstance(record, CheckReport):
+        return _Forms(check_data.as_dict, check_html.to_html, check_terminal.print_report)
+    if isinstance(record, AnswerReport):
+        return _Forms(ask_data.as_dict, ask_html.to_html, ask_terminal.print_report)
+    return _Forms(data.as_dict, _verify_page, terminal.print_report)
+
+
+def _verify_page(record: types.Report) -> str:
+    return verify_html.to_html(record, datetime.now(UTC).date())
+
+
+def verify(
+    article: Place | Article,
+    *,
+    sources: Place | None = None,
+    corpus: Place | EmbeddedCorpus | None = None,
+    title: str | None = None,
+    settings: Settings | None = None,
+) -> Report[types.Report, Finding]:
+    """Check an article's citations, worst first.
+
+    A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on
+    disk: after Ctrl-C the same call soon gets back to where it was.
+
+    Args:
+        article: a file with wikitext, HTML or a dump; or wikitext or HTML as a string. With
+            `online` in the settings also a title or an address.
+        sources: a folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
+            files named in a manifest.
+        corpus: where to look for better sources; None: none are suggested.
+        title: of the article, if its text does not state it; or which page of a dump.
+        settings: None: those in force on this machine.
+
+    Raises:
+        InputError: the article or the folder is missing or cannot be read.
+        ConfigError, MissingModel, CorpusError, FetchError
+
+    >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
+    >>> [(finding.claim.text, finding.label) for finding in report.results]
+    [('The bridge is of stone.', <Label.UNCHECKED: 'unchecked'>)]
+    """
+    settings = settings or load({})
+    page = _article(article, title, settings)
+    settings = replace(settings, language=page.language)
+    stored = Path(sources) if sources else None
+    suggested_from = _corpus(corpus) if corpus else None
+    with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
+        run.prepare(page)
+        findings = list(run.pipeline.findings(page))
+        record = build.report_of(page, findings, settings, run)
+    return Report(record, record.findings)
+
+
+def check(
+    statement: str | Sequence[str],
+    corpus: Place | EmbeddedCorpus,
+    *,
+    settings: Settings | None = None,
+) -> Report[CheckReport, Check]:
+    """Show what a corpus says for and against a statement, or several.
+
+    Several in one call are faster, since the models are loaded once. Where something could not be
+    judged, the results say so, and `record.complete` is false.
+
+    Args:
+        statement: a sentence or a few; each of its readings is judged separately.
+        corpus: the knowledge base: a folder, or an open corpus, which stays open.
+        settings: None: those in force on this machine.
+
+    Raises:
+        InputError: a statement without words.
+        ConfigError, MissingModel, CorpusError
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as kb:
+    ...     _ = kb.add([Document("https://a.example/", "Bridges", "The bridge opened in 1911.")])
+    ...     report = check("The bridge opened in 1911.", kb)
+    >>> [str(reading.weight.outcome) for reading in report.results[0].results]
+    ['strong_confirmation']
+    """
+    settings, statements = settings or load({}), _texts(statement, "statement to check")
+    with build_check.checking(settings, _corpus(corpus)) as run:
+        checks: list[Check] = []
+        for each in statements:
+            checks.append(run.pipeline.check(each))
+            if checks[-1].stopped:  # a report of half the statements would pass for a whole one
+                raise KeyboardInterrupt
+        record = build_check.report_of(checks, len(statements), settings, run)
+    return Report(record, record.checks)
+
+
+def ask(
+    question: str | Sequence[str],
+    corpus: Place | EmbeddedCorpus,
+    *,
+    settings: Settings | None = None,
+) -> Report[AnswerReport, Answer]:
+    """Answer a question, or several, from the documents of a corpus.
+
+    By default an answer quotes sentences of the documents. With a language model (see `Settings`)
+    it is written, and each sentence is verified. If nothing relevant is found there is no answer,
+    and `abstained` says why.
+
+    Args:
+        question: one, or several, for which the models are loaded once.
+        corpus: where to look: a folder, or an open corpus, which stays open.
+        settings: None: those in force on this machine.
+
+    Raises:
+        InputError: a question without words.
+        ConfigError, MissingModel, CorpusError
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as papers:
+    ...     text = "A short nap after lunch improved memory in 40 adults."
+    ...     _ = papers.add([Document("https://a.example/", "Naps", text)])
+    ...     report = ask("Do naps improve memory?", papers)
+    >>> report.results[0].text
+    'A short nap after lunch improved memory in 40 adults. [1]'
+    """
+    settings, questions = settings or load({}), _texts(question, "question to answer")
+    with build_ask.asking(settings, _corpus(corpus)) as run:
+        answers = [run.pipeline.ask(each) for each in questions]
+        record = build_ask.report_of(answers, len(questions), settings, run)
+    return Report(record, record.answers)
+
+
+def open_corpus(
+    path: Place, *, write: bool = False, settings: Settings | None = None
+) -> EmbeddedCorpus:
+    """Open a corpus to search it, to add documents, or to use it several times.
+
+    It is a context manager; without `with`, close it.
+
+    Args:
+        path: its folder.
+        write: whether documents can be added; the corpus is created if there is none. Only one
+            process can write at a time.
+        settings: whose `encoder` is used; None: those in force on this machine.
+
+    Raises:
+        CorpusError: it is no corpus, is damaged, or another process is writing it.
+        StaleCorpus: it was built with another encoder.
+        ConfigError, MissingModel
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as corpus:
+    ...     corpus.add([Document("https://a.example/", "Bridges", "The old bridge is of wood.")])
+    ...     corpus.lexical().retrieve(["wooden bridges"], 1)[0][0].passage.text
+    1
+    'The old bridge is of wood.'
+    """
+    encoder = runtime.encoder(settings or load({}))
+    if write:
+        return EmbeddedCorpus.open_or_create(Path(path), encoder)
+    return EmbeddedCorpus.open(Path(path), encoder)
+
+
+class Verifier:
+    """The model alone: what a passage says about a claim.
+
+    The model is loaded once, when the object is made. The shipped one reads English; the language
+    of texts is not checked here.
+
+    >>> verifier = Verifier()
+    >>> passage = "The bridge over the river at Varde was built of stone and opened in 1911."
+    >>> claims = ["The bridge at Varde opened in 1911.", "The bridge at Varde opened in 1913."]
+    >>> right, wrong = verifier.verify([(claim, passage) for claim in claims])
+    >>> right.prob_supported > 0.5, wrong.prob_refuted > 0.5
+    (True, True)
+    >>> wrong.reasons
+    ('source: 1911 · claim: 1913',)
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Load the `verifier` of the settings; None: those in force on this machine.
+
+        Raises:
+            ConfigError, MissingModel
+        """
+        self._settings = settings or load({})
+        self._model = runtime.verifier(self._settings, keep=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """Name and hash of the weights; another one may give other results."""
+        return self._model.fingerprint
+
+    def verify(self, pairs: Sequence[tuple[str | Claim, str | Passage]]) -> list[Evidence]:
+        """Evidence for each pair, in order.
+
+        A string of more than 100 words is split as a cited page is. The evidence is then that of
+        the passage that supports the claim best or, if none supports it, of the one that
+        contradicts it. A `Passage` is judged as it is.
+        """
+        cut = [self._cut(*pair) for pair in pairs]
+        judged = iter(self._model.verify([(one.claim, p) for one in cut for p in one.passages]))
+        return [self._speaking(one, [next(judged) for _ in one.passages]) for one in cut]
+
+    def _cut(self, claim: str | Claim, text: str | Passage) -> "_Cut":
+        if isinstance(claim, str):
+            claim = Claim(types.claim_id_of("", (), claim), claim)
+        if isinstance(text, Passage):
+            return _Cut(claim, [text], text.text)
+        document = Document("", "", text)
+        whole = Passage(document.doc_id, "", "", text, Span(0, len(text)))
+        passages = cited_passages(document) or [whole]
+        return _Cut(claim, cascade.worth_reading(claim.text, passages, self._settings.read), text)
+
+    def _speaking(self, one: "_Cut", evidence: Sequence[Evidence]) -> Evidence:
+        if len(evidence) == 1:
+            return evidence[0]
+        settled = [aggregation.settled(one.claim.text, each, one.text) for each in evidence]
+        found = aggregation.speaking(settled, self._settings.threshold)
+        assert found
+        return found
+
+
+class _Cut(NamedTuple):
+    """A claim with the passages of a text."""
+
+    claim: Claim
+    passages: Sequence[Passage]
+    text: str
+
+
+def _article(given: Place | Article, title: str | None, settings: Settings) -> Article:
+    if isinstance(given, Article):
+        return given
+    if isinstance(given, str) and any(sign in given for sign in _OF_TEXTS):
+        return article_in(given, title=title, language=settings.language)
+    return articles.opened(given, title, settings, lambda line: None)
+
+
+def _corpus(given: Place | EmbeddedCorpus) -> Path | EmbeddedCorpus:
+    return Path(given) if isinstance(given, str) else given
+
+
+def _texts(given: str | Sequence[str], what: str) -> list[str]:
+    """The texts with white space normalised, as on the command line."""
+    found = [" ".join(each.split()) for each in ([given] if isinstance(given, str) else given)]
+    if not found or not all(found):
+        raise InputError(f"There is no {what}; expected a text with words, or several.")
+    return found

@@ -1,0 +1,1 @@
+"""`ask`: a question answered from a corpus, every sentence verified against its references."""

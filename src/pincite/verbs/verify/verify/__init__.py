@@ -1,0 +1,1 @@
+"""`verify`: does the cited source support the sentence, and if not, what would?"""

@@ -1,0 +1,344 @@
+"""`import pincite`: the verbs on plain arguments, what they give, and how a notebook shows it."""
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from ask_samples import answer_report, hostile
+from check_samples import check_report
+from click.testing import CliRunner
+from hostile import CASES, Page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+from samples import report as verify_report
+
+import pincite
+from pincite import testing
+from pincite.api import Report, Verifier
+from pincite.cli import cli
+from pincite.errors import CorpusError, FetchingIsOff, InputError
+from pincite.text.passages import PASSAGE_WORDS
+from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
+
+ARTICLE = (
+    "The bridge of Varde opened in 1911.<ref>{{cite web |url=https://a.example/ |title=B}}</ref> "
+    "It is 80 metres long.<ref>{{cite web |url=https://gone.example/ |title=G}}</ref>"
+)
+TEXTS = [
+    "The bridge of Varde is of stone. It opened in 1911 and a lamp hangs on it.",
+    "The market of Varde is held on Tuesdays. The bridge of Varde is 80 metres long.",
+]
+CLAIM = "The bridge of Varde opened in 1911."
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An article, copies of its sources, and a corpus."""
+    folder = tmp_path_factory.mktemp("api")
+    (folder / "article.wiki").write_text(ARTICLE)
+    (folder / "pages").mkdir()
+    page = {"url": "https://a.example/", "title": "Bridge", "text": TEXTS[0]}
+    (folder / "pages" / "pages.jsonl").write_text(json.dumps(page))
+    with pincite.open_corpus(folder / "kb", write=True) as corpus:
+        corpus.add([Document(f"https://{i}.example/", "Varde", t) for i, t in enumerate(TEXTS)])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def folder(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(kept)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("pincite.runtime.judgements_file", lambda: tmp_path / "judged")
+    return kept
+
+
+def shown(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+# ── What is there ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_name_is_found_where_it_is_defined() -> None:
+    assert list(pincite.__all__) == sorted(pincite.__all__) == dir(pincite)
+    for name in pincite.__all__:
+        found = getattr(pincite, name)
+        assert getattr(sys.modules[found.__module__], name) is found
+        assert found.__doc__
+
+
+def test_other_names_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = pincite.nothing  # type: ignore[attr-defined]
+
+
+def test_importing_it_imports_nothing_else_of_it() -> None:
+    code = "import sys, pincite; print([m for m in sys.modules if m.startswith('pincite.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["verify", "check", "ask"])
+def test_no_folder_stands_in_the_way_of_a_function(name: str) -> None:
+    importlib.import_module(f"pincite.verbs.{name}.build")
+    assert not isinstance(getattr(pincite, name), ModuleType)
+    assert not (Path(pincite.__file__).parent / name).exists()
+
+
+def test_other_folders_are_found_as_ever() -> None:
+    assert importlib.import_module("pincite.report") is pincite.report
+
+
+# ── The verbs ────────────────────────────────────────────────────────────────────────────────────
+
+VERBS: list[tuple[Callable[[], Report[Any, Any]], list[str]]] = [
+    (
+        lambda: pincite.verify("article.wiki", sources="pages", corpus="kb"),
+        ["verify", "article.wiki", "--sources", "pages", "--corpus", "kb"],
+    ),
+    (lambda: pincite.check(CLAIM, "kb"), ["check", CLAIM, "--corpus", "kb"]),
+    (
+        lambda: pincite.ask("How long is the bridge?", Path("kb")),
+        ["ask", "How long is the bridge?"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("verb", "command"), VERBS, ids=["verify", "check", "ask"])
+def test_a_verb_finds_what_its_command_finds(
+    verb: Callable[[], Report[Any, Any]], command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "90")
+    report = verb()
+    command = [*command, *(["--corpus", "kb"] if command[0] == "ask" else [])]
+    assert lasting(report.to_dict()) == lasting(json.loads(shown(*command, "--json", "-")))
+    assert lines(str(report)) == lines(shown(*command))
+    assert report.to_json() == json.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n"
+
+
+def lasting(report: dict[str, Any]) -> dict[str, Any]:
+    """Without what two runs differ in."""
+    report.pop("created")
+    report.get("usage", {}).pop("seconds", None)
+    return report
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_a_source_that_is_not_there_is_a_result() -> None:
+    report = pincite.verify(ARTICLE, sources="pages", title="Varde")
+    by_claim = {finding.claim.text: finding for finding in report.results}
+    assert by_claim[CLAIM].label is Label.SUPPORTED
+    outcome = by_claim["It is 80 metres long."].citations[0].outcome
+    assert isinstance(outcome, Unchecked)
+    assert outcome.reason is Reason.NOT_SUPPLIED
+
+
+PAGE = "<html><head><title>Varde - Wikipedia</title></head><body><p>It opened.</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("article", "title"),
+    [
+        ("article.wiki", "article"),
+        (Path("article.wiki"), "article"),
+        (ARTICLE, ""),
+        (PAGE, "Varde"),
+        (pincite.Article("Given", "", ()), "Given"),
+    ],
+)
+def test_an_article_is_a_file_or_a_text(article: Any, title: str) -> None:
+    assert pincite.verify(article).record.title == title
+
+
+def test_several_are_asked_for_in_one_call() -> None:
+    statements = [CLAIM, "The  market\nis on Tuesdays."]
+    report = pincite.check(statements, "kb")
+    assert [check.statement for check in report.results] == [CLAIM, "The market is on Tuesdays."]
+    assert report.record.complete
+
+
+def test_an_open_corpus_is_used_and_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pincite.open_corpus("kb") as corpus:
+        monkeypatch.setattr("pincite.runtime.encoder", None)  # none is loaded any more
+        for report in (
+            pincite.verify(ARTICLE, corpus=corpus),
+            pincite.check(CLAIM, corpus),
+            pincite.ask("How long is the bridge?", corpus),
+        ):
+            assert report.results
+            assert corpus.status().n_documents == len(TEXTS)
+
+
+def test_settings_are_those_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def k_of(report: Report[Any, Any]) -> object:
+        return report.to_dict()["settings"]["k"]
+
+    assert k_of(pincite.verify(ARTICLE, settings=pincite.Settings(k=7))) == 7
+    monkeypatch.setenv("PINCITE_K", "5")
+    assert k_of(pincite.verify(ARTICLE)) == 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "call"),
+    [
+        (InputError, lambda: pincite.verify("absent.wiki")),
+        (InputError, lambda: pincite.verify(Path("absent"))),
+        (InputError, lambda: pincite.verify("\n")),
+        (InputError, lambda: pincite.verify("article.wiki", sources="absent")),
+        (FetchingIsOff, lambda: pincite.verify("Varde Bridge")),
+        (InputError, lambda: pincite.check(" ", "kb")),
+        (InputError, lambda: pincite.ask([], "kb")),
+        (CorpusError, lambda: pincite.check(CLAIM, "pages")),
+        (CorpusError, lambda: pincite.open_corpus("pages")),
+    ],
+)
+def test_what_cannot_be_done_is_one_of_our_errors(
+    wrong: type[Exception], call: Callable[[], object]
+) -> None:
+    assert issubclass(wrong, pincite.PinciteError)
+    with pytest.raises(wrong):
+        call()
+
+
+REDIRECTS = """<mediawiki><page><title>A</title><ns>0</ns><id>1</id><redirect title="B" />
+<revision><id>2</id><text>#REDIRECT [[B]]</text></revision></page></mediawiki>"""
+
+
+def test_a_dump_without_an_article_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "dump.xml").write_text(REDIRECTS)
+    with pytest.raises(InputError, match="no article"):
+        pincite.verify(tmp_path / "dump.xml")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pincite.verify("article.wiki", sources="pages"),
+        lambda: pincite.check([CLAIM, CLAIM], "kb"),
+        lambda: pincite.ask(["How long is the bridge?", "Is it long?"], "kb"),
+    ],
+)
+def test_ctrl_c_ends_the_call(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+
+    def interrupted(self: object, rows: object) -> None:
+        judged.append(rows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pincite.models.verifier.CrossEncoderVerifier._run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert len(judged) == 1
+
+
+# ── The verifier ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def tiny(tiny_verifier: Path) -> Verifier:
+    return Verifier(pincite.Settings(verifier=str(tiny_verifier)))
+
+
+def records(claim: str, text: str) -> tuple[Claim, Passage]:
+    return Claim("c", claim), Passage("d", "u", "t", text, Span(0, len(text)))
+
+
+def test_the_verifier_keeps_the_laws(tiny: Verifier) -> None:
+    testing.check_verifier(tiny, [records(CLAIM, text) for text in ("", *TEXTS)])
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=900)), max_size=3))
+def test_texts_have_evidence_each_in_order(tiny: Verifier, pairs: list[tuple[str, str]]) -> None:
+    found = tiny.verify(pairs)
+    assert len(found) == len(pairs)
+    for (_, text), evidence in zip(pairs, found, strict=True):
+        assert evidence.passage.span.of(text) == evidence.passage.text
+        shares = (evidence.prob_supported, evidence.prob_refuted, evidence.prob_neutral)
+        assert sum(shares) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_short_text_is_judged_like_its_passage(tiny: Verifier) -> None:
+    of_text, of_record = tiny.verify([(CLAIM, TEXTS[0]), records(CLAIM, TEXTS[0])])
+    assert of_text.score == pytest.approx(of_record.score, abs=1e-4)
+    assert of_text.quoted == of_record.quoted
+
+
+FILLER = "The market sells bread and fish in summer. " * (PASSAGE_WORDS // 2)  # eight words each
+
+
+def test_of_a_long_text_the_best_passage_speaks() -> None:
+    text = f"{FILLER}{TEXTS[0]} {FILLER}"
+    (evidence,) = Verifier().verify([(CLAIM, text)])
+    assert evidence.prob_supported > 0.5
+    assert evidence.quoted in TEXTS[0]
+    assert len(evidence.passage.text) < len(text) / 3
+
+
+def test_a_year_that_stands_elsewhere_in_the_text_is_not_denied() -> None:
+    claim, text = "The bridge of Varde opened in 1913.", f"{CLAIM} {FILLER}"
+    denied, open_ = Verifier().verify([(claim, text), (claim, f"{text} The mill fell in 1913.")])
+    assert denied.prob_refuted > 0.5
+    assert open_.prob_refuted == 0
+
+
+# ── Reports ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def reports_of(text: str, url: str) -> list[Report[Any, Any]]:
+    found = [verify_report(text, url), check_report(text, url), answer_report(hostile(text, url))]
+    return [Report(record, ()) for record in found]
+
+
+def frame_of(report: Report[Any, Any]) -> dict[str, str]:
+    """The attributes of the one element that a notebook shows."""
+    (frame,) = html.fragments_fromstring(report._repr_html_())
+    assert isinstance(frame, html.HtmlElement)
+    assert (frame.tag, frame.tail, len(frame)) == ("iframe", None, 0)
+    return {str(name): str(value) for name, value in frame.attrib.items()}
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_a_notebook_has_one_frame_and_nothing_leaves_it(text: str, url: str) -> None:
+    for report in reports_of(text, url):
+        frame = frame_of(report)
+        assert set(frame) == {"title", "sandbox", "style", "srcdoc"}
+        sandbox = {"allow-popups", "allow-popups-to-escape-sandbox"}
+        assert set(frame["sandbox"].split()) == sandbox
+        framed, alone = Page(), Page()
+        framed.feed(frame["srcdoc"])
+        alone.feed(report.to_html())
+        assert framed.tags == alone.tags
+        assert not framed.tags & {"script", "base", "iframe", "form"}
+        assert not [name for name, _ in framed.attributes if name.startswith("on")]
+
+
+def test_links_in_a_notebook_stay_in_the_frame_or_open_beside_it() -> None:
+    for report in reports_of("plain", "https://varde.example/"):
+        page = html.document_fromstring(frame_of(report)["srcdoc"])
+        links = [(a.get("href") or "", a.get("target")) for a in page.iter("a")]
+        inside = [href for href, _ in links if href.startswith("about:srcdoc#")]
+        outside = [href for href, target in links if target == "_blank"]
+        assert inside
+        assert outside
+        assert all(href.startswith("https://") for href in outside)
+        assert len(inside) + len(outside) == len(links)
+
+
+@pytest.mark.parametrize(("text", "url"), CASES)
+def test_a_printed_report_obeys_nothing(text: str, url: str) -> None:
+    for report in reports_of(text, url):
+        assert "\x1b" not in str(report)
+        assert text not in repr(report)
