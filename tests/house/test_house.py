@@ -40,7 +40,7 @@ HOMES = {
     "sentencex": {"core/sentences.py"},
     "trafilatura": {"documents/html.py"},
     "pypdfium2": {"documents/pdf_worker.py"},
-    "yaml": {"pipeline/seed_yaml.py"},
+    "yaml": {"pipeline/seed_yaml.py", "report/yaml_text.py"},
     "lxml": {"documents/markup.py", "documents/xml_records.py", "wiki/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},

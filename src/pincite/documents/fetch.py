@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 from urllib.parse import urljoin
 
+from pincite.core.retry_after import seconds_to_wait
 from pincite.documents import fetch_wire
 from pincite.documents.fetch_addresses import (
     Resolve,
@@ -276,21 +276,6 @@ def user_agent(contact: str) -> str:
     """
     whom = "".join(c for c in contact if c.isprintable() and c not in "()") or "no contact given"
     return f"Pincite/{version('pincite')} (citation checker; {whom}) httpcore2"
-
-
-def seconds_to_wait(retry_after: str) -> float | None:
-    """The seconds of a `Retry-After` header, which may be a date; None if it is neither.
-
-    >>> seconds_to_wait("120"), seconds_to_wait("soon")
-    (120.0, None)
-    """
-    text = retry_after.strip()
-    if text.isdecimal() and text.isascii():
-        return float(text[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:
