@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-web test-all fmt format lint types layers spelling check encoder reranker bench bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-web test-all fmt format lint types layers spelling wheel check encoder reranker bench bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -65,7 +65,10 @@ layers: $(STAMP) ## who may import whom
 spelling: $(STAMP)
 	$(BIN)/codespell src docs tools README.md CONTRIBUTING.md CHANGELOG.md
 
-check: format lint types layers spelling test test-web ## everything that CI checks
+wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each Python at hand
+	$(BIN)/python tools/try_wheel.py
+
+check: format lint types layers spelling test test-web wheel ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py

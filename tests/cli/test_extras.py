@@ -118,9 +118,16 @@ def test_a_command_without_its_extra(
         assert code != 6
 
 
-def test_the_server_is_named(ends: dict[tuple[str, ...], tuple[object, str]]) -> None:
-    said = "pincite: this needs the server: pip install 'pincite[server]'\n"
-    assert ends["serve",] == ends["worker",] == ends["study", "create", "1"] == (6, said)
+@pytest.mark.parametrize("words", ["serve", "worker", "study create 1", "train shrink 1 1"])
+def test_what_is_missing_and_what_to_do_fit_on_one_line(
+    words: str, ends: dict[tuple[str, ...], tuple[object, str]]
+) -> None:
+    _, said = ends[tuple(words.split())]
+    assert re.fullmatch(
+        r"pincite: (The server|Training) needs \w+(, \w+)*, which (is|are) not installed\. "
+        r"Install with: pip install 'pincite\[(server|train)\]'\n",
+        said,
+    )
 
 
 def test_every_library_of_an_extra_is_known() -> None:
@@ -136,3 +143,8 @@ def test_every_library_of_an_extra_is_known() -> None:
 
 def test_any_other_missing_library_is_a_bug() -> None:
     assert extras.missing(ImportError("No module named 'lxml'", name="lxml")) is None
+
+
+def test_a_library_that_is_there_and_broken_is_a_bug() -> None:
+    broken = ImportError("cannot import name 'Nothing' from 'pydantic'", name="pydantic")
+    assert extras.missing(broken) is None

@@ -9,15 +9,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import try_wheel
 import yaml
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 UNIT = ROOT / "deploy" / "pincite.service"
 SCHEMA = ROOT / "tests" / "cases" / "compose-spec.json"
@@ -120,3 +123,21 @@ def test_systemd_understands_the_unit() -> None:
 
 def test_the_image_can_write_reports_of_studies() -> None:
     assert "'.[server,eval]'" in DOCKERFILE
+
+
+def test_every_version_that_the_package_names_is_tried() -> None:
+    said = (each.rpartition(":: ")[2] for each in PROJECT["classifiers"] if "Python :: 3." in each)
+    assert tuple(said) == try_wheel.VERSIONS
+    assert PROJECT["requires-python"] == f">={try_wheel.VERSIONS[0]}"
+
+
+def test_the_citation_is_of_this_package() -> None:
+    """Its form was looked at with `cffconvert --validate`."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    for key in ("title", "version", "license", "abstract"):
+        ours = {"title": "name", "abstract": "description"}.get(key, key)
+        assert cited[key].casefold() == PROJECT[ours].casefold()
+    assert cited["authors"] == PROJECT["authors"]
+    assert cited["url"] == PROJECT["urls"]["Homepage"]
+    assert set(cited["keywords"]) <= set(PROJECT["keywords"])
+    assert all(each["authors"] and each["title"] for each in cited["references"])

@@ -40,7 +40,7 @@ HOMES = {
     "sentencex": {"text/sentences.py"},
     "trafilatura": {"documents/html/page.py"},
     "pypdfium2": {"documents/pdf/worker.py"},
-    "yaml": {"settings/seed_yaml.py"},
+    "yaml": {"settings/seed_yaml.py", "report/yaml_text.py"},
     "lxml": {"documents/html/markup.py", "documents/xml/records.py", "wiki/site/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},

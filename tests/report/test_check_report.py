@@ -11,8 +11,11 @@ from pathlib import Path
 import jsonschema
 import make_check_schema
 import pytest
+import yaml
 from check_samples import check_report
 from hostile import CASES, Page
+from hypothesis import given as given_any
+from hypothesis import strategies as st
 from rich.console import Console
 
 from pincite.errors import ConfigError
@@ -149,18 +152,48 @@ def test_a_template_that_may_not(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(("text", "url"), CASES)
 def test_yaml_reads_back_as_the_json(text: str, url: str) -> None:
-    yaml = pytest.importorskip("yaml")
     given = data.as_dict(check_report(text, url))
     read = yaml.safe_load(yaml_text.to_yaml(given))
     assert json.dumps(read) == json.dumps(given)
 
 
-@pytest.mark.parametrize(
-    "value", [{}, [], [[1, [2]], []], {"no": {"y": ["", None, True, 1e300, -0.5]}, "1": "- x"}, "a"]
+TEXTS = st.text(st.characters()) | st.sampled_from(
+    [
+        "no",
+        "y",
+        "1e5",
+        "0x1f",
+        "12:30:00",
+        "2026-11-22",
+        "~",
+        "- x",
+        "a: b #",
+        "\x85\u2028",
+        "\ud800",
+    ]
 )
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+)
+
+
+@given_any(VALUES)
 def test_yaml_of_any_shape(value: object) -> None:
-    yaml = pytest.importorskip("yaml")
-    assert yaml.safe_load(yaml_text.to_yaml(value)) == value
+    text = yaml_text.to_yaml(value)
+    assert yaml.safe_load(text) == value
+    assert json.dumps(yaml.safe_load(text)) == json.dumps(value)  # 1 and True are equal too
+
+
+@given_any(TEXTS)
+def test_yaml_of_a_text_says_that_it_is_one(text: str) -> None:
+    """Whichever version of YAML its reader knows: 1.1 and 1.2 differ in "no", "y" and "1e5"."""
+    assert re.fullmatch(r'- "[^\n]*"\n', yaml_text.to_yaml([text]))
+
+
+def test_yaml_repeats_what_occurs_twice() -> None:
+    same = {"quote": "Opened in 1911."}
+    assert "&" not in yaml_text.to_yaml([same, same])
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

@@ -1,6 +1,6 @@
 """What `pip install pincite` leaves out: which extra brings a library that is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from pincite.errors import MissingExtra
@@ -15,20 +15,26 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
     "qlora": ("bitsandbytes",),
 }
-_WHAT = {"server": "the server", "eval": "the measures", "train": "what trains models"}
+_WHAT = {"server": "The server", "eval": "Measuring", "train": "Training", "qlora": "Training"}
 
 
 def missing(error: ImportError) -> MissingExtra | None:
-    """What to install where an import failed; None if no extra brings it."""
+    """What to install where an import failed; None if no extra brings it, or it is there."""
     library = (error.name or "").partition(".")[0]
-    return next((_absent(name) for name, known in LIBRARIES.items() if library in known), None)
+    extra = next((name for name, known in LIBRARIES.items() if library in known), None)
+    # One that is installed and cannot be imported is broken: installing the extra mends nothing.
+    return _absent(extra, [library]) if extra and find_spec(library) is None else None
 
 
 def require(extra: str) -> None:
     """Raise MissingExtra where an extra is not installed: before a long run, not after it."""
-    if any(find_spec(library) is None for library in LIBRARIES[extra]):
-        raise _absent(extra)
+    if absent := [library for library in LIBRARIES[extra] if find_spec(library) is None]:
+        raise _absent(extra, absent)
 
 
-def _absent(extra: str) -> MissingExtra:
-    return MissingExtra(f"this needs {_WHAT.get(extra, extra)}: pip install 'pincite[{extra}]'")
+def _absent(extra: str, libraries: Sequence[str]) -> MissingExtra:
+    which = "which is" if len(libraries) == 1 else "which are"
+    return MissingExtra(
+        f"{_WHAT[extra]} needs {', '.join(libraries)}, {which} not installed. "
+        f"Install with: pip install 'pincite[{extra}]'"
+    )

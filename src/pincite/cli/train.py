@@ -3,14 +3,12 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pincite.cli import options
-from pincite.errors import MissingExtra
+from pincite.cli import extras, options
 from pincite.models.weights import ENCODER, RERANKER, locate
 from pincite.training import recipe as recipes
 from pincite.training.prepare import MAX_BAD
@@ -145,7 +143,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
-    _require_extra("peft", "accelerate")
+    _require_extra()
     from pincite.training.answerer.run import train_answerer
     from pincite.training.run import Run
 
@@ -228,10 +226,8 @@ def average(first: Path, second: Path, out: Path, share: float, quiet: bool) -> 
     options.say(f"The model is in {out}. Next: pincite train export {out} EXPORTED", quiet)
 
 
-def _require_extra(*more: str) -> None:
-    libraries = ("torch", "transformers", "safetensors", "onnx", *more)
-    if absent := [name for name in libraries if find_spec(name) is None]:
-        raise MissingExtra(f"Training needs {', '.join(absent)}: pip install 'pincite[train]'")
+def _require_extra() -> None:
+    extras.require("train")
     # Before torch is loaded. Threads that wait by spinning took 2.6 times the processor time of a
     # step on two cores with other work beside it, and none of it was used.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

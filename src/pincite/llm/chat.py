@@ -4,11 +4,8 @@ llama.cpp, Ollama, vLLM and hosted ones alike, and only where a person set the a
 over the wire and what comes back is read here; `chat_wire` sends it.
 """
 
-import email.utils
 import json
 import os
-import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,6 +24,7 @@ from pincite.errors import (
 from pincite.llm.chat_fields import Dialect, guided, tokens_of
 from pincite.llm.chat_stream import DONE, Streamed, checked_text, chunk_of
 from pincite.llm.chat_wire import EVENTS, SHOWN, Call, Limits, Retry, Wire
+from pincite.text.retry_after import seconds_to_wait
 
 KEY_VARIABLE = "PINCITE_CHAT_KEY"
 _BUSY = (408, 425, 429)
@@ -243,7 +241,8 @@ class ChatClient:
         said = self._said(status, body)
         if (status in _BUSY and not _is_about_money(body)) or status >= 500:
             advice = "Ask for less at once, or later."
-            return Retry(ServerBusy(f"{said} {advice}", status), _after(headers))
+            after = seconds_to_wait(headers.get("retry-after", ""))
+            return Retry(ServerBusy(f"{said} {advice}", status), after)
         advice = _ADVICE.get(402 if _is_about_money(body) else status, "See the server's log.")
         if 300 <= status < 400:
             advice = "Redirects are not followed: set chat_url to where the server is."
@@ -321,17 +320,6 @@ def checked_url(url: str) -> str:
             f"bare address, and the key in the variable {KEY_VARIABLE}."
         )
     return url.rstrip("/")
-
-
-def _after(headers: dict[str, str]) -> float | None:
-    """Seconds that Retry-After asks for, as a number or a date; None where it says nothing."""
-    value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
-        return float(value)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _error_of(body: bytes) -> dict[str, Any]:

@@ -64,21 +64,30 @@ def fetch(model: str) -> Path:
     """
     if not _is_hub_id(model):
         raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
+    try:
+        return _downloaded(model)
+    except MissingModel:
+        raise
+    except Exception as error:  # of whichever HTTP client the hub's library goes through
+        why = " ".join(str(error).split())
+        raise MissingModel(
+            f"{model} could not be fetched from the Hugging Face hub ({why}). Expected a public "
+            "repository with an ONNX file. Is it spelt so, and is there a network?"
+        ) from error
+
+
+def _downloaded(model: str) -> Path:
     from huggingface_hub import HfApi, hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
 
     target = cache_folder() / model
-    try:
-        present = set(HfApi().list_repo_files(model))
-        network = next((name for name in _HUB_FILES if name in present), None)
-        if network is None:
-            raise MissingModel(f"{model} holds none of {', '.join(_HUB_FILES)}: export it to ONNX.")
-        wanted = [name for name in ("config.json", "tokenizer.json") if name in present]
-        for name in [*wanted, network]:  # the network last: `locate` looks for it
-            content = Path(hf_hub_download(model, name)).read_bytes()
-            _write(target / ("model.onnx" if name == network else name), content)
-    except (HfHubHTTPError, OSError) as error:
-        raise MissingModel(f"{model} could not be fetched from the hub: {error}") from error
+    present = set(HfApi().list_repo_files(model))
+    network = next((name for name in _HUB_FILES if name in present), None)
+    if network is None:
+        raise MissingModel(f"{model} holds none of {', '.join(_HUB_FILES)}: export it to ONNX.")
+    wanted = [name for name in ("config.json", "tokenizer.json") if name in present]
+    for name in [*wanted, network]:  # the network last: `locate` looks for it
+        content = Path(hf_hub_download(model, name)).read_bytes()
+        _write(target / ("model.onnx" if name == network else name), content)
     return target
 
 

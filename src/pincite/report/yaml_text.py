@@ -1,19 +1,19 @@
-"""JSON values as YAML that people like to read, without a library.
+"""JSON values as YAML that people like to read."""
 
-Every text is a JSON string, which YAML reads as a double-quoted one: nothing in it can become a
-date, a boolean, a tag or another document.
-"""
-
-import json
+import functools
+import math
 import re
 from typing import Any
 
-_BARE_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_NOT_KEYS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}  # YAML 1.1's booleans
+# YAML 1.1 reads y and n as booleans; PyYAML does not, and would not quote them.
+_BARE_KEY = re.compile(r"(?![yn]$)[a-z]\w*", re.ASCII | re.IGNORECASE)
 
 
 def to_yaml(value: Any) -> str:
-    """The values as a YAML document.
+    """The values as a YAML document, every text on one line.
+
+    Texts are quoted: nothing in one can become a number, a date, a tag or another document,
+    whichever version of YAML its reader knows.
 
     >>> print(to_yaml({"a": [1, {"b": "no"}], "c": {}}), end="")
     a:
@@ -21,38 +21,34 @@ def to_yaml(value: Any) -> str:
     - b: "no"
     c: {}
     """
-    return "\n".join(_lines(value, "")) + "\n"
+    import yaml
+
+    text: str = yaml.dump(
+        value, Dumper=_dumper(), allow_unicode=True, sort_keys=False, width=math.inf
+    )
+    return text.removesuffix("...\n")  # which ends a document that is one number
 
 
-def _lines(value: Any, indent: str) -> list[str]:
-    if isinstance(value, dict) and value:
-        return [line for key, each in value.items() for line in _entry(key, each, indent)]
-    if isinstance(value, list) and value:
-        return [line for each in value for line in _item(each, indent)]
-    return [indent + _scalar(value)]
+@functools.cache
+def _dumper() -> Any:
+    import yaml
 
+    # In Python, not in C: libyaml takes UTF-8, which has no form for half a surrogate pair.
+    class Dumper(yaml.SafeDumper):
+        """Repeats what occurs twice, rather than pointing at the first."""
 
-def _entry(key: str, value: Any, indent: str) -> list[str]:
-    bare = _BARE_KEY.fullmatch(key) and key.lower() not in _NOT_KEYS
-    name = key if bare else _scalar(key)
-    if isinstance(value, dict | list) and value:
-        return [
-            f"{indent}{name}:",
-            *_lines(value, indent + ("  " if isinstance(value, dict) else "")),
-        ]
-    return [f"{indent}{name}: {_scalar(value)}"]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
 
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
 
-def _item(value: Any, indent: str) -> list[str]:
-    if isinstance(value, list) and value:
-        return [f"{indent}-", *_lines(value, indent + "  ")]
-    first, *rest = _lines(value, indent + "  ")
-    return [f"{indent}- {first.removeprefix(indent + '  ')}", *rest]
+    def mapping(dumper: Any, value: dict[str, Any]) -> Any:
+        node = dumper.represent_dict(value)
+        for key, _ in node.value:
+            key.style = None if _BARE_KEY.fullmatch(key.value) else '"'
+        return node
 
-
-def _scalar(value: Any) -> str:
-    # ASCII: YAML allows fewer characters in a text than JSON, and breaks lines at more.
-    text = json.dumps(value, ensure_ascii=True)
-    if isinstance(value, float) and "e" in text and "." not in text:
-        return text.replace("e", ".0e")  # YAML 1.1 reads "1e-05" as a text
-    return text
+    Dumper.add_representer(str, text)
+    Dumper.add_representer(dict, mapping)
+    return Dumper

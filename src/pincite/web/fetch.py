@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from types import TracebackType
 from typing import Self
@@ -30,6 +29,7 @@ from pincite.errors import (
     UnsafeAddress,
     UntrustedHost,
 )
+from pincite.text.retry_after import seconds_to_wait
 from pincite.web import wire as fetch_wire
 from pincite.web.addresses import Resolve, Target, safe_addresses, system_resolver, target_of
 from pincite.web.bodies import ACCEPTED
@@ -270,21 +270,6 @@ def user_agent(contact: str) -> str:
     """
     whom = "".join(c for c in contact if c.isprintable() and c not in "()") or "no contact given"
     return f"Pincite/{version('pincite')} (citation checker; {whom}) httpcore2"
-
-
-def seconds_to_wait(retry_after: str) -> float | None:
-    """The seconds of a `Retry-After` header, which may be a date; None if it is neither.
-
-    >>> seconds_to_wait("120"), seconds_to_wait("soon")
-    (120.0, None)
-    """
-    text = retry_after.strip()
-    if text.isdecimal() and text.isascii():
-        return float(text[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _remember(lane: _Lane, error: FetchError, seconds: float = HOST_FAILURE_SECONDS) -> None:

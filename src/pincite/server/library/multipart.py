@@ -2,6 +2,11 @@
 
 A sender's file name is kept as a text, for people. On the disk a file is called by its number; of
 its name only the ending counts (a reader may look at it), and only letters and digits of that.
+
+Starlette's own form parser, which goes through the same library, cannot stand here: it takes a body
+that was cut short for a whole one without its last file, keeps each file up to 1 MB in memory (of
+1,000 files that is 1 GB) and larger ones outside the upload's folder, and has one limit for all
+fields.
 """
 
 import re

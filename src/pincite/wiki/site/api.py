@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from pincite.errors import FetchError, PinciteError
+from pincite.text.retry_after import seconds_to_wait
 from pincite.wiki.site.addresses import Site
 
 MAXLAG = 5  # seconds; the value that the wikis ask for
@@ -123,8 +124,8 @@ class ActionApi:
             raise
 
     def _wait(self, reply: Reply, attempt: int, why: str) -> None:
-        asked = reply.headers.get("retry-after", "")
-        seconds = float(asked) if re.fullmatch(r"\d{1,6}", asked) else FIRST_WAIT * 2**attempt
+        asked = seconds_to_wait(reply.headers.get("retry-after", ""))
+        seconds = FIRST_WAIT * 2**attempt if asked is None else asked
         if seconds > LONGEST_WAIT:
             message = (
                 f"{self.site.host} {why} and asks to wait {seconds:.0f} seconds. Try again later: "

@@ -1,0 +1,120 @@
+"""Build the wheel and use it as somebody does who types `pip install pincite`: make wheel
+
+In an environment of its own, with what the core needs and no extra, on this Python and on every
+newer one at hand: help, the demos, and what a command says whose extra is missing. Needs uv and the
+network; the commands themselves run without one where that can be arranged (tools/offline.sh).
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+VERSIONS = ("3.11", "3.12", "3.13")
+LIMIT_MB = 95  # PyPI takes files up to 100 MB
+MISSING = 6  # exit code
+EXTRAS = {
+    "serve": "server",
+    "worker": "server",
+    "study list": "server",
+    "server check": "server",
+    "eval beir nowhere": "eval",
+    "train verifier nowhere": "train",
+}
+
+
+def main() -> None:
+    """Build, then try on each Python; the first that goes wrong ends it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--keep", type=Path, help="Folder that the wheel is left in.")
+    keep = parser.parse_args().keep
+    with tempfile.TemporaryDirectory(prefix="pincite-wheel-") as scratch:
+        wheel = built(keep or Path(scratch) / "wheel")
+        for n, python in enumerate(pythons()):
+            tried(python, wheel, Path(scratch) / f"python{n}", whole_demo=n == 0)
+
+
+def built(folder: Path) -> Path:
+    """The wheel of this working tree, of a size that the package index takes."""
+    _run([_uv(), "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)])
+    (wheel,) = folder.glob("*.whl")
+    size = wheel.stat().st_size / 1e6
+    print(f"{wheel.name}: {size:.1f} MB")
+    if size >= LIMIT_MB:
+        sys.exit(f"{wheel.name} has {size:.1f} MB; below {LIMIT_MB} are wanted.")
+    return wheel
+
+
+def pythons() -> Iterator[Path]:
+    """One of each version that is on the path or pyenv's and starts, the oldest first."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in VERSIONS:
+        on_path = shutil.which(f"python{version}")
+        places = [*([Path(on_path)] if on_path else []), *pyenv.glob(f"{version}.*/bin/python")]
+        found = next((place for place in places if _starts(place)), None)
+        if found:
+            yield found
+        else:
+            print(f"python{version} is not at hand: left out")
+
+
+def tried(python: Path, wheel: Path, folder: Path, *, whole_demo: bool) -> None:
+    """Install the wheel for one Python and run it; the folder is removed."""
+    begun = time.perf_counter()
+    environment = folder / "environment"
+    _run([_uv(), "venv", "--quiet", "--python", str(python), str(environment)])
+    of_it = ["--python", str(environment / "bin" / "python")]
+    tested = ["--constraint", str(ROOT / "constraints.txt")]
+    _run([_uv(), "pip", "install", "--quiet", *of_it, *tested, str(wheel)])
+    installed = time.perf_counter()
+    for words in ("--help", "demo --check --quiet", *(["demo --quiet"] if whole_demo else [])):
+        expect(folder, words, 0)
+    for words, extra in EXTRAS.items():
+        expect(folder, words, MISSING, f"pip install 'pincite[{extra}]'")
+    took = f"installed in {installed - begun:.0f} s, tried in {time.perf_counter() - installed:.0f}"
+    print(f"{python}: {took} s: all as expected")
+    shutil.rmtree(folder)
+
+
+def expect(folder: Path, words: str, code: int, said: str = "") -> None:
+    """Run `pincite` with these words in the folder; say all and stop where it ends otherwise."""
+    places = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+    pincite = folder / "environment" / "bin" / "pincite"
+    done = subprocess.run(
+        [str(ROOT / "tools" / "offline.sh"), str(pincite), *words.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=places,  # of nothing else: no PYTHONPATH leads to the source
+    )
+    told = done.stdout + done.stderr
+    if done.returncode != code or said not in told or "Traceback" in told:
+        wanted = f"{code} and {said!r}" if said else str(code)
+        sys.exit(f"pincite {words}: expected {wanted}, got {done.returncode}:\n{told}")
+
+
+def _starts(python: Path) -> bool:
+    """Whether it is a Python: pyenv leaves a script for each that it has, chosen or not."""
+    done = subprocess.run([python, "-c", ""], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def _uv() -> str:
+    beside = Path(sys.executable).parent / "uv"
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    return found or sys.exit("uv is not installed: make PYTHON=… sets it up.")
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True)
+
+
+if __name__ == "__main__":
+    main()
