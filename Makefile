@@ -72,8 +72,6 @@ check: format lint types layers spelling test test-web wheel ## everything that 
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
-	$(BIN)/python tools/make_check_schema.py
-	$(BIN)/python tools/make_ask_schema.py
 
 pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
 	$(BIN)/python tools/make_pictures.py

@@ -17,10 +17,10 @@ from rich.console import Console
 from pincite import runtime, types
 from pincite.answers import Answer, AnswerReport
 from pincite.checks import Check, CheckReport
+from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.report import json_text
 from pincite.retrieval import cascade
 from pincite.settings import Settings, load
 from pincite.text.passages import cited_passages
@@ -66,11 +66,12 @@ class Report(Generic[Record_co, Result_co]):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, those of the command line's `--json`."""
-        return _forms(self.record).to_dict(self.record)
+        values: dict[str, Any] = codec.values_of(_forms(self.record).record_of(self.record))
+        return values
 
     def to_json(self) -> str:
         """As indented JSON."""
-        return json_text.dumped(self.to_dict())
+        return codec.to_json(self.to_dict())
 
     def to_html(self) -> str:
         """As one self-contained page, that of the command line's `--html`."""
@@ -99,17 +100,17 @@ class Report(Generic[Record_co, Result_co]):
 class _Forms(NamedTuple):
     """The functions that write a record; the command line uses the same."""
 
-    to_dict: Callable[[Any], dict[str, Any]]
+    record_of: Callable[[Any], Any]  # what its JSON is written from
     to_html: Callable[[Any], str]
     show: Callable[[Any, Console], None]
 
 
 def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
-        return _Forms(check_data.as_dict, check_html.to_html, check_terminal.print_report)
+        return _Forms(check_data.record_of, check_html.to_html, check_terminal.print_report)
     if isinstance(record, AnswerReport):
-        return _Forms(ask_data.as_dict, ask_html.to_html, ask_terminal.print_report)
-    return _Forms(data.as_dict, _verify_page, terminal.print_report)
+        return _Forms(ask_data.record_of, ask_html.to_html, ask_terminal.print_report)
+    return _Forms(data.record_of, _verify_page, terminal.print_report)
 
 
 def _verify_page(record: types.Report) -> str:

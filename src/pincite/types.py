@@ -21,6 +21,10 @@ class Span(NamedTuple):
         """The characters of `text` that the span covers."""
         return text[self.start : self.end]
 
+    def moved(self, by: int) -> "Span":
+        """The same characters, counted from another place."""
+        return Span(self.start + by, self.end + by)
+
 
 # ── Sources ──────────────────────────────────────────────────────────────────────────────────────
 

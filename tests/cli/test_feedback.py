@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 import samples
 from click.testing import CliRunner, Result
+from filled_records import filled
 
 from pincite.cli import cli
+from pincite.contract.ask import AnswerReportRecord
+from pincite.contract.check import CheckReportRecord
 from pincite.documents.lines.labelled import read_labelled
 from pincite.errors import InputError, PinciteError
 from pincite.library.rated_results import read_result
 from pincite.verbs.verify.data import to_json
 
 CHECK: dict[str, Any] = {
-    "schema_version": "1",
     "checks": [
         {
             "statement": "The tram runs to the harbour.",
@@ -59,7 +61,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number, finding in enumerate(report["findings"]):
         finding["claim_id"] = f"c{number}"  # those of the sample are all one
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    (tmp_path / "check.json").write_text(json.dumps(CHECK), encoding="utf-8")
+    check = filled(CheckReportRecord, CHECK)
+    (tmp_path / "check.json").write_text(json.dumps(check), encoding="utf-8")
     return tmp_path
 
 
@@ -105,7 +108,8 @@ def test_an_answer_s_items_and_their_rows(home: Path) -> None:
     ]
     sentence = {"text": "The rate fell.", "standing": "supported", "verdicts": verdicts}
     answer = {"question": "Did it fall?", "abstained": None, "sentences": [sentence]}
-    (home / "answer.json").write_text(json.dumps({"answers": [answer], "versions": {}}))
+    report = filled(AnswerReportRecord, {"answers": [answer]})
+    (home / "answer.json").write_text(json.dumps(report))
     found = read_result(home / "answer.json")
     assert found.kind == "ask"
     assert [item.item_id for item in found.items] == ["1", "1.s1", "1.s1/r2"]

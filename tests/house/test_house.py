@@ -53,7 +53,7 @@ HOMES = {
     # The server is made of these, as training is of torch.
     "fastapi": {"server/"},
     "starlette": {"server/"},
-    "pydantic": {"server/"},
+    "pydantic": {"server/", "contract/codec.py"},
     "sqlalchemy": {"server/"},
     "alembic": {"server/"},
     "argon2": {"server/people/passwords.py"},

@@ -23,7 +23,7 @@ from pincite.types import (
     Tally,
     Unchecked,
 )
-from pincite.verbs.verify.funnel_words import as_dict, from_dict, lost
+from pincite.verbs.verify.funnel_words import funnel_of, lost, record_of
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 
@@ -72,7 +72,7 @@ def test_uses_and_sources() -> None:
     assert found.waiting == 0
     assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
     assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
-    assert from_dict(as_dict(found)) == found
+    assert funnel_of(record_of(found)) == found
 
 
 def test_no_stage_has_more_than_the_one_before() -> None:
@@ -106,7 +106,7 @@ def test_copies_are_counted_by_their_kind() -> None:
         (CopyKind.ARCHIVED, Tally(1, 1)),
     ]
     assert together([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
-    assert from_dict(as_dict(counted)) == counted
+    assert funnel_of(record_of(counted)) == counted
 
 
 def test_many_articles_are_summed() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from documents.conftest import locked_pdf, paragraph_lines, pdf
+from filled_records import filled
 from verify.test_verify import WordVerifier
 
+from pincite.contract.verify import ReportRecord
 from pincite.documents.body import Limits
 from pincite.errors import InputError
 from pincite.judgement.own import digest_of
@@ -278,14 +280,14 @@ def test_a_report_names_its_citations(tmp_path: Path) -> None:
     row = {"citation_id": "r3", "title": "The Harbour", "authors": ["Mei Ito"], "isbn": ISBN}
     report = {"findings": [{"citations": [row, {"citation_id": "r4", "title": "Bare"}]}]}
     path = tmp_path / "report.json"
-    path.write_text(json.dumps(report))
+    path.write_text(json.dumps(filled(ReportRecord, report)))
     assert own_refs.in_report(path, "3").keys == ("isbn:9780306406157", "work:the harbour|ito")
     for number, message in (("r4", "known again"), ("r9", "no citation r9"), ("x", "such as r7")):
         with pytest.raises(InputError, match=message):
             own_refs.in_report(path, number)
     for content in ("[]", "{", '{"findings": 3}', '{"findings": [{"citations": [1]}]}'):
         path.write_text(content)
-        with pytest.raises(InputError, match="no report"):
+        with pytest.raises(InputError, match=r"report\.json"):
             own_refs.in_report(path, "r3")
     with pytest.raises(InputError, match="cannot be read"):
         own_refs.in_report(tmp_path / "none.json", "r3")

@@ -6,18 +6,17 @@ import pytest
 from samples import HOSTILE, report
 
 from pincite.errors import InputError
-from pincite.verbs.verify import data, read
+from pincite.verbs.verify import data
 
 
 @pytest.mark.parametrize("text", ["plain", *HOSTILE])
 def test_what_is_read_writes_the_same(text: str) -> None:
-    written = data.as_dict(report(text))
-    again = data.as_dict(read.from_dict(json.loads(json.dumps(written))))
-    assert again == written
+    written = data.to_json(report(text))
+    assert data.to_json(data.from_json(written)) == written
 
 
 def test_what_is_read_is_the_report_but_for_what_json_leaves_out() -> None:
-    found, meant = read.from_dict(data.as_dict(report())), report()
+    found, meant = data.from_json(data.to_json(report())), report()
     assert [f.label for f in found.findings] == [f.label for f in meant.findings]
     assert found.findings[0].suggestions == meant.findings[0].suggestions
     assert found.findings[1].missing[0].span == meant.findings[1].missing[0].span
@@ -35,4 +34,12 @@ def test_what_is_read_is_the_report_but_for_what_json_leaves_out() -> None:
 )
 def test_what_is_no_report_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read.from_dict(data.as_dict(report()) | change)
+        data.from_json(json.dumps(json.loads(data.to_json(report())) | change))
+
+
+def test_a_report_of_before_claims_were_parts_of_sentences_is_read() -> None:
+    given = json.loads(data.to_json(report()))
+    for finding in given["findings"]:
+        del finding["sentence"], finding["part"]
+    first = data.from_json(json.dumps(given)).findings[0].claim
+    assert (first.sentence, first.part, first.text) == ("", None, "plain")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from pincite.verbs.verify import data, worklist, worklist_terminal
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
-    found = data.as_dict(report(text, url)) | changes
+    found = replace(data.record_of(report(text, url)), **changes)
     return worklist.row_of(found, "a.html")
 
 

@@ -1,19 +1,31 @@
 """The API does what its OpenAPI document says, whatever is sent to it."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import ask_samples
+import check_samples
+import jsonschema
 import pytest
+import samples
 import schemathesis
+from filled_records import filled
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import load_all_checks
 from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
+from pincite.checks import Interpretation
+from pincite.contract.codec import to_json
 from pincite.server.app import create_app
+from pincite.server.jobs.ingesting import Ingested
 from pincite.server.jobs.store import Status
 from pincite.server.site import Site
+from pincite.verbs.ask import data as ask_data
+from pincite.verbs.check import data as check_data
+from pincite.verbs.verify import data
 
 URL = "/api/v1/openapi.json"
 # What is well-formed may still be refused (a corpus that is not there, a title while offline), and
@@ -27,7 +39,8 @@ def finished(site: Site) -> str:
     """A job that has ended; another waits."""
     job, _ = site.jobs.submit("local", "verify", "t", {"example": "article"})
     site.jobs.take("w")
-    site.jobs.finish(job.job_id, "w", Status.DONE, result="{}", files={"article": {"a": 1}})
+    result = data.to_json(samples.report())
+    site.jobs.finish(job.job_id, "w", Status.DONE, result=result, files={"article": {"a": 1}})
     site.jobs.submit("local", "verify", "t", {"example": "article"})
     return job.job_id
 
@@ -55,6 +68,25 @@ def failures(site: Site, n_examples: int) -> dict[str, str]:
         except (FailureGroup, Failure) as error:
             found[operation.label] = str(error)
     return found
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        data.to_json(samples.report()),
+        check_data.to_json(check_samples.check_report()),
+        ask_data.to_json(ask_samples.everything()),
+        to_json(filled(Interpretation)),
+        to_json(filled(Ingested)),
+    ],
+)
+def test_results_are_described(make_site: Callable[..., Site], result: str) -> None:
+    document = create_app(make_site(**ROOMY)).openapi()
+    (found,) = document["paths"]["/api/v1/jobs/{job_id}/result"]["get"]["responses"]["200"][
+        "content"
+    ].values()
+    schema = {**found["schema"], "components": document["components"]}
+    jsonschema.Draft202012Validator(schema).validate(json.loads(result))
 
 
 def test_every_answer_is_as_described(make_site: Callable[..., Site]) -> None:

@@ -54,6 +54,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
     """What the list says of each of URLS: label, what matched, and the discussion."""
     from rich.console import Console
 
+    from pincite.contract.codec import values_of
     from pincite.library import reliability
     from pincite.verbs.verify import data, terminal
 
@@ -63,7 +64,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
         Console().print(terminal.listed(found), soft_wrap=True, end="")
         return
     for url, listing in found:
-        row = {"url": url, **(data.listing(listing) or {})}
+        row = {"url": url, **(values_of(data.listing(listing)) or {})}
         click.echo(json.dumps(row, ensure_ascii=False))
 
 

@@ -28,7 +28,7 @@ def command(ctx: click.Context, /, trace: Path, **given: Any) -> None:
     if recorded is None:
         options.say("The run was stopped before its report: there is nothing to compare with.")
         return
-    same = data.as_dict(report)["checks"] == recorded["checks"]
+    same = data.record_of(report).checks == recorded.checks
     options.say(
         "The same results as were reported." if same else "These results are not what was reported."
     )

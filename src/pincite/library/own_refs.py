@@ -5,19 +5,18 @@ books and papers that have none of these. A citation has all that its template g
 common is enough.
 """
 
-import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from pincite.contract import codec
+from pincite.contract.verify import ReportRecord
 from pincite.documents.addresses import exact_key
 from pincite.documents.clean import one_line
 from pincite.errors import InputError
 from pincite.library.identifiers import doi_of, isbn13, pmid_of, work_key
-from pincite.types import Article, Citation, Span
+from pincite.types import Article, Citation
 
-MAX_BYTES = 200_000_000  # of a report; one of 1,000 claims with all passages has some 20 MB
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
 _FORMS = (
     "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, or a citation: ARTICLE#r7, "
@@ -107,17 +106,11 @@ def in_report(path: Path, number: str) -> Named:
         InputError: it is no such report, or has no such citation.
     """
     wanted = citation_id(number)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path} is larger than any report: over {MAX_BYTES} bytes.")
-        findings = json.loads(path.read_bytes())["findings"]
-        found = {c["citation_id"]: c for finding in findings for c in finding["citations"]}
-        if wanted in found:
-            return of_citation(_citation(found[wanted]), path.name)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path} is no report of pincite verify --json: {error!r}") from error
+    report = codec.from_file(ReportRecord, path)
+    found = {each.citation_id: each for finding in report.findings for each in finding.citations}
+    if wanted in found:
+        citation = codec.made(Citation, found[wanted], definition=found[wanted].span)
+        return of_citation(citation, path.name)
     raise InputError(f"{path} has no citation {wanted}; its column citation_id in CSV lists them.")
 
 
@@ -131,27 +124,6 @@ def citation_id(number: str) -> str:
     if not match:
         raise InputError(f"{number!r} is no citation of an article; expected a number such as r7.")
     return f"r{match[1]}"
-
-
-def _citation(row: Mapping[str, Any]) -> Citation:
-    def text(name: str) -> str | None:
-        value = row.get(name)
-        return value if isinstance(value, str) else None
-
-    nowhere = Span(0, 0)
-    authors = tuple(name for name in row.get("authors", ()) if isinstance(name, str))
-    return Citation(
-        str(row["citation_id"]),
-        nowhere,
-        nowhere,
-        title=text("title"),
-        url=text("url"),
-        publisher=text("publisher"),
-        authors=authors,
-        isbn=text("isbn"),
-        doi=text("doi"),
-        pmid=text("pmid"),
-    )
 
 
 def _keys_of_address(url: str) -> list[str]:

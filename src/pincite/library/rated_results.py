@@ -6,11 +6,15 @@ function here; another kind needs one more.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from pincite.contract import codec
+from pincite.contract.ask import AnswerReportRecord, QuotedRecord
+from pincite.contract.check import CheckReportRecord, WeighedRecord
+from pincite.contract.verify import EvidenceRecord, ReportRecord
 from pincite.errors import InputError
 
 Kind = Literal["verify", "check", "ask"]
@@ -75,61 +79,66 @@ def result_in(data: bytes, name: str) -> Result:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is no JSON: {error}") from error
-    try:
-        for key, (kind, read) in _KINDS.items():
-            if isinstance(value, dict) and isinstance(value.get(key), list):
-                versions = {str(k): str(v) for k, v in value.get("versions", {}).items()}
-                items = tuple(read(value[key]))
-                return Result(kind, str(value.get("created", "")), versions, items)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{name} is no result that Pincite wrote: {error!r}") from error
+    for key, read in _KINDS.items():
+        if isinstance(value, dict) and key in value:
+            try:
+                return read(value)
+            except InputError as error:
+                raise InputError(f"{name} is no result that Pincite wrote: {error}") from error
     raise InputError(f"{name} is no result of `pincite verify`, `check` or `ask` with --json.")
 
 
-def _of_verify(findings: list[dict[str, Any]]) -> Iterator[Item]:
+def _of_verify(value: object) -> Result:
     """`CLAIM/CITATION` for each citation that could be checked, `CLAIM/sN` for suggestions."""
-    for finding in findings:
-        claim_id, claim = finding["claim_id"], finding["claim"]
-        for citation in finding["citations"]:
-            if evidence := citation["evidence"]:
-                said = citation["label"]
-                yield _item(f"{claim_id}/{citation['citation_id']}", claim, said, evidence)
-        for number, suggestion in enumerate(finding["suggestions"], start=1):
-            yield _item(f"{claim_id}/s{number}", claim, "supported", suggestion["evidence"])
+    report, items = codec.from_values(ReportRecord, value), list[Item]()
+    for finding in report.findings:
+        claim_id, claim = finding.claim_id, finding.claim
+        for citation in finding.citations:
+            if citation.evidence:
+                item_id = f"{claim_id}/{citation.citation_id}"
+                items.append(_item(item_id, claim, citation.label, citation.evidence))
+        for number, suggestion in enumerate(finding.suggestions, start=1):
+            items.append(_item(f"{claim_id}/s{number}", claim, "supported", suggestion.evidence))
+    return Result("verify", report.created, report.versions, tuple(items))
 
 
-def _of_check(checks: list[dict[str, Any]]) -> Iterator[Item]:
+def _of_check(value: object) -> Result:
     """`N.READING` for each reading of the N-th statement, and `N.READING/eM` for its evidence."""
-    for number, check in enumerate(checks, start=1):
-        for reading in check["readings"]:
-            place, text = f"{number}.{reading['reading_id']}", reading["text"]
-            yield Item(place, text, reading["outcome"], statement_type=reading["kind"])
-            for n, evidence in enumerate(reading["evidence"], start=1):
-                yield _item(f"{place}/e{n}", text, evidence["side"], evidence)
+    report, items = codec.from_values(CheckReportRecord, value), list[Item]()
+    for number, check in enumerate(report.checks, start=1):
+        for reading in check.readings:
+            place, text = f"{number}.{reading.reading_id}", reading.text
+            items.append(Item(place, text, str(reading.outcome), statement_type=str(reading.kind)))
+            for n, evidence in enumerate(reading.evidence, start=1):
+                items.append(_item(f"{place}/e{n}", text, evidence.side, evidence))
+    return Result("check", report.created, report.versions, tuple(items))
 
 
-def _of_ask(answers: list[dict[str, Any]]) -> Iterator[Item]:
+def _of_ask(value: object) -> Result:
     """`N` for the N-th answer, `N.sM` for a sentence, `N.sM/rK` for it with reference K."""
-    for number, answer in enumerate(answers, start=1):
-        yield Item(
-            str(number), answer["question"], "abstained" if answer["abstained"] else "answered"
-        )
-        for n, sentence in enumerate(answer["sentences"], start=1):
-            place, text = f"{number}.s{n}", sentence["text"]
-            yield Item(place, text, sentence["standing"])
-            for verdict in sentence["verdicts"]:
-                if evidence := verdict["evidence"]:
-                    name = f"{place}/r{verdict['number']}"
-                    yield _item(name, text, verdict["support"], evidence)
+    report, items = codec.from_values(AnswerReportRecord, value), list[Item]()
+    for number, answer in enumerate(report.answers, start=1):
+        said = "abstained" if answer.abstained else "answered"
+        items.append(Item(str(number), answer.question, said))
+        for n, sentence in enumerate(answer.sentences, start=1):
+            place, text = f"{number}.s{n}", sentence.text
+            items.append(Item(place, text, str(sentence.standing)))
+            for verdict in sentence.verdicts:
+                if verdict.evidence:
+                    name = f"{place}/r{verdict.number}"
+                    items.append(_item(name, text, verdict.support, verdict.evidence))
+    return Result("ask", report.created, report.versions, tuple(items))
 
 
-def _item(item_id: str, statement: str, said: str, evidence: Mapping[str, Any]) -> Item:
-    passage, quote = evidence["passage"], evidence["quote"] or ""
-    return Item(item_id, statement, said, passage, quote, evidence["url"])
+def _item(
+    item_id: str, statement: str, said: str, evidence: EvidenceRecord | WeighedRecord | QuotedRecord
+) -> Item:
+    quote = evidence.quote or ""
+    return Item(item_id, statement, str(said), evidence.passage, quote, evidence.url)
 
 
-_KINDS: Mapping[str, tuple[Kind, Callable[[list[dict[str, Any]]], Iterator[Item]]]] = {
-    "findings": ("verify", _of_verify),
-    "checks": ("check", _of_check),
-    "answers": ("ask", _of_ask),
+_KINDS: Mapping[str, Callable[[object], Result]] = {
+    "findings": _of_verify,
+    "checks": _of_check,
+    "answers": _of_ask,
 }

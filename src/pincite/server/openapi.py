@@ -8,9 +8,19 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from pincite.checks import Interpretation
+from pincite.contract import codec
+from pincite.contract.ask import AnswerReportRecord
+from pincite.contract.check import CheckReportRecord
+from pincite.contract.verify import ReportRecord
+from pincite.server.jobs.ingesting import Ingested
 from pincite.server.problems import MEDIA_TYPE
 
-PROBLEM = {"$ref": "#/components/schemas/ProblemBody"}
+SCHEMAS = "#/components/schemas/"
+PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}
+RESULT = "/api/v1/jobs/{job_id}/result"
+# A check that is to find readings only ends with these; files that were sent, with `Ingested`.
+RESULTS = (ReportRecord, CheckReportRecord, Interpretation, AnswerReportRecord, Ingested)
 EVERYWHERE = {
     "421": "This server does not answer to the name in `Host`.",
     "503": "The database does not answer; `Retry-After` says when to try again.",
@@ -39,8 +49,20 @@ def _complete(document: dict[str, Any]) -> None:
             if operation := path.get(method):
                 _of_operation(operation, changes=method not in ("get", "head", "options"))
     schemas = document.get("components", {}).get("schemas", {})
+    document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
+        "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
+    }
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+
+
+def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
+    """A reference to the schema of a result, which is added with all that it refers to."""
+    found = codec.described(kind, SCHEMAS)
+    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas have the name {name}")
+    return {"$ref": SCHEMAS + kind.__name__}
 
 
 def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:

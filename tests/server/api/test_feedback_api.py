@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from filled_records import filled
 from server.corpora_of_tests import as_somebody
 
+from pincite.contract.ask import AnswerReportRecord
+from pincite.contract.check import CheckReportRecord
+from pincite.contract.verify import ReportRecord
 from pincite.documents.lines.labelled import read_labelled
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.people.identity import Role
@@ -27,6 +31,7 @@ def evidence(**more: Any) -> dict[str, Any]:
 
 
 HEAD = {"created": "2026-01-02T03:04:05+00:00", "versions": {"pincite": "0.9", "verifier": "v@1"}}
+RECORDS = {"verify": ReportRecord, "check": CheckReportRecord, "ask": AnswerReportRecord}
 RESULTS: dict[Kind, dict[str, Any]] = {
     "verify": HEAD
     | {
@@ -47,7 +52,7 @@ RESULTS: dict[Kind, dict[str, Any]] = {
                     {
                         "reading_id": "r1",
                         "text": "The bridge is of 1911.",
-                        "outcome": "strongly_confirmed",
+                        "outcome": "strong_confirmation",
                         "kind": "descriptive",
                         "evidence": [evidence(side="for")],
                     }
@@ -60,7 +65,7 @@ RESULTS: dict[Kind, dict[str, Any]] = {
         "answers": [
             {
                 "question": "When did it open?",
-                "abstained": False,
+                "abstained": None,
                 "sentences": [
                     {
                         "text": "It opened in 1911.",
@@ -81,7 +86,7 @@ def finished(site: Site) -> Callable[..., str]:
     def finish(kind: Kind, owner: str = "local", result: Any = None) -> str:
         job, _ = site.jobs.submit(owner, kind, "A title", {})
         assert site.jobs.take("w")
-        text = json.dumps(RESULTS[kind] if result is None else result)
+        text = json.dumps(filled(RECORDS[kind], RESULTS[kind]) if result is None else result)
         site.jobs.finish(job.job_id, "w", Status.DONE, result=text)
         return job.job_id
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from filled_records import filled
 from playwright.sync_api import Page, expect
 from server.browser.furnished import Furnished, log_in, rate, result
 from server.browser.looks import arrived, opened_details
@@ -15,6 +16,7 @@ from server.study_samples import item
 from pincite.errors import PinciteError
 from pincite.library.feedback import Opinion
 from pincite.library.own_copies import OwnCopy
+from pincite.server.jobs.ingesting import Ingested
 from pincite.server.library.register import Shared
 from pincite.server.people.identity import May, Role
 from pincite.server.study.items import Item
@@ -148,7 +150,7 @@ def test_corpora_files_and_feedback(visit: Watch, there: Furnished) -> None:
     problems = [{"file": t, "place": t, "reason": "undecodable", "detail": t} for t in TEXTS]
     counts = {f"n_{each}": 1 for each in ("added", "changed", "unchanged", "removed")}
     found = {**counts, "n_problems": len(TEXTS), "problems": problems, "complete": True}
-    job_id = result(site.jobs, ada, TEXTS[0], json.dumps(found), kind="ingest")
+    job_id = result(site.jobs, ada, TEXTS[0], json.dumps(filled(Ingested, found)), kind="ingest")
     opinion = replace(Opinion(*TEXTS[: len(Opinion.__slots__)]), versions="{}")
     said = site.feedback.add(ada, job_id, "wrong", None, opinion)
     assert said.feedback_id

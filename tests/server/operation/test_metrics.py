@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import get_args
 
+import ask_samples
+import check_samples
 import pytest
+import samples
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
@@ -17,6 +20,9 @@ from pincite.server.jobs.tallies import BUCKETS, STAGE_UNDER, Stopwatch, Tallies
 from pincite.server.operation import logs
 from pincite.server.site import Site
 from pincite.settings import Settings
+from pincite.verbs.ask import data as ask_data
+from pincite.verbs.check import data as check_data
+from pincite.verbs.verify import data
 
 SECRET = "Nobody may read this claim"
 
@@ -75,21 +81,26 @@ def test_a_job_is_counted_when_it_ends(site: Site, client: TestClient) -> None:
 
 
 def test_what_was_found_is_counted_by_verb() -> None:
-    check = {"checks": [{"readings": [{"outcome": "confirmed"}, {"outcome": "confirmed"}]}]}
-    assert of_result("check", json.dumps(check)) == {("verdicts", "check confirmed"): 2}
-    assert of_result("check", json.dumps({"readings": [], "by": "user"})) == {}
-    answer = {"abstained": None, "sentences": [{"standing": "supported"}]}
-    asked = {"answers": [answer, {"abstained": "not covered", "sentences": []}]}
-    assert of_result("ask", json.dumps(asked)) == {
-        ("verdicts", "ask supported"): 1,
+    verify = data.to_json(samples.report())
+    assert of_result("verify", verify) == {
+        ("verdicts", "verify not_supported"): 1,
+        ("verdicts", "verify partly_supported"): 1,
+        ("verdicts", "verify unchecked"): 1,
+        ("verdicts", "verify supported"): 1,
+        ("unchecked", "dead"): 1,
+    }
+    check = check_data.to_json(check_samples.check_report())
+    assert of_result("check", check)["verdicts", "check balanced"] == 2
+    answers = ask_samples.answer_report(ask_samples.extract(), ask_samples.abstained())
+    assert of_result("ask", ask_data.to_json(answers)) == {
+        ("verdicts", "ask verbatim"): 1,
         ("verdicts", "ask abstained"): 1,
     }
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_kind_of_job_is_counted(kind: Kind) -> None:
-    empty = {"findings": [], "counts": {"citations_unchecked": {}}, "checks": [], "answers": []}
-    assert of_result(kind, json.dumps(empty)) == {}
+    assert of_result(kind, json.dumps({"readings": [], "by": "user"})) == {}
     assert len(Stopwatch(kind).ended()) == 2
 
 

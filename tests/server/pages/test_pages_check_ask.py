@@ -19,6 +19,7 @@ from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.answers import Standing, Support
 from pincite.checks import Outcome, StatementType
+from pincite.contract.codec import values_of
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
@@ -257,7 +258,7 @@ def test_sentences_wait_in_grey_until_they_are_verified(client: TestClient, site
     job, _ = site.jobs.submit("local", "ask", "A question", {"question": "Q"})
     site.jobs.take("w")
     (checked, *_) = ask_samples.everything().answers[0].sentences
-    verified = data.sentence_dict(checked)
+    verified = values_of(data.sentence_of(checked))
     events = [("draft", {"after": 0, "texts": ["One <b>.", "Two."]}), ("sentence", verified)]
     site.jobs.tell(job.job_id, "w", events)
     page = client.get(f"/jobs/{job.job_id}").text

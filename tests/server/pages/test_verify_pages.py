@@ -196,7 +196,7 @@ def test_sources_need_the_sessions_token_and_count_for_the_account(
 
 def verified(**changed: Any) -> Verified:
     made = dataclasses.replace(report(), settings={"threshold": 0.3}, **changed)
-    return Verified(made, {}, None)
+    return Verified(made, {})
 
 
 def ended(site: Site, found: Verified) -> str:
@@ -247,11 +247,10 @@ def test_sections_count_as_the_wiki_counts_them() -> None:
 
 
 def test_what_is_flagged_follows_the_threshold() -> None:
-    stages = {"cited": {"uses": 9}, "flagged": {"uses": 9}}
-    made = dataclasses.replace(verified(), funnel={"references": 9, "stages": stages})
+    made = verified()
     for threshold in (0.05, 0.3, 0.95):
         at = verify_view.at(made, threshold)
-        labels = verify_view.counts(at)["labels"]
+        labels = data.counts(at).labels
         uses = sum(
             len(f.citations) - sum(c.label is Label.UNCHECKED for c in f.citations)
             for f in at.findings
@@ -259,7 +258,7 @@ def test_what_is_flagged_follows_the_threshold() -> None:
         )
         found = dict(verify_view.funnel(made, at))
         assert found["flagged"] == uses
-        assert bool(uses) == bool(labels["refuted"] + labels["not_supported"])
+        assert bool(uses) == bool(labels[Label.REFUTED] + labels[Label.NOT_SUPPORTED])
 
 
 def test_every_label_has_its_legend_on_the_page(client: TestClient, site: Site) -> None:

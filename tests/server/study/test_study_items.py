@@ -11,10 +11,9 @@ from pincite.errors import InputError
 from pincite.server.study.blind import Marked, shown
 from pincite.server.study.items import TEXT_CHARS, gathered, item_of, sampled
 from pincite.types import Document
-from pincite.verbs.verify.data import to_json
-from pincite.verbs.verify.read import from_dict
+from pincite.verbs.verify.data import from_json, to_json
 
-REPORT = from_dict(json.loads(to_json(report("plain"))))
+REPORT = from_json(to_json(report("plain")))
 
 
 def test_rated_is_what_was_checked_and_has_a_suggestion() -> None:
@@ -67,7 +66,7 @@ def test_a_study_of_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_items_are_kept_as_json_and_come_back(text: str) -> None:
-    read = from_dict(json.loads(to_json(report(text))))
+    read = from_json(to_json(report(text)))
     (found,) = gathered(read, lambda doc_id: None, "citations").items
     assert item_of(json.loads(json.dumps(found.as_dict())), "citations") == found
     json.dumps(found.as_dict(), ensure_ascii=False).encode()  # what a database takes

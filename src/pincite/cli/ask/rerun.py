@@ -46,7 +46,7 @@ def earlier(path: Path) -> Earlier:
     Raises:
         InputError: it is none. ConfigError: its settings are none of this version.
     """
-    from pincite.verbs.ask.read import read_answers
+    from pincite.verbs.ask.data import read_answers
 
     report = read_answers(path)
     kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}

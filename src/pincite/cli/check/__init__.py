@@ -103,9 +103,11 @@ def command(
             checks, interrupted = _checked(run, statements, tell, asker)
             report = build.report_of(checks, len(statements), settings, run)
             if run.trace:
+                from pincite.contract.codec import values_of
                 from pincite.verbs.check import data
 
-                run.trace.record({"event": "report", "report": data.as_dict(report)})
+                reported = values_of(data.record_of(report))
+                run.trace.record({"event": "report", "report": reported})
     deliver(report, outputs, **shown)
     if interrupted:
         options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
@@ -170,6 +172,7 @@ def deliver(
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
 
+    from pincite.contract.codec import values_of
     from pincite.report import yaml_text
     from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
 
@@ -178,7 +181,7 @@ def deliver(
         "html": lambda: html.to_html(report),
         "csv": lambda: csv.to_csv(report),
         "markdown": lambda: markdown.to_markdown(report, template),
-        "yaml": lambda: yaml_text.to_yaml(data.as_dict(report)),
+        "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
         "claimreview": lambda: claimreview.to_claimreview(report),
     }
     for name, path in outputs.items():

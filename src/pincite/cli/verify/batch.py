@@ -4,14 +4,13 @@ An article is done when its report lies in the folder under its wiki and revisio
 with the same settings and versions. So the same command goes on where it was stopped or killed.
 """
 
-import json
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +18,9 @@ from pincite.cli import options, verify
 from pincite.errors import InputError
 from pincite.types import Report
 from pincite.wiki.site.addresses import Site
+
+if TYPE_CHECKING:
+    from pincite.contract.verify import ReportRecord
 
 SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owed a rest too
 
@@ -178,28 +180,31 @@ class Folder:
 
     def is_done(self, site: Site, revision_id: str) -> bool:
         """Whether a report of it, made as this run would, is there; then it is listed."""
+        from pincite.contract import codec
+        from pincite.contract.verify import ReportRecord
         from pincite.verbs.verify.build import decisive
 
         name = _name(site, revision_id)
         try:
-            found = json.loads((self._path / f"{name}.json").read_text(encoding="utf-8"))
-            same = decisive(found["settings"]) == decisive(self._settings)
-            if not (found["complete"] and same and found["versions"] == self._versions):
-                return False
-            self._add(found, name)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            found = codec.from_file(ReportRecord, self._path / f"{name}.json")
+        except InputError:
             return False  # not there, cut, of another version
+        same = decisive(found.settings) == decisive(self._settings)
+        if not (found.complete and same and found.versions == self._versions):
+            return False
+        self._add(found, name)
         return True
 
     def keep(self, site: Site, revision_id: str, report: Report) -> None:
         """Write an article's report, its page first: the JSON says that it is done."""
+        from pincite.contract import codec
         from pincite.verbs.verify import data, html
 
         name = _name(site, revision_id)
         options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
-        text = data.to_json(report)
-        options.write(text, self._path / f"{name}.json")
-        self._add(json.loads(text), name)
+        record = data.record_of(report)
+        options.write(codec.to_json(record), self._path / f"{name}.json")
+        self._add(record, name)
 
     def not_checked(self, title: str, why: str) -> None:
         """List an article that could not be read, with the reason."""
@@ -217,7 +222,7 @@ class Folder:
         options.write(worklist.to_html(found), self._path / "worklist.html")
         return found
 
-    def _add(self, report: dict[str, Any], name: str) -> None:
+    def _add(self, report: "ReportRecord", name: str) -> None:
         from pincite.verbs.verify.worklist import row_of
 
         self._rows.append(row_of(report, f"{name}.html"))

@@ -1,6 +1,5 @@
 """One's own copies of sources: handed in at a citation, listed, removed."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +26,7 @@ from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Citation, Unchecked
-from pincite.verbs.verify import read
+from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import REASONS, STEPS
 
 router = APIRouter(
@@ -212,7 +211,7 @@ def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
 def _citation(site: Site, job: Job, claim_id: str, citation_id: str) -> Citation:
     result = site.jobs.result(job.job_id) if job.kind == "verify" else None
     try:
-        findings = read.from_dict(json.loads(result)).findings if result else ()
+        findings = data.from_json(result).findings if result else ()
     except InputError:  # another version of Pincite wrote it
         findings = ()
     for finding in findings:

@@ -1,6 +1,5 @@
 """`/api/v1/studies`: blind studies for whoever makes them."""
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -20,7 +19,7 @@ from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
 from pincite.types import Report
-from pincite.verbs.verify import read
+from pincite.verbs.verify import data
 
 router = APIRouter(
     prefix="/api/v1/studies",
@@ -201,7 +200,7 @@ def report_of_job(site: Site, job_id: str, who: Identity) -> tuple[Report, Docum
     result = site.jobs.result(job_id)
     if job.kind != "verify" or result is None:
         raise Problem(422, "no_report", f"Job {job_id} has no report of `verify`.")
-    return read.from_dict(json.loads(result)), documents_beside(site.jobs, job_id)
+    return data.from_json(result), documents_beside(site.jobs, job_id)
 
 
 def reported(site: Site, study: Study) -> dict[str, Any]:

@@ -6,7 +6,6 @@ its name, `upload:report.pdf`: sent again under the same name it replaces what w
 """
 
 import dataclasses
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pincite import runtime
+from pincite.contract import codec
 from pincite.corpus.embedded import Comparison, EmbeddedCorpus
 from pincite.corpus.origins import Origins
 from pincite.errors import CorpusInUse, InputError
@@ -40,6 +40,22 @@ class Unread:
     place: str  # address of the record, or line; empty: the whole file
     reason: Reason
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """The result of adding files to a corpus."""
+
+    complete: bool  # false: it was stopped; what was added so far stays
+    n_files: int
+    n_added: int
+    n_changed: int
+    n_unchanged: int
+    n_removed: int
+    n_superseded: int
+    passed_over: Mapping[str, int]
+    n_problems: int
+    problems: tuple[Unread, ...]  # the first of them
 
 
 def address_of(name: str) -> str:
@@ -93,22 +109,20 @@ def done(
     except KeyboardInterrupt:
         complete = False
     problems = [names.problem(unread) for unread in outcome.unread] + names.twice()
-    return Done(json.dumps(_report(outcome, problems, complete), indent=1), complete)
+    return Done(codec.to_json(_ingested(outcome, problems, complete)), complete)
 
 
-def _report(outcome: Outcome, problems: Sequence[Unread], complete: bool) -> dict[str, Any]:
-    return {
-        "complete": complete,
-        "n_files": outcome.n_files,
-        "n_added": len(outcome.added),
-        "n_changed": len(outcome.changed),
-        "n_unchanged": outcome.n_unchanged,
-        "n_removed": len(outcome.removed),
-        "n_superseded": outcome.n_superseded,
-        "passed_over": outcome.passed_over,
-        "n_problems": len(problems),
-        "problems": [dataclasses.asdict(problem) for problem in problems[:MAX_PROBLEMS]],
-    }
+def _ingested(outcome: Outcome, problems: Sequence[Unread], complete: bool) -> Ingested:
+    return codec.made(
+        Ingested,
+        outcome,
+        complete=complete,
+        n_added=len(outcome.added),
+        n_changed=len(outcome.changed),
+        n_removed=len(outcome.removed),
+        n_problems=len(problems),
+        problems=tuple(problems[:MAX_PROBLEMS]),
+    )
 
 
 def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:

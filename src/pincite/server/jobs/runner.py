@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pincite import settings as pipeline_settings
+from pincite.contract import codec
 from pincite.errors import InputError, PinciteError
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
@@ -155,9 +156,9 @@ class Runner:
             raise InputError("The corpus is not there any more.")
         files = self._uploads.at(job.request["upload"])
         found = ingesting.done(job.request, folder, files, self._settings, tell)
-        problems = json.loads(found.result)["problems"]
+        problems = codec.from_json(ingesting.Ingested, found.result).problems
         names = [each["name"] for each in job.request["files"]]
-        self._corpora.note_problems(job.request["corpus"], names, problems)
+        self._corpora.note_problems(job.request["corpus"], names, codec.values_of(problems))
         return found
 
     def _clear_away(self, job: Job) -> None:

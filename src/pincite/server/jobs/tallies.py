@@ -4,15 +4,18 @@ Jobs run in processes of their own, on several machines perhaps, so their number
 database. A number counts verdicts, reasons and seconds; no claim, title or name stands in any.
 """
 
-import json
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from pincite.contract import codec
+from pincite.contract.ask import AnswerReportRecord
+from pincite.contract.check import CheckReportRecord
+from pincite.contract.verify import ReportRecord
+from pincite.errors import InputError
 from pincite.server.database import Database
 from pincite.server.jobs.store import Kind
 from pincite.server.tables import tallies
@@ -83,38 +86,39 @@ class Stopwatch:
 
 
 def of_result(kind: Kind, result: str) -> dict[Key, float]:
-    """What a result comes to: how many of which verdict, and why sources could not be checked."""
-    report = json.loads(result)
-    found: defaultdict[Key, float] = defaultdict(float)
-    for label in _VERDICTS[kind](report):
-        found[VERDICTS, f"{kind} {label}"] += 1
-    if kind == "verify":
-        for reason, n in report["counts"]["citations_unchecked"].items():
-            found[UNCHECKED, reason] += n
-    return dict(found)
+    """What a result comes to: how many of which verdict, and why sources could not be checked.
+
+    Nothing, where there is no report: of an ingested folder, of a check that ended at its readings.
+    """
+    try:
+        return dict(Counter(_KEYS[kind](result)))
+    except InputError:
+        return {}
 
 
-def _of_verify(report: Mapping[str, Any]) -> list[str]:
-    return [finding["label"] for finding in report["findings"]]
+def _of_verify(result: str) -> list[Key]:
+    findings = codec.from_json(ReportRecord, result).findings
+    unchecked = [each.unchecked for finding in findings for each in finding.citations]
+    reasons = [(UNCHECKED, str(why.reason)) for why in unchecked if why]
+    return [(VERDICTS, f"verify {finding.label}") for finding in findings] + reasons
 
 
-def _of_check(report: Mapping[str, Any]) -> list[str]:
-    return [
-        reading["outcome"]
-        for check in report.get("checks", ())  # without: it was stopped at its readings
-        for reading in check["readings"]
-    ]
+def _of_check(result: str) -> list[Key]:
+    checks = codec.from_json(CheckReportRecord, result).checks
+    outcomes = [reading.outcome for check in checks for reading in check.readings]
+    return [(VERDICTS, f"check {outcome}") for outcome in outcomes]
 
 
-def _of_ask(report: Mapping[str, Any]) -> list[str]:
-    answers = report["answers"]
-    abstained = ["abstained" for answer in answers if answer["abstained"]]
-    return abstained + [each["standing"] for answer in answers for each in answer["sentences"]]
+def _of_ask(result: str) -> list[Key]:
+    answers = codec.from_json(AnswerReportRecord, result).answers
+    abstained = ["abstained" for answer in answers if answer.abstained]
+    standings = [each.standing for answer in answers for each in answer.sentences]
+    return [(VERDICTS, f"ask {said}") for said in (*abstained, *standings)]
 
 
-_VERDICTS: dict[Kind, Callable[[Mapping[str, Any]], list[str]]] = {
+_KEYS: dict[Kind, Callable[[str], list[Key]]] = {
     "verify": _of_verify,
     "check": _of_check,
     "ask": _of_ask,
-    "ingest": lambda _report: [],
+    "ingest": lambda _result: [],
 }

@@ -5,7 +5,6 @@ what there is of a result.
 """
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -257,6 +256,7 @@ def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 
 
 def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+    from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
     from pincite.verbs.check import data as check_data
 
@@ -265,10 +265,9 @@ def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -
 
     with build_check.checking(settings, corpus, tell=judging) as run:
         found = _readings(body, settings) or run.pipeline.interpretation(body.statement)
-        listed = [dataclasses.asdict(reading) for reading in found.readings]
-        tell("readings", {"readings": listed, "by": found.by})
+        tell("readings", {"readings": values_of(found.readings), "by": found.by})
         if body.only_readings:
-            return Done(json.dumps(dataclasses.asdict(found)), complete=True)
+            return Done(to_json(found), complete=True)
         check = run.pipeline.check(body.statement, found)
         report = build_check.report_of([check], 1, settings, run)
     return Done(check_data.to_json(report), report.complete)
@@ -292,6 +291,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 
 
 def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+    from pincite.contract.codec import values_of
     from pincite.verbs.ask import build as build_ask
     from pincite.verbs.ask import data as ask_data
 
@@ -300,7 +300,7 @@ def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) ->
     with build_ask.asking(settings, corpus) as run:
         answer = run.pipeline.ask(
             body.question,
-            lambda checked: tell("sentence", ask_data.sentence_dict(checked)),
+            lambda checked: tell("sentence", values_of(ask_data.sentence_of(checked))),
             lambda n_verified, waiting: tell("draft", {"after": n_verified, "texts": [*waiting]}),
         )
         report = build_ask.report_of([answer], 1, settings, run)

@@ -1,6 +1,5 @@
 """The pages of corpora: make one, add files, leaf through it, search it, remove it."""
 
-import json
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -8,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
+from pincite.contract import codec
 from pincite.corpus.catalogue import Order
 from pincite.errors import ConfigError
 from pincite.server.api import corpora as api_corpora
@@ -16,6 +16,7 @@ from pincite.server.api import search as api_search
 from pincite.server.api.corpora import CorpusChange, CorpusState, NewCorpus
 from pincite.server.api.documents import DocumentQuery, Word
 from pincite.server.api.search import SearchQuery, SearchResult
+from pincite.server.jobs.ingesting import Ingested
 from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
@@ -144,7 +145,8 @@ def delete_document(
 
 def result_page(request: Request, look: Look, _site: Site, result: bytes) -> HTMLResponse:
     """What became of files that were sent."""
-    return page(request, "ingested.html", look.who, job=look.job, found=json.loads(result))
+    found = codec.from_json(Ingested, result)
+    return page(request, "ingested.html", look.who, job=look.job, found=found)
 
 
 def _shared(form: Form) -> dict[str, object]:

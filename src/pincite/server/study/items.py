@@ -11,19 +11,18 @@ bare, since a quote or a place in the text would tell which is which.
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from pincite.contract import codec
 from pincite.errors import InputError
 from pincite.evaluation.preferences import PAIRS, Compared, Comparison
 from pincite.judgement.own import digest_of
-from pincite.report.json_values import Values
 from pincite.server.jobs.store import JobStore
 from pincite.server.texts import whole
 from pincite.text.passages import apart
 from pincite.types import Document, Evidence, Finding, Passage, Report, Span
 
 Sample = Literal["low-scores", "random"]
-SAMPLES: tuple[Sample, ...] = get_args(Sample)
 TEXT_CHARS = 50_000  # of a source's text, around its passage
 DocumentOf = Callable[[str], Document | None]  # by its id; None: it is not at hand
 
@@ -86,18 +85,13 @@ def item_of(values: object, compare: Comparison) -> Item:
     Raises:
         InputError: they are not such values; names the first that is wrong.
     """
-    given, pair = Values(values, ""), PAIRS[compare]
-    item = Item(
-        claim_id=given.text("claim_id"),
-        article=given.text("article"),
-        article_url=given.text("article_url"),
-        section=given.texts("section"),
-        before=given.text("before"),
-        claim=given.text("claim"),
-        baseline=_read(given.inner(pair.baseline)),
-        tested=_read(given.inner(pair.tested)),
-        compare=compare,
-    )
+    pair = PAIRS[compare]
+    if not isinstance(values, dict):
+        raise InputError("an item is not a JSON object")
+    sides = {"baseline": values.get(pair.baseline), "tested": values.get(pair.tested)}
+    item = codec.from_values(Item, {**values, **sides, "compare": compare})
+    for source in (item.baseline, item.tested):
+        _check(source)
     scores = {pair.baseline: item.baseline.score, pair.tested: item.tested.score}
     for side, score in scores.items():
         if (score is None) is not (side == "random"):
@@ -270,21 +264,11 @@ def _around(document: Document | None, span: Span, passage: str) -> tuple[str, i
     return text[first : first + max(TEXT_CHARS, len(passage))], span.start - first
 
 
-def _read(given: Values) -> Source:
-    quote, passage = given.maybe("quote", given.span), given.text("passage")
-    source = Source(
-        url=given.text("url"),
-        title=given.text("title"),
-        score=given.maybe("score", given.number),
-        passage=passage,
-        quote=(quote.start, quote.end) if quote else None,
-        text=given.text("text"),
-        start=given.whole("start"),
-    )
-    inside = Span(source.start, source.start + len(passage)).of(source.text) == passage
-    if (source.text and not inside) or (quote and quote.end > len(passage)):
+def _check(source: Source) -> None:
+    n, (start, end) = len(source.passage), source.quote or (0, 0)
+    inside = Span(source.start, source.start + n).of(source.text) == source.passage
+    if (source.text and not inside) or not 0 <= start <= end <= n:
         raise InputError("a passage or a quote is not where its item says")
-    return source
 
 
 def documents_beside(jobs: JobStore, job_id: str) -> DocumentOf:

@@ -1,6 +1,5 @@
 """What `pincite study` does with a server's database, from outside the server."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pincite.server.settings import load
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
 from pincite.types import CitationResult, Document, Evidence, Report
-from pincite.verbs.verify import read
+from pincite.verbs.verify import data
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +109,7 @@ def _report(stores: Stores, result: str, places: "_Places") -> tuple[Report, Doc
 
 def _parsed(text: str, name: str) -> Report:
     try:
-        return read.from_dict(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is no JSON: {error}.") from error
+        return data.from_json(text)
     except InputError as error:
         raise InputError(f"{name} is no report of `pincite verify --json`: {error}") from error
 

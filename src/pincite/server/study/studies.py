@@ -8,24 +8,22 @@ import math
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 
+from pincite.contract import codec
+from pincite.contract.codec import Within
 from pincite.errors import InputError
 from pincite.evaluation.preferences import (
-    AMOUNTS,
-    COMPARISONS,
     Amount,
     Choice,
     Comparison,
     Rating,
     Side,
 )
-from pincite.report.json_values import Values
 from pincite.server.database import Database
 from pincite.server.study.items import (
-    SAMPLES,
     DocumentOf,
     Gathered,
     Item,
@@ -33,7 +31,7 @@ from pincite.server.study.items import (
     gathered,
     item_of,
 )
-from pincite.server.study.rating import ANSWERS, MAX_SECONDS, Answer, choice_of, shown_as
+from pincite.server.study.rating import MAX_SECONDS, Answer, choice_of, shown_as
 from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
 from pincite.server.tables import new_id, newest_first, now
 from pincite.server.texts import whole
@@ -339,38 +337,38 @@ _SHOWN = sa.select(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    """A study as its file has it; version 1 knew citations only."""
+
+    name: str
+    consent: str
+    sample: Sample
+    per_item: Annotated[int, Within(1, MAX_PER_ITEM)]
+    seed: Annotated[int, Within(-MAX_SEED, MAX_SEED)]
+    items: tuple[dict[str, Any], ...]
+    ratings: tuple[dict[str, Any], ...]
+    compare: Comparison = "citations"
+    n_without_text: Annotated[int, Within(0, MAX_COUNT)] = 0
+    n_one_passage: Annotated[int, Within(0, MAX_COUNT)] = 0
+
+
 def _read(values: object) -> tuple[Plan, list[Item], list[Given]]:
-    given = Values(values, "")
-    version = given.any("export_version")
+    version = values.get("export_version") if isinstance(values, dict) else None
     if version not in tuple(_FIRST_IN):
         raise InputError(
             f"export_version is {version!r}, this Pincite reads {' and '.join(_FIRST_IN)}. "
             "Expected a file of `pincite study export --format json`."
         )
-    sample, per_item = given.text("sample"), given.whole("per_item")
-    seed = given.whole("seed")
-    if sample not in SAMPLES or not 1 <= per_item <= MAX_PER_ITEM or abs(seed) > MAX_SEED:
-        raise InputError("sample, per_item or seed is none that a study can have")
-    plan = Plan(given.text("name"), given.text("consent"), sample, per_item, seed)
-    if version != "1":
-        plan = _comparing(plan, given)
-    listed = given.any("items")
-    items = [item_of(each, plan.compare) for each in listed] if isinstance(listed, list) else []
-    first = _FIRST_IN[version]
-    ratings = list(given.each("ratings", lambda each: _rating(each, plan.compare, first)))
+    study = codec.from_values(_Exported, values)
+    items = [item_of(each, study.compare) for each in study.items]
+    beside, first = {"compare": study.compare}, _FIRST_IN[version]
+    ratings = [
+        codec.from_values(Given, {**each, **beside, "baseline_first": each.get(first)})
+        for each in study.ratings
+    ]
     _consistent(items, ratings)
-    return plan, items, ratings
-
-
-def _comparing(plan: Plan, given: Values) -> Plan:
-    compare = given.text("compare")
-    n_without_text, n_one_passage = given.whole("n_without_text"), given.whole("n_one_passage")
-    counted = all(0 <= n <= MAX_COUNT for n in (n_without_text, n_one_passage))
-    if compare not in COMPARISONS or not counted:
-        raise InputError("compare, n_without_text or n_one_passage is none that a study can have")
-    return replace(
-        plan, compare=compare, n_without_text=n_without_text, n_one_passage=n_one_passage
-    )
+    return codec.made(Plan, study), items, ratings
 
 
 def _storable(values: Any) -> Any:
@@ -399,25 +397,6 @@ def _consistent(items: Sequence[Item], ratings: Sequence[Given]) -> None:
             raise InputError(f"a rating has a number that none can have: {each}")
         if not 0 <= each.seconds <= MAX_SECONDS:
             raise InputError(f"a rating took {each.seconds} seconds")
-
-
-def _rating(given: Values, compare: Comparison, first: str) -> Given:
-    answer, amounts = given.text("answer"), [given.any("evidence_a"), given.any("evidence_b")]
-    if answer not in ANSWERS or any(a is not None and a not in AMOUNTS for a in amounts):
-        raise InputError(f"{answer!r} or {amounts!r} is no answer of a rater")
-    return Given(
-        given.whole("item"),
-        given.whole("rater"),
-        given.whole("position"),
-        compare,
-        given.flag(first),
-        answer,
-        amounts[0],
-        amounts[1],
-        given.number("seconds"),
-        given.whole("n_answers"),
-        given.number("answered"),
-    )
 
 
 def study_of(values: str) -> Mapping[str, Any]:

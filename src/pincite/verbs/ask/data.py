@@ -1,145 +1,189 @@
-"""An answer report as plain JSON values; `ask.schema.json` beside this file is its schema.
+"""An answer report as JSON and back: `contract.ask` describes each object.
 
-All that `ask_read` needs to make the report again is in it. Spans of sentences and marks count in
-the answer's text, those of passages and quotes in the document's.
+What is derived (`complete`, `supports`, …) is written for readers of the JSON and, when a report is
+read again, not believed: it follows anew.
 """
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from pincite.answers import Answer, AnswerReport, Change, Checked, Reference, Support, Verdict
-from pincite.report.json_text import dumped
-from pincite.types import Evidence, Span
+from pincite.answers import (
+    Answer,
+    AnswerReport,
+    Change,
+    Checked,
+    Mark,
+    Reference,
+    Searched,
+    Sentence,
+    Support,
+    Verdict,
+)
+from pincite.contract import codec
+from pincite.contract.ask import (
+    AnswerRecord,
+    AnswerReportRecord,
+    ChangeRecord,
+    MarkRecord,
+    QuotedRecord,
+    ReferenceRecord,
+    SearchedRecord,
+    SentenceRecord,
+    VerdictRecord,
+)
+from pincite.contract.codec import made, rounded
+from pincite.errors import InputError
+from pincite.types import Document, Evidence, Passage
 from pincite.verbs.ask import wording
 
-SCHEMA_VERSION = "1"
 SCHEMA = Path(__file__).parent / "ask.schema.json"
 
 
 def to_json(report: AnswerReport) -> str:
     """The report as indented JSON with a line break at its end."""
-    return dumped(as_dict(report))
+    return codec.to_json(record_of(report))
 
 
-def as_dict(report: AnswerReport) -> dict[str, Any]:
-    """The report as values that JSON knows."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "complete": report.complete,
-        "n_questions": report.n_questions,
-        "answers": [_answer(answer) for answer in report.answers],
-        "usage": asdict(report.usage) | {"cost": round(report.usage.cost, 6)},
-        "warnings": list(report.warnings),
-        "settings": {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in report.settings.items()
-        },
-        "versions": dict(report.versions),
-        "created": report.created,
-    }
+def from_json(data: bytes | str) -> AnswerReport:
+    """The report that `to_json` wrote, but for rounding.
+
+    Raises:
+        InputError: it is no such report; the message names the first place that is wrong.
+    """
+    return report_of(codec.from_json(AnswerReportRecord, data))
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
-    searched = answer.searched
-    return {
-        "question": answer.question,
-        "answer": answer.text,
-        "written_by": answer.by,
-        "is_extractive": answer.by == wording.EXTRACT,
-        "abstained": answer.abstained or None,
-        "complete": answer.complete,
-        "cut": answer.cut,
-        "failure": answer.failure or None,
-        "sentences": [sentence_dict(sentence) for sentence in answer.sentences],
-        "references": [_reference(reference, answer) for reference in answer.references],
-        "dropped": [sentence_dict(sentence) for sentence in answer.dropped],
-        "changes": [_change(change) for change in answer.changes],
-        "left_out": [_reference(reference, answer) for reference in answer.left_out],
-        "searched": {
-            "corpus": searched.corpus,
-            "n_documents": searched.n_documents,
-            "mode": searched.mode,
-            "filters": searched.filters,
-            "found": list(searched.found),
-            "best": _rounded(searched.best),
-            "absent": list(searched.absent),
-            "only_abstracts": wording.are_abstracts(answer.references),
-        },
-    }
+def read_answers(path: Path) -> AnswerReport:
+    """The report in a file; raises as `from_json` does, and where the file cannot be read."""
+    return report_of(codec.from_file(AnswerReportRecord, path))
 
 
-def sentence_dict(checked: Checked) -> dict[str, Any]:
-    """One sentence of an answer with its verdicts, as the result has it."""
-    sentence = checked.sentence
-    return {
-        "text": sentence.text,
-        "span": list(sentence.span),
-        "marks": [{"span": list(mark.span), "ids": list(mark.ids)} for mark in sentence.marks],
-        "standing": str(checked.standing),
-        "inherited": checked.inherited,
-        "notes": list(checked.notes),
-        "verdicts": [_verdict(verdict) for verdict in checked.verdicts],
-    }
+# ── Written ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "written": verdict.written,
-        "number": verdict.number,
-        "support": str(verdict.support),
-        "why": verdict.why,
-        "evidence": _evidence(verdict.evidence) if verdict.evidence else None,
-    }
+def record_of(report: AnswerReport) -> AnswerReportRecord:
+    """The report as its JSON has it."""
+    usage = replace(report.usage, cost=round(report.usage.cost, 6))
+    answers = tuple(map(_answer, report.answers))
+    return made(AnswerReportRecord, report, schema_version="1", answers=answers, usage=usage)
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    passage = evidence.passage
-    start, quote = passage.span.start, wording.quote_span(evidence)
-    in_document = Span(start + quote.start, start + quote.end) if quote else None
-    return {
-        "url": passage.url,
-        "title": passage.title,
-        "doc_id": passage.doc_id,
-        "about": passage.about,
-        "span": list(passage.span),
-        "passage": passage.text,
-        "quote": quote.of(passage.text) if quote else None,
-        "quote_span": list(in_document) if in_document else None,
-        "prob_supported": _rounded(evidence.prob_supported),
-        "prob_refuted": _rounded(evidence.prob_refuted),
-        "prob_neutral": _rounded(evidence.prob_neutral),
-        "score": _rounded(evidence.score),
-        "reasons": list(evidence.reasons),
-    }
+def sentence_of(checked: Checked) -> SentenceRecord:
+    """A sentence with its verdicts, as the JSON has it."""
+    return made(
+        SentenceRecord,
+        checked.sentence,
+        checked,
+        marks=tuple(made(MarkRecord, mark) for mark in checked.sentence.marks),
+        verdicts=tuple(map(_verdict, checked.verdicts)),
+    )
 
 
-def _reference(reference: Reference, answer: Answer) -> dict[str, Any]:
-    document = reference.document
-    return {
-        "number": reference.number,
-        "ref_id": reference.ref_id,
-        "relevance": _rounded(reference.relevance),
-        "retraction": str(reference.retraction),
-        "verbatim": wording.places_of(reference, answer.sentences, Support.VERBATIM),
-        "supports": wording.places_of(reference, answer.sentences, Support.SUPPORTS),
-        "contradicts": wording.places_of(reference, answer.sentences, Support.CONTRADICTS),
-        "doc_id": document.doc_id,
-        "url": document.url,
-        "title": document.title,
-        "text": document.text,
-        "kind": document.kind,
-        "published": document.published,
-        "fetched": document.fetched,
-        "language": document.language,
-        "meta": dict(document.meta),
-    }
+def _answer(answer: Answer) -> AnswerRecord:
+    only_abstracts = wording.are_abstracts(answer.references)
+    return made(
+        AnswerRecord,
+        answer,
+        answer=answer.text,
+        written_by=answer.by,
+        is_extractive=answer.by == wording.EXTRACT,
+        abstained=answer.abstained or None,
+        failure=answer.failure or None,
+        sentences=tuple(map(sentence_of, answer.sentences)),
+        references=tuple(_reference(each, answer) for each in answer.references),
+        dropped=tuple(map(sentence_of, answer.dropped)),
+        changes=tuple(
+            made(ChangeRecord, each, before=sentence_of(each.before)) for each in answer.changes
+        ),
+        left_out=tuple(_reference(each, answer) for each in answer.left_out),
+        searched=rounded(made(SearchedRecord, answer.searched, only_abstracts=only_abstracts)),
+    )
 
 
-def _change(change: Change) -> dict[str, Any]:
-    return {"before": sentence_dict(change.before), "after": change.after, "why": change.why}
+def _verdict(verdict: Verdict) -> VerdictRecord:
+    evidence = _quoted(verdict.evidence) if verdict.evidence else None
+    return made(VerdictRecord, verdict, evidence=evidence)
 
 
-def _rounded(value: float | None) -> float | None:
-    """Four decimals: more would be noise of the weights, and differ between machines."""
-    return None if value is None else round(value, 4)
+def _quoted(evidence: Evidence) -> QuotedRecord:
+    passage, quote = evidence.passage, wording.quote_span(evidence)
+    return rounded(
+        made(
+            QuotedRecord,
+            evidence,
+            passage,
+            passage=passage.text,
+            quote=quote.of(passage.text) if quote else None,
+            quote_span=quote.moved(passage.span.start) if quote else None,
+        )
+    )
+
+
+def _reference(reference: Reference, answer: Answer) -> ReferenceRecord:
+    def places(support: Support) -> tuple[int, ...]:
+        return tuple(wording.places_of(reference, answer.sentences, support))
+
+    return rounded(
+        made(
+            ReferenceRecord,
+            reference,
+            reference.document,
+            verbatim=places(Support.VERBATIM),
+            supports=places(Support.SUPPORTS),
+            contradicts=places(Support.CONTRADICTS),
+        )
+    )
+
+
+# ── Read ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def report_of(record: AnswerReportRecord) -> AnswerReport:
+    """The report behind its JSON.
+
+    Raises:
+        InputError: a quote does not lie in its passage.
+    """
+    return made(AnswerReport, record, answers=tuple(map(_answer_of, record.answers)))
+
+
+def _answer_of(record: AnswerRecord) -> Answer:
+    return made(
+        Answer,
+        record,
+        text=record.answer,
+        by=record.written_by,
+        abstained=record.abstained or "",
+        failure=record.failure or "",
+        sentences=tuple(map(_checked_of, record.sentences)),
+        references=tuple(map(_reference_of, record.references)),
+        searched=made(Searched, record.searched),
+        dropped=tuple(map(_checked_of, record.dropped)),
+        changes=tuple(
+            made(Change, each, before=_checked_of(each.before)) for each in record.changes
+        ),
+        left_out=tuple(map(_reference_of, record.left_out)),
+    )
+
+
+def _checked_of(record: SentenceRecord) -> Checked:
+    marks = tuple(made(Mark, mark) for mark in record.marks)
+    verdicts = tuple(
+        made(Verdict, each, evidence=_evidence_of(each.evidence) if each.evidence else None)
+        for each in record.verdicts
+    )
+    sentence = made(Sentence, record, marks=marks)
+    return made(Checked, record, sentence=sentence, verdicts=verdicts)
+
+
+def _evidence_of(record: QuotedRecord) -> Evidence:
+    span, quote = record.span, record.quote_span
+    if quote and quote.start < span.start:
+        raise InputError(f"a quote_span begins before its passage: {list(quote)} in {list(span)}")
+    passage = made(Passage, record, text=record.passage)
+    quote = quote.moved(-span.start) if quote else None
+    return made(Evidence, record, passage=passage, quote=quote)
+
+
+def _reference_of(record: ReferenceRecord) -> Reference:
+    return made(Reference, record, document=made(Document, record))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.answers import Answer, AnswerReport, Checked, Reference, Verdict
+from pincite.contract import codec
 from pincite.report import templates
 from pincite.verbs.ask import bibliography, data, wording
 
@@ -20,7 +21,7 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    given = data.as_dict(report)
+    given = codec.values_of(data.record_of(report))
     return "\n\n".join(
         templates.markdown(template, _values(answer, values, given), shipped=TEMPLATE)
         for answer, values in zip(report.answers, given["answers"], strict=True)

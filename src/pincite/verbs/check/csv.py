@@ -4,6 +4,7 @@ import csv
 import io
 
 from pincite.checks import CheckReport
+from pincite.contract.check import WeighedRecord
 from pincite.report.cells import cell
 from pincite.verbs.check import data
 
@@ -19,22 +20,19 @@ def to_csv(report: CheckReport) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for check in data.as_dict(report)["checks"]:
-        for reading in check["readings"]:
-            head = [check["statement"], reading["reading_id"], reading["text"], reading["kind"]]
-            head += [reading["origin"], reading["outcome"], reading["doc"]]
-            head += [reading["n_texts"], reading["n_failed"]]
-            for item in reading["evidence"] or [None]:
+    for check in data.record_of(report).checks:
+        for reading in check.readings:
+            head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
+            head += [reading.origin, reading.outcome, reading.doc]
+            head += [reading.n_texts, reading.n_failed]
+            for item in reading.evidence or [None]:
                 row = [*head, *(_of_item(item) if item else [None] * (len(COLUMNS) - len(head)))]
                 writer.writerow([cell(value) for value in row])
     return out.getvalue()
 
 
-def _of_item(item: dict[str, object]) -> list[object]:
-    meta, failed, copies = item["meta"], item["failed"], item["copies"]
-    assert isinstance(meta, dict)
-    assert isinstance(copies, list)
-    why = f"{failed['step']}: {failed['detail']}" if isinstance(failed, dict) else None
-    names = "side doc prob_reading prob_negation strong_contradiction published url title".split()
-    named = [item[name] for name in names]
-    return [*named, meta.get("author"), meta.get("publisher"), item["quote"], " ".join(copies), why]
+def _of_item(item: WeighedRecord) -> list[object]:
+    why = f"{item.failed.step}: {item.failed.detail}" if item.failed else None
+    said = [item.side, item.doc, item.prob_reading, item.prob_negation, item.strong_contradiction]
+    source = [item.published, item.url, item.title, item.meta.get("author")]
+    return [*said, *source, item.meta.get("publisher"), item.quote, " ".join(item.copies), why]

@@ -1,118 +1,157 @@
-"""A check report as plain JSON values; `check.schema.json` beside this file is its schema."""
+"""A check report as JSON and back: `contract.check` describes each object.
+
+As in `ask_data`, what is derived (`complete`, `level`, `summary`, …) is written and not believed.
+"""
 
 import math
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed, Weight
+from pincite.checks import (
+    Check,
+    CheckReport,
+    Failed,
+    Judged,
+    Reading,
+    ReadingResult,
+    Weighed,
+    Weight,
+)
+from pincite.contract import codec
+from pincite.contract.check import (
+    AsOfRecord,
+    CheckRecord,
+    CheckReportRecord,
+    ReadingRecord,
+    WeighedRecord,
+    WeightRecord,
+)
+from pincite.contract.codec import made, rounded
+from pincite.errors import InputError
 from pincite.judgement import confirmation
-from pincite.report.json_text import dumped
-from pincite.types import Span
+from pincite.types import Passage
 from pincite.verbs.check import wording
 
-SCHEMA_VERSION = "1"
 SCHEMA = Path(__file__).parent / "check.schema.json"
 
 
 def to_json(report: CheckReport) -> str:
     """The report as indented JSON with a line break at its end."""
-    return dumped(as_dict(report))
+    return codec.to_json(record_of(report))
 
 
-def as_dict(report: CheckReport) -> dict[str, Any]:
-    """The report as values that JSON knows."""
+def from_json(data: bytes | str) -> CheckReport:
+    """The report that `to_json` wrote, but for rounding.
+
+    Raises:
+        InputError: it is no such report; the message names the first place that is wrong.
+    """
+    return report_of(codec.from_json(CheckReportRecord, data))
+
+
+# ── Written ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def record_of(report: CheckReport) -> CheckReportRecord:
+    """The report as its JSON has it."""
     threshold = wording.threshold_of(report)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "complete": report.complete,
-        "n_statements": report.n_statements,
-        "checks": [_check(check, threshold) for check in report.checks],
-        "usage": asdict(report.usage) | {"cost": round(report.usage.cost, 6)},
-        "warnings": list(report.warnings),
-        "settings": dict(report.settings),
-        "versions": dict(report.versions),
-        "created": report.created,
-    }
+    checks = tuple(_check(each, threshold) for each in report.checks)
+    usage = replace(report.usage, cost=round(report.usage.cost, 6))
+    return made(CheckReportRecord, report, schema_version="1", checks=checks, usage=usage)
 
 
-def _check(check: Check, threshold: float) -> dict[str, Any]:
-    return {
-        "statement": check.statement,
-        "complete": check.complete,
-        "interpreted_by": check.interpreted_by,
-        "failures": [asdict(failure) for failure in check.failures],
-        "readings": [_reading(result, threshold) for result in check.results],
-    }
+def _check(check: Check, threshold: float) -> CheckRecord:
+    readings = tuple(_reading(result, threshold) for result in check.results)
+    return made(CheckRecord, check, readings=readings)
 
 
-def _reading(result: ReadingResult, threshold: float) -> dict[str, Any]:
-    reading, weight = result.reading, result.weight
-    return {
-        "reading_id": reading.reading_id,
-        "text": reading.text,
-        "kind": str(reading.kind),
-        "negation": reading.negation,
-        "origin": reading.origin,
-        **_weight(weight),
-        "level": wording.SEED_LEVELS[weight.outcome],
-        "summary": wording.sentence(result),
-        "warning": wording.warning(result) or None,
-        "as_of": [{"year": year, **_weight(then)} for year, then in result.as_of],
-        "evidence": [
-            _item(item, threshold, strong=n in weight.contradictions)
-            for n, item in enumerate(result.items)
-        ],
-    }
+def _reading(result: ReadingResult, threshold: float) -> ReadingRecord:
+    weight = result.weight
+    return rounded(
+        made(
+            ReadingRecord,
+            result.reading,
+            weight,
+            spread=_spread(weight),
+            level=wording.SEED_LEVELS[weight.outcome],
+            summary=wording.sentence(result),
+            warning=wording.warning(result) or None,
+            as_of=tuple(
+                rounded(made(AsOfRecord, then, year=year, spread=_spread(then)))
+                for year, then in result.as_of
+            ),
+            evidence=tuple(
+                _item(item, threshold, strong=n in weight.contradictions)
+                for n, item in enumerate(result.items)
+            ),
+        )
+    )
 
 
-def _weight(weight: Weight) -> dict[str, Any]:
-    variance = weight.variance
-    return {
-        "outcome": str(weight.outcome),
-        "doc": _rounded(weight.doc),
-        "n_texts": weight.n_texts,
-        "n_silent": weight.n_silent,
-        "n_failed": weight.n_failed,
-        "variance": _rounded(variance),
-        "spread": _rounded(None if variance is None else math.sqrt(variance)),
-        "interval": list(weight.interval) if weight.interval else None,
-        "contradictions": list(weight.contradictions),
-    }
+def _spread(weight: Weight) -> float | None:
+    return None if weight.variance is None else math.sqrt(weight.variance)
 
 
-def _item(item: Weighed, threshold: float, *, strong: bool) -> dict[str, Any]:
+def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:
     passage, outcome = item.passage, item.outcome
-    judged = None if isinstance(outcome, Failed) else outcome
-    quote = judged.quote if judged else None
-    start = passage.span.start
-    return {
-        "side": wording.side(item, threshold),
-        "doc": _rounded(confirmation.degree_of(item)),
-        "prob_reading": _rounded(judged.prob_reading if judged else None),
-        "prob_negation": _rounded(judged.prob_negation if judged else None),
-        "strong_contradiction": strong,
-        "text_id": item.text_id,
-        "url": passage.url,
-        "title": passage.title,
-        "published": item.published,
-        "meta": dict(item.meta),
-        "copies": list(item.copies),
-        "doc_id": passage.doc_id,
-        "span": [passage.span.start, passage.span.end],
-        "passage": passage.text,
-        "quote": quote.of(passage.text) if quote else None,
-        "quote_span": _span(Span(start + quote.start, start + quote.end) if quote else None),
-        "reasons": list(judged.reasons) if judged else [],
-        "analysis": judged.analysis if judged else "",
-        "failed": asdict(outcome) if isinstance(outcome, Failed) else None,
-    }
+    failed = outcome if isinstance(outcome, Failed) else None
+    quote = None if isinstance(outcome, Failed) else outcome.quote
+    nothing = {"prob_reading": None, "prob_negation": None, "reasons": (), "analysis": ""}
+    return rounded(
+        made(
+            WeighedRecord,
+            item,
+            passage,
+            outcome,
+            **nothing if failed else {},
+            side=wording.side(item, threshold),
+            doc=confirmation.degree_of(item),
+            strong_contradiction=strong,
+            passage=passage.text,
+            quote=quote.of(passage.text) if quote else None,
+            quote_span=quote.moved(passage.span.start) if quote else None,
+            failed=failed,
+        )
+    )
 
 
-def _span(span: Span | None) -> list[int] | None:
-    return [span.start, span.end] if span else None
+# ── Read ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _rounded(value: float | None) -> float | None:
-    """Four decimals: more would be noise of the weights, and differ between machines."""
-    return None if value is None else round(value, 4)
+def report_of(record: CheckReportRecord) -> CheckReport:
+    """The report behind its JSON.
+
+    Raises:
+        InputError: its parts do not fit together; names the first.
+    """
+    return made(CheckReport, record, checks=tuple(map(_check_of, record.checks)))
+
+
+def _check_of(record: CheckRecord) -> Check:
+    return made(Check, record, results=tuple(map(_result_of, record.readings)))
+
+
+def _result_of(record: ReadingRecord) -> ReadingResult:
+    items = tuple(map(_weighed_of, record.evidence))
+    as_of = tuple((then.year, _weight_of(then, len(items))) for then in record.as_of)
+    return ReadingResult(made(Reading, record), items, _weight_of(record, len(items)), as_of)
+
+
+def _weight_of(record: WeightRecord, n_items: int) -> Weight:
+    if any(place >= n_items for place in record.contradictions):
+        raise InputError(f"contradictions {record.contradictions} are no places in the evidence")
+    return made(Weight, record)
+
+
+def _weighed_of(record: WeighedRecord) -> Weighed:
+    passage = made(Passage, record, text=record.passage)
+    return made(Weighed, record, passage=passage, outcome=record.failed or _judged_of(record))
+
+
+def _judged_of(record: WeighedRecord) -> Judged:
+    if record.prob_reading is None or record.prob_negation is None:
+        raise InputError(f"a passage of {record.url!r} is neither judged nor failed")
+    span, quote = record.span, record.quote_span
+    if quote and not span.start <= quote.start <= quote.end <= span.start + len(record.passage):
+        raise InputError(f"a quote_span does not lie in its passage: {list(quote)}")
+    return made(Judged, record, quote=quote.moved(-span.start) if quote else None)

@@ -5,9 +5,10 @@ feedback, translation, show_documents, confirmation_level), and more of our own 
 """
 
 from pathlib import Path
-from typing import Any
 
 from pincite.checks import CheckReport
+from pincite.contract.check import CheckRecord, ReadingRecord
+from pincite.contract.codec import values_of
 from pincite.report import templates
 from pincite.verbs.check import data, wording
 
@@ -20,7 +21,7 @@ def to_markdown(
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    checks = data.as_dict(report)["checks"]
+    checks = data.record_of(report).checks
     return "\n".join(
         templates.markdown(template, _values(check, report, show_documents)) for check in checks
     )
@@ -28,45 +29,46 @@ def to_markdown(
 
 def to_footnotes(report: CheckReport) -> str:
     """All checks as text to be pasted elsewhere: each reading with its evidence as footnotes."""
-    checks = data.as_dict(report)["checks"]
+    checks = data.record_of(report).checks
     return "\n".join(
         templates.markdown(None, _values(check, report, True), shipped="check_footnotes.md.j2")
         for check in checks
     )
 
 
-def _values(check: dict[str, Any], report: CheckReport, show_documents: bool) -> dict[str, object]:
+def _values(check: CheckRecord, report: CheckReport, show_documents: bool) -> dict[str, object]:
     return {
-        "statement": check["statement"],
+        "statement": check.statement,
         "time": report.created,
-        "claims": [_claim(reading) for reading in check["readings"]],
+        "claims": [_claim(reading) for reading in check.readings],
         "feedback": {"binary": None},
         "translation": {},
         "show_documents": show_documents,
         "confirmation_level": {str(o): label for o, label in wording.LABELS.items()},
-        "failures": check["failures"],
-        "interpreted_by": check["interpreted_by"],
-        "complete": check["complete"],
+        "failures": values_of(check.failures),
+        "interpreted_by": check.interpreted_by,
+        "complete": check.complete,
         "warnings": list(report.warnings),
         "versions": dict(report.versions),
         "advice": wording.ADVICE,
     }
 
 
-def _claim(reading: dict[str, Any]) -> dict[str, object]:
+def _claim(reading: ReadingRecord) -> dict[str, object]:
     """A reading under EvidenceSeeker's names, then under ours."""
-    documents = [{"uid": str(n), **item} for n, item in enumerate(reading["evidence"])]
+    numbered = enumerate(values_of(reading.evidence))
+    documents = [{"uid": str(n), **item} for n, item in numbered]
     return {
-        "uid": reading["reading_id"],
-        "text": reading["text"],
-        "negation": reading["negation"],
-        "statement_type": reading["kind"],
-        "average_confirmation": reading["doc"],
-        "evidential_uncertainty": reading["variance"],
-        "n_evidence": reading["n_texts"],
-        "confirmation_level": reading["outcome"],
-        "verbalized_confirmation": reading["summary"],
+        "uid": reading.reading_id,
+        "text": reading.text,
+        "negation": reading.negation,
+        "statement_type": str(reading.kind),
+        "average_confirmation": reading.doc,
+        "evidential_uncertainty": reading.variance,
+        "n_evidence": reading.n_texts,
+        "confirmation_level": str(reading.outcome),
+        "verbalized_confirmation": reading.summary,
         "documents": documents,
         "confirmation_by_document": {each["uid"]: each["doc"] for each in documents},
-        **reading,
+        **values_of(reading),
     }

@@ -27,10 +27,12 @@ from pincite.checks import (
     Usage,
 )
 from pincite.completions import Completion, Prompt
+from pincite.contract import codec
+from pincite.contract.check import CheckReportRecord
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
-from pincite.types import Passage, Span
+from pincite.types import Passage
 from pincite.verbs.check.confirm import Asking, ModelJudge
 from pincite.verbs.check.evidence import Found
 from pincite.verbs.check.pipeline import CheckPipeline
@@ -89,10 +91,15 @@ class Trace:
         return {key: r for key, r in self.replies.items() if key not in self.unreadable}
 
     @property
-    def report(self) -> Mapping[str, Any] | None:
-        """What the run reported; None if it was stopped before."""
+    def report(self) -> CheckReportRecord | None:
+        """What the run reported; None if it was stopped before.
+
+        Raises:
+            InputError: it is no report of this version.
+        """
         reports = (e["report"] for e in reversed(self.events) if e["event"] == "report")
-        return next(reports, None)
+        found = next(reports, None)
+        return None if found is None else codec.from_values(CheckReportRecord, found)
 
 
 def read_trace(path: Path) -> Trace:
@@ -161,17 +168,17 @@ def replayed(trace: Trace) -> CheckReport:
     Raises:
         InputError: the trace lacks what it should hold.
     """
-    run, recorded = trace.run, trace.report or {}
+    run, recorded = trace.run, trace.report
     try:
         checks = [_check(trace, statement, judged) for statement, judged in _statements(trace)]
         return CheckReport(
             checks=tuple(checks),
-            n_statements=recorded.get("n_statements", len(checks)),
-            usage=Usage(**recorded.get("usage", {})),
-            warnings=tuple(recorded.get("warnings", run["warnings"])),
+            n_statements=recorded.n_statements if recorded else len(checks),
+            usage=recorded.usage if recorded else Usage(),
+            warnings=recorded.warnings if recorded else tuple(run["warnings"]),
             settings=run["settings"],
             versions=run["versions"],
-            created=recorded.get("created", run["created"]),
+            created=recorded.created if recorded else run["created"],
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
@@ -192,15 +199,11 @@ def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], list[Mapping[str,
 def _check(
     trace: Trace, statement: Mapping[str, Any], judged: Sequence[Mapping[str, Any]]
 ) -> Check:
-    given = statement["interpretation"]
-    interpretation = Interpretation(
-        tuple(Reading(**{**r, "kind": StatementType(r["kind"])}) for r in given["readings"]),
-        given["by"],
-        tuple(Failed(**failure) for failure in given["failures"]),
-    )
+    interpretation = codec.from_values(Interpretation, statement["interpretation"])
     readings = {r.reading_id: r for r in interpretation.readings}
     recorded = [
-        (readings[e["reading"]], _found(e["found"]), _outcome(e["outcome"])) for e in judged
+        (readings[e["reading"]], codec.from_values(Found, e["found"]), _outcome(e["outcome"]))
+        for e in judged
     ]
     how = trace.run["check"]
     pipeline = CheckPipeline(
@@ -215,16 +218,10 @@ def _check(
     return pipeline.check(statement["statement"], interpretation)
 
 
-def _found(given: Mapping[str, Any]) -> Found:
-    passage = Passage(**{**given["passage"], "span": Span(*given["passage"]["span"])})
-    return Found(**{**given, "passage": passage, "copies": tuple(given["copies"])})
-
-
 def _outcome(given: Mapping[str, Any]) -> Judged | Failed:
     if "step" in given:
-        return Failed(**given)
-    quote = Span(*given["quote"]) if given["quote"] else None
-    return Judged(**{**given, "quote": quote, "reasons": tuple(given["reasons"])})
+        return codec.from_values(Failed, given)
+    return codec.from_values(Judged, given)
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:

@@ -1,27 +1,44 @@
-"""The report as plain JSON values; `report.schema.json` beside this file is its published schema.
+"""The report as JSON and back: `contract.verify` describes each object.
 
-Field order is fixed, spans count in the article's source or in the source document's text, and a
-change of shape raises `SCHEMA_VERSION`.
+A change of shape raises `schema_version`. What the JSON leaves out cannot be read again: of the
+evidence for a clause all but its probabilities and quote.
 """
 
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
+from pincite.contract import codec
+from pincite.contract.codec import made, rounded
+from pincite.contract.verify import (
+    ArticleRecord,
+    ChangedRecord,
+    CitationRecord,
+    CountsRecord,
+    EvidenceRecord,
+    ExclusionRecord,
+    FindingRecord,
+    ListingRecord,
+    PartRecord,
+    PrecisionRecord,
+    ReportRecord,
+    SuggestionRecord,
+    UncheckedRecord,
+)
+from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.report.json_text import dumped
 from pincite.types import (
     Changed,
+    Citation,
     CitationResult,
-    Copy,
+    Claim,
     Evidence,
     Exclusion,
     Finding,
     Label,
     Listing,
     Part,
-    Place,
+    Passage,
     Report,
     Span,
     Suggestion,
@@ -29,220 +46,146 @@ from pincite.types import (
 )
 from pincite.verbs.verify import funnel_words, wording
 
-SCHEMA_VERSION = "4"
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
 def to_json(report: Report) -> str:
     """The report as indented JSON with a line break at its end."""
-    return dumped(as_dict(report))
+    return codec.to_json(record_of(report))
 
 
-def as_dict(report: Report) -> dict[str, Any]:
-    """The report as values that JSON knows."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "article": {
-            "title": report.title,
-            "language": report.language,
-            "revision_id": report.revision_id,
-            "url": report.url,
-        },
-        "complete": report.complete,
-        "counts": counts(report),
-        "funnel": funnel_words.as_dict(report.funnel),
-        "flag_precision": [
-            {"base_rate": base_rate, "precision": _rounded(precision)}
+def from_json(data: bytes | str) -> Report:
+    """The report that `to_json` wrote, but for rounding and what the JSON leaves out.
+
+    Raises:
+        InputError: it is no such report; the message names the first place that is wrong.
+    """
+    return report_of(codec.from_json(ReportRecord, data))
+
+
+# ── Written ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def record_of(report: Report) -> ReportRecord:
+    """The report as its JSON has it."""
+    return made(
+        ReportRecord,
+        report,
+        schema_version="4",
+        article=made(ArticleRecord, report),
+        counts=counts(report),
+        funnel=funnel_words.record_of(report.funnel),
+        flag_precision=tuple(
+            PrecisionRecord(base_rate=base_rate, precision=round(precision, 4))
             for base_rate, precision in report.flag_precision
-        ],
-        "advice": wording.flag_advice(report.flag_precision) or None,
-        "findings": [_finding(f, rank) for rank, f in enumerate(report.findings, 1)],
-        "warnings": list(report.warnings),
-        "settings": dict(report.settings),
-        "versions": dict(report.versions),
-        "created": report.created,
-    }
+        ),
+        advice=wording.flag_advice(report.flag_precision) or None,
+        findings=tuple(_finding(each, rank) for rank, each in enumerate(report.findings, 1)),
+    )
 
 
-def counts(report: Report) -> dict[str, Any]:
+def counts(report: Report) -> CountsRecord:
     """How many of what: references, claims and verdicts."""
     labels = Counter(finding.label for finding in report.findings)
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
-    reasons = Counter(str(o.reason) for o in outcomes if isinstance(o, Unchecked))
-    return {
-        "references": report.n_references,
-        "claims": report.n_claims,
-        "judged": len(report.findings),
-        "labels": {str(label): labels[label] for label in Label},
-        "citations_checked": len(outcomes) - sum(reasons.values()),
-        "citations_unchecked": dict(sorted(reasons.items())),
-        "with_suggestion": sum(bool(finding.suggestions) for finding in report.findings),
-    }
+    reasons = Counter(o.reason for o in outcomes if isinstance(o, Unchecked))
+    return CountsRecord(
+        references=report.n_references,
+        claims=report.n_claims,
+        judged=len(report.findings),
+        labels={label: labels[label] for label in Label},
+        citations_checked=len(outcomes) - reasons.total(),
+        citations_unchecked=dict(sorted(reasons.items())),
+        with_suggestion=sum(bool(finding.suggestions) for finding in report.findings),
+    )
 
 
-def _finding(finding: Finding, rank: int) -> dict[str, Any]:
+def _finding(finding: Finding, rank: int) -> FindingRecord:
     claim = finding.claim
-    return {
-        "rank": rank,
-        "claim_id": claim.claim_id,
-        "claim": claim.text,
-        "sentence": claim.sentence,
-        "part": _span(claim.part),
-        "before": claim.before,
-        "section": list(claim.section),
-        "span": _span(claim.span),
-        "tags": list(claim.tags),
-        "label": str(finding.label),
-        "score": _rounded(finding.score),
-        "prob_supported": support(finding),
-        "source_changed": finding.source_changed,
-        "missing": [_part(part, claim.text) for part in finding.missing],
-        "citations": [_citation(result, claim.text) for result in finding.citations],
-        "together": _evidence(finding.together) if finding.together else None,
-        "suggestions": [_suggestion(s) for s in finding.suggestions],
-        "n_candidates": finding.n_candidates,
-        "excluded": [_exclusion(left_out) for left_out in finding.excluded],
-    }
+    return rounded(
+        made(
+            FindingRecord,
+            claim,
+            finding,
+            rank=rank,
+            claim=claim.text,
+            prob_supported=support(finding),
+            missing=_parts(finding.missing, claim.text),
+            citations=tuple(_citation(result, claim.text) for result in finding.citations),
+            together=_evidence(finding.together) if finding.together else None,
+            suggestions=tuple(map(_suggestion, finding.suggestions)),
+            excluded=tuple(made(ExclusionRecord, e, reason=e.bar) for e in finding.excluded),
+        )
+    )
 
 
-def _citation(result: CitationResult, claim: str) -> dict[str, Any]:
-    citation, outcome = result.citation, result.outcome
-    unchecked = isinstance(outcome, Unchecked)
-    return {
-        "citation_id": citation.citation_id,
-        "span": _span(citation.span),
-        "template": citation.template,
-        "title": citation.title,
-        "authors": list(citation.authors),
-        "publisher": citation.publisher,
-        "pages": citation.pages,
-        "url": citation.url,
-        "doi": citation.doi,
-        "pmid": citation.pmid,
-        "isbn": citation.isbn,
-        "archive_url": citation.archive_url,
-        "url_status": citation.url_status,
-        "tags": list(citation.tags),
-        "reliability": listing(result.listing),
-        "label": str(result.label),
-        "clauses": [_part(part, claim) for part in result.clauses],
-        "missing": [_part(part, claim) for part in result.missing],
-        "copy": _copy(result.copy),
-        "not_live": _reason(result.not_live),
-        "changed": _changed(result.changed),
-        "unchecked": _reason(outcome if isinstance(outcome, Unchecked) else None),
-        "place": _place(result.place),
-        "evidence": None if unchecked else _evidence(outcome),
-    }
+def _citation(result: CitationResult, claim: str) -> CitationRecord:
+    outcome, changed = result.outcome, result.changed
+    unchecked = outcome if isinstance(outcome, Unchecked) else None
+    return made(
+        CitationRecord,
+        result.citation,
+        result,
+        reliability=listing(result.listing),
+        clauses=_parts(result.clauses, claim),
+        missing=_parts(result.missing, claim),
+        not_live=made(UncheckedRecord, result.not_live) if result.not_live else None,
+        changed=made(ChangedRecord, changed, evidence=_evidence(changed.evidence))
+        if changed
+        else None,
+        unchecked=made(UncheckedRecord, unchecked) if unchecked else None,
+        evidence=_evidence(outcome) if isinstance(outcome, Evidence) else None,
+    )
 
 
-def _place(place: Place | None) -> dict[str, Any] | None:
-    if place is None:
-        return None
-    return {
-        "page": place.page,
-        "printed": place.printed,
-        "cited": place.cited,
-        "elsewhere": place.elsewhere,
-    }
+def _parts(parts: tuple[Part, ...], claim: str) -> tuple[PartRecord, ...]:
+    return tuple(_part(part, claim) for part in parts)
 
 
-def _copy(copy: Copy | None) -> dict[str, Any] | None:
-    return {"kind": str(copy.kind), "url": copy.url, "date": copy.date} if copy else None
-
-
-def _reason(why: Unchecked | None) -> dict[str, Any] | None:
-    return {"reason": str(why.reason), "detail": why.detail} if why else None
-
-
-def _changed(changed: Changed | None) -> dict[str, Any] | None:
-    if changed is None:
-        return None
-    return {
-        "copy": _copy(changed.copy),
-        "label": str(changed.label),
-        "evidence": _evidence(changed.evidence),
-    }
-
-
-def _part(part: Part, claim: str) -> dict[str, Any]:
+def _part(part: Part, claim: str) -> PartRecord:
     evidence = part.evidence
-    return {
-        "kind": part.kind,
-        "span": _span(part.span),
-        "words": part.span.of(claim),
-        "text": part.text,
-        "supported": part.supported,
-        "prob_supported": _rounded(evidence.prob_supported) if evidence else None,
-        "prob_refuted": _rounded(evidence.prob_refuted) if evidence else None,
-        "url": evidence.passage.url if evidence else None,
-        "quote": evidence.quoted or None if evidence else None,
-    }
+    return rounded(
+        made(
+            PartRecord,
+            part,
+            words=part.span.of(claim),
+            prob_supported=evidence.prob_supported if evidence else None,
+            prob_refuted=evidence.prob_refuted if evidence else None,
+            url=evidence.passage.url if evidence else None,
+            quote=evidence.quoted or None if evidence else None,
+        )
+    )
 
 
-def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    return {
-        "url": suggestion.evidence.passage.url,
-        "title": suggestion.evidence.passage.title,
-        "published": suggestion.published,
-        "gain": _rounded(suggestion.gain),
-        "reliability": listing(suggestion.listing),
-        "place": _place(suggestion.place),
-        "evidence": _evidence(suggestion.evidence),
-    }
+def _suggestion(suggestion: Suggestion) -> SuggestionRecord:
+    return rounded(
+        made(
+            SuggestionRecord,
+            suggestion,
+            suggestion.evidence.passage,
+            reliability=listing(suggestion.listing),
+            evidence=_evidence(suggestion.evidence),
+        )
+    )
 
 
-def listing(found: Listing | None) -> dict[str, Any] | None:
+def listing(found: Listing | None) -> ListingRecord | None:
     """What a list says of a site; None if no list was asked."""
-    if found is None:
-        return None
-    return {
-        "label": str(found.reliability),
-        "name": found.name,
-        "place": found.place,
-        "scope": found.scope,
-        "link": found.link,
-        "others": list(found.others),
-    }
+    return made(ListingRecord, found, label=found.reliability) if found else None
 
 
-def _exclusion(left_out: Exclusion) -> dict[str, Any]:
-    return {
-        "url": left_out.url,
-        "title": left_out.title,
-        "reason": str(left_out.bar),
-        "detail": left_out.detail,
-    }
-
-
-def _evidence(evidence: Evidence | Unchecked) -> dict[str, Any]:
-    assert isinstance(evidence, Evidence)
+def _evidence(evidence: Evidence) -> EvidenceRecord:
     passage, quote = evidence.passage, evidence.quote
-    start = passage.span.start
-    in_document = Span(start + quote.start, start + quote.end) if quote else None
-    return {
-        "url": passage.url,
-        "title": passage.title,
-        "doc_id": passage.doc_id,
-        "span": _span(passage.span),
-        "passage": passage.text,
-        "quote": evidence.quoted or None,
-        "quote_span": _span(in_document),
-        "prob_supported": _rounded(evidence.prob_supported),
-        "prob_refuted": _rounded(evidence.prob_refuted),
-        "prob_neutral": _rounded(evidence.prob_neutral),
-        "score": _rounded(evidence.score),
-        "reasons": list(evidence.reasons),
-    }
-
-
-def _span(span: Span | None) -> list[int] | None:
-    return [span.start, span.end] if span else None
-
-
-def _rounded(value: float | None) -> float | None:
-    """Four decimals: more would be noise of the int8 weights, and differ between machines."""
-    return None if value is None else round(value, 4)
+    return rounded(
+        made(
+            EvidenceRecord,
+            evidence,
+            passage,
+            passage=passage.text,
+            quote=evidence.quoted or None,
+            quote_span=quote.moved(passage.span.start) if quote else None,
+        )
+    )
 
 
 def support(finding: Finding) -> float | None:
@@ -257,3 +200,119 @@ def support(finding: Finding) -> float | None:
 def probability(score: float | None) -> float | None:
     """The probability of support behind a score (log-odds); None of None."""
     return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)
+
+
+# ── Read ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def report_of(record: ReportRecord) -> Report:
+    """The report behind its JSON.
+
+    Raises:
+        InputError: its parts do not fit together; names the first.
+    """
+    title = record.article.title
+    return made(
+        Report,
+        record,
+        record.article,
+        findings=tuple(_finding_of(each, title) for each in record.findings),
+        n_claims=record.counts.claims,
+        n_references=record.counts.references,
+        funnel=funnel_words.funnel_of(record.funnel),
+        flag_precision=tuple((each.base_rate, each.precision) for each in record.flag_precision),
+    )
+
+
+def _finding_of(record: FindingRecord, title: str) -> Finding:
+    results = tuple(map(_result_of, record.citations))
+    citations = tuple(result.citation for result in results)
+    return made(
+        Finding,
+        record,
+        claim=made(Claim, record, text=record.claim, title=title, citations=citations),
+        citations=results,
+        together=_evidence_of(record.together) if record.together else None,
+        suggestions=tuple(map(_suggestion_of, record.suggestions)),
+        missing=tuple(map(_part_of, record.missing)),
+        excluded=tuple(made(Exclusion, each, bar=each.reason) for each in record.excluded),
+    )
+
+
+def _result_of(record: CitationRecord) -> CitationResult:
+    changed, not_live = record.changed, record.not_live
+    return made(
+        CitationResult,
+        record,
+        citation=citation_of(record),
+        outcome=_outcome_of(record),
+        clauses=tuple(map(_part_of, record.clauses)),
+        missing=tuple(map(_part_of, record.missing)),
+        listing=_listing_of(record.reliability),
+        not_live=_unchecked_of(not_live, record) if not_live else None,
+        changed=made(Changed, changed, evidence=_evidence_of(changed.evidence))
+        if changed
+        else None,
+    )
+
+
+def citation_of(record: CitationRecord) -> Citation:
+    """The citation itself, without what was found of it."""
+    return made(Citation, record, definition=record.span, quote=None)
+
+
+def _outcome_of(record: CitationRecord) -> Evidence | Unchecked:
+    if record.unchecked:
+        return _unchecked_of(record.unchecked, record)
+    if record.evidence is None:
+        raise InputError(f"citation {record.citation_id!r} has neither evidence nor a reason")
+    return _evidence_of(record.evidence)
+
+
+def _unchecked_of(why: UncheckedRecord, record: CitationRecord) -> Unchecked:
+    return made(Unchecked, why, url=record.url or "")
+
+
+def _listing_of(record: ListingRecord | None) -> Listing | None:
+    return made(Listing, record, reliability=record.label) if record else None
+
+
+def _part_of(record: PartRecord) -> Part:
+    if record.prob_supported is None:
+        return made(Part, record)
+    quote, refuted = record.quote or "", record.prob_refuted or 0.0
+    whole = Span(0, len(quote))
+    evidence = Evidence(
+        Passage("", record.url or "", "", quote, whole),
+        record.prob_supported,
+        refuted,
+        max(0.0, 1 - record.prob_supported - refuted),
+        _log_odds(record.prob_supported),
+        whole if quote else None,
+    )
+    return made(Part, record, evidence=evidence)
+
+
+def _log_odds(probability: float) -> float:
+    """Finite for the probabilities 0 and 1, to which a JSON's four digits may round.
+
+    >>> round(_log_odds(0.5), 3), round(_log_odds(0.0), 3)
+    (0.0, -9.903)
+    """
+    inside = min(max(probability, 0.00005), 0.99995)
+    return math.log(inside / (1 - inside))
+
+
+def _suggestion_of(record: SuggestionRecord) -> Suggestion:
+    evidence, found = _evidence_of(record.evidence), _listing_of(record.reliability)
+    return made(Suggestion, record, evidence=evidence, listing=found)
+
+
+def _evidence_of(record: EvidenceRecord) -> Evidence:
+    span, quote = record.span, record.quote_span
+    if quote and quote.start < span.start:
+        raise InputError(f"a quote_span begins before its passage: {list(quote)} in {list(span)}")
+    passage = made(Passage, record, text=record.passage)
+    return made(
+        Evidence, record, passage=passage, quote=quote.moved(-span.start) if quote else None
+    )

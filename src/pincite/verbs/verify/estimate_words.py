@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from pincite.contract import codec
 from pincite.report.cells import n_of
-from pincite.report.json_text import dumped
 from pincite.settings import Settings
 from pincite.verbs.verify.estimate import Estimate, Seconds
 
@@ -31,7 +31,7 @@ def to_json(found: Estimate, settings: Settings) -> str:
         "seconds_of_judging": [round(value, 1) for value in found.judging],
         "asks_a_server": asks_a_server(settings),
     }
-    return dumped(values)
+    return codec.to_json(values)
 
 
 def lines(found: Estimate, settings: Settings) -> list[str]:

@@ -1,10 +1,12 @@
 """The funnel in words and as JSON: one place, so that all formats count and call things alike."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from pincite.contract.codec import made
+from pincite.contract.verify import FunnelRecord, TallyRecord
 from pincite.report.cells import n_of
-from pincite.types import CopyKind, Finding, Funnel, Label, Reason, Stage, Tally, Unchecked
+from pincite.types import Finding, Funnel, Label, Reason, Stage, Tally, Unchecked
 from pincite.verbs.verify.wording import COPIES, REASONS, STEPS
 
 COUNTED = (
@@ -24,25 +26,25 @@ HEADS = {
 }
 
 
-def as_dict(funnel: Funnel) -> dict[str, Any]:
-    """The funnel as values that JSON knows."""
-    return {
-        "references": funnel.n_references,
-        "stages": {str(s): _tally(tally) for s, tally in funnel.stages.items()},
-        "waiting": funnel.waiting,
-        "reasons": {str(reason): _tally(tally) for reason, tally in funnel.reasons.items()},
-        "copies": {str(kind): _tally(tally) for kind, tally in funnel.copies.items()},
-    }
+def record_of(funnel: Funnel) -> FunnelRecord:
+    """The funnel as the report's JSON has it."""
+    return FunnelRecord(
+        references=funnel.n_references,
+        stages={key: made(TallyRecord, tally) for key, tally in funnel.stages.items()},
+        waiting=funnel.waiting,
+        reasons={key: made(TallyRecord, tally) for key, tally in funnel.reasons.items()},
+        copies={key: made(TallyRecord, tally) for key, tally in funnel.copies.items()},
+    )
 
 
-def from_dict(found: Mapping[str, Any]) -> Funnel:
-    """What `as_dict` gave; KeyError, ValueError or TypeError if it is something else."""
+def funnel_of(record: FunnelRecord) -> Funnel:
+    """The funnel behind its JSON."""
     return Funnel(
-        n_references=found["references"],
-        stages={stage: Tally(**found["stages"][stage]) for stage in Stage},
-        waiting=found["waiting"],
-        reasons={Reason(reason): Tally(**tally) for reason, tally in found["reasons"].items()},
-        copies={CopyKind(kind): Tally(**tally) for kind, tally in found["copies"].items()},
+        n_references=record.references,
+        stages={key: Tally(each.uses, each.sources) for key, each in record.stages.items()},
+        waiting=record.waiting,
+        reasons={key: Tally(each.uses, each.sources) for key, each in record.reasons.items()},
+        copies={key: Tally(each.uses, each.sources) for key, each in record.copies.items()},
     )
 
 
@@ -121,7 +123,3 @@ def _counted(tally: Tally) -> str:
     if tally.uses == tally.sources:
         return str(tally.uses)
     return f"{tally.uses} ({n_of(tally.sources, 'source')})"
-
-
-def _tally(tally: Tally) -> dict[str, int]:
-    return {"uses": tally.uses, "sources": tally.sources}

@@ -79,13 +79,13 @@ def _head(report: Report) -> Text:
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
         head.append(f" · revision {cells.one_line(report.revision_id)}", style="dim")
-    line = f"\n{cells.n_of(counted['claims'], 'claim')}, "
+    line = f"\n{cells.n_of(counted.claims, 'claim')}, "
     line += f"{cells.n_of(cited.uses, 'citation')} of {cells.n_of(cited.sources, 'source')}"
     if not report.complete:
-        line += f"; stopped after {cells.n_of(counted['judged'], 'claim')}"
+        line += f"; stopped after {cells.n_of(counted.judged, 'claim')}"
     head.append(line, style="not bold")
     for label in wording.ORDER:
-        words = f"\n{counted['labels'][label]:4} {wording.verdict(label):18}"
+        words = f"\n{counted.labels[label]:4} {wording.verdict(label):18}"
         head.append(words, style=f"not bold {STYLES[label]}")
         head.append(f" {wording.LEGEND[label]}", style="not bold dim")
     return head

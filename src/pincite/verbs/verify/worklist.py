@@ -8,10 +8,12 @@ calibrated on test sets; they rank articles, and promise nothing about one.
 import csv as spreadsheet
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pincite.contract.codec import values_of
+from pincite.contract.verify import ReportRecord
 from pincite.judgement.funnel import FLAGS, together
 from pincite.report import cells, templates
 from pincite.report.cells import cell, n_of, safe_link
@@ -75,27 +77,26 @@ class WorkList:
         return f"{self._n_done} of {n_of(self.n_articles, 'article')}; the run was stopped"
 
 
-def row_of(report: Mapping[str, Any], name: str) -> Row:
-    """The row of an article, from its JSON report; `name` is that of its page."""
-    findings = report["findings"]
-    checked = [f for f in findings if f["label"] != Label.UNCHECKED]
-    supported = [f["prob_supported"] or 0.0 for f in checked]
-    sources = [c["reliability"] for f in findings for c in f["citations"] if c["reliability"]]
-    article, labels = report["article"], report["counts"]["labels"]
+def row_of(report: ReportRecord, name: str) -> Row:
+    """The row of an article, from its report; `name` is that of its page."""
+    findings, article, labels = report.findings, report.article, report.counts.labels
+    checked = [f for f in findings if f.label is not Label.UNCHECKED]
+    supported = [f.prob_supported or 0.0 for f in checked]
+    sources = [c.reliability for f in findings for c in f.citations if c.reliability]
     return Row(
-        title=article["title"],
+        title=article.title,
         risk=round(sum(1 - share for share in supported), 2),
-        n_claims=report["counts"]["claims"],
+        n_claims=report.counts.claims,
         n_checked=len(checked),
         n_flagged=sum(labels[label] for label in FLAGS),
         n_partly=labels[Label.PARTLY_SUPPORTED],
-        n_poor_sources=sum(source["label"] in _POOR for source in sources),
-        worst=checked[0]["claim"] if checked and checked[0]["label"] != Label.SUPPORTED else "",
-        revision_id=article["revision_id"] or "",
-        url=article["url"] or "",
+        n_poor_sources=sum(source.label in _POOR for source in sources),
+        worst=checked[0].claim if checked and checked[0].label is not Label.SUPPORTED else "",
+        revision_id=article.revision_id or "",
+        url=article.url or "",
         report=name,
-        stopped=not report["complete"],
-        funnel=funnel.from_dict(report["funnel"]),
+        stopped=not report.complete,
+        funnel=funnel.funnel_of(report.funnel),
     )
 
 
@@ -110,9 +111,10 @@ def to_json(found: WorkList) -> str:
     values = {
         "complete": found.complete,
         "n_articles": found.n_articles,
-        "funnel": funnel.as_dict(found.funnel),
+        "funnel": values_of(funnel.record_of(found.funnel)),
         "articles": [
-            _values(row) | {"funnel": funnel.as_dict(row.funnel) if row.funnel else None}
+            _values(row)
+            | {"funnel": values_of(funnel.record_of(row.funnel)) if row.funnel else None}
             for row in found.rows
         ],
     }

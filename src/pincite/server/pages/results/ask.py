@@ -1,14 +1,15 @@
 """The pages of `ask`: a question, and its answer with what became of each sentence of it."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.answers import Answer, AnswerReport, Checked, Reference, Standing
+from pincite.answers import Answer, AnswerReport, Checked, Reference
+from pincite.contract import codec
+from pincite.contract.ask import SentenceRecord
 from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import demo
@@ -24,7 +25,7 @@ from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores
-from pincite.verbs.ask import html, markdown, read, references, wording
+from pincite.verbs.ask import data, html, markdown, references, wording
 
 router = APIRouter(include_in_schema=False)
 EXPORTS = {
@@ -110,7 +111,8 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
 def so_far(request: Request, events: Sequence[Event]) -> dict[str, Any]:
     """What of an answer stands already, for the page of a job that runs: verified, and waiting."""
     words = words_of(request)
-    verified = [event.data for event in events if event.kind == "sentence"]
+    told = [event.data for event in events if event.kind == "sentence"]
+    verified = [codec.from_values(SentenceRecord, each) for each in told]
     drafts = [event.data for event in events if event.kind == "draft"]
     waiting: list[str] = []
     if drafts:
@@ -127,19 +129,18 @@ def _without_texts(answer: Answer) -> Answer:
     return replace(answer, references=references)
 
 
-def _live(sentence: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    standing = Standing(sentence["standing"])
+def _live(sentence: SentenceRecord, words: Words) -> dict[str, Any]:
     return {
-        "text": sentence["text"],
-        "tone": html.TONES[standing],
-        "sign": wording.SIGNS[standing],
-        "label": words.standing(standing),
+        "text": sentence.text,
+        "tone": html.TONES[sentence.standing],
+        "sign": wording.SIGNS[sentence.standing],
+        "label": words.standing(sentence.standing),
     }
 
 
 def _report(result: bytes | None) -> AnswerReport | None:
     try:
-        return read.from_dict(json.loads(result)) if result else None
+        return data.from_json(result) if result else None
     except InputError:
         return None
 

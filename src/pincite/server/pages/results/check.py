@@ -4,7 +4,6 @@ Two jobs stand behind one check: the first finds readings, the second looks for 
 that a person kept, worded or merged. A check "at once" needs the second only.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.checks import CheckReport, ReadingResult, StatementType
+from pincite.checks import CheckReport, Interpretation, ReadingResult, StatementType
+from pincite.contract import codec
 from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
 from pincite.library.feedback import SIGNS
@@ -31,7 +31,7 @@ from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import CheckRequest
 from pincite.server.site import Site, Stores
-from pincite.verbs.check import claimreview, html, markdown, read, wording
+from pincite.verbs.check import claimreview, data, html, markdown, wording
 
 router = APIRouter(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
@@ -109,16 +109,15 @@ def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
 
 def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
     """The readings to be edited, or the evidence; None if another version wrote it."""
-    values, job, who = json.loads(result), look.job, look.who
-    if "checks" not in values:
-        if not look.is_own:
-            return None  # a form, and no result yet
-        rows = [Row(each["text"], each["kind"], each["negation"]) for each in values["readings"]]
-        failures = [each["detail"] for each in values.get("failures", ())]
-        return _edited(request, who, job, rows, failures)
+    job, who = look.job, look.who
     report = _report(result)
     if report is None:
-        return None
+        # A form is no result yet, and for nobody else.
+        found = _interpretation(result) if look.is_own else None
+        if found is None:
+            return None
+        rows = [Row(each.text, each.kind, each.negation) for each in found.readings]
+        return _edited(request, who, job, rows, [failure.detail for failure in found.failures])
     words, threshold = words_of(request), wording.threshold_of(report)
     corpus = str(job.request.get("corpus", ""))
     return page(
@@ -174,7 +173,14 @@ def _settings(form: Form) -> dict[str, Any]:
 
 def _report(result: bytes | None) -> CheckReport | None:
     try:
-        return read.from_dict(json.loads(result)) if result else None
+        return data.from_json(result) if result else None
+    except InputError:
+        return None
+
+
+def _interpretation(result: bytes) -> Interpretation | None:
+    try:
+        return codec.from_json(Interpretation, result)
     except InputError:
         return None
 

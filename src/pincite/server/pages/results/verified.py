@@ -25,7 +25,7 @@ from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
 from pincite.types import Report, Unchecked
-from pincite.verbs.verify import html, wikitext
+from pincite.verbs.verify import data, html, wikitext
 
 router = APIRouter(include_in_schema=False)
 Threshold = Annotated[
@@ -204,7 +204,7 @@ def _board(verified: Verified, values: dict[str, Any]) -> dict[str, Any]:
     """The same with what the list and the article ask for."""
     report: Report = values["report"]
     return values | {
-        "counts": verify_view.counts(report),
+        "counts": data.counts(report),
         "funnel": verify_view.funnel(verified, report),
         "unchecked": verify_view.unchecked(report),
         "sent": sent_files.shown(verified.view.get("sent"), values["may_judge"]),

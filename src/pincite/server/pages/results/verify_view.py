@@ -1,6 +1,5 @@
 """What the page of a verified article shows, made of its report and of what lies beside it."""
 
-import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from pincite.types import (
     Suggestion,
     Unchecked,
 )
-from pincite.verbs.verify import data, html, read, wikitext, wording
+from pincite.verbs.verify import data, html, wikitext, wording
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
@@ -42,7 +41,6 @@ class Verified:
 
     report: Report
     view: Mapping[str, Any]
-    funnel: Mapping[str, Any] | None  # of the report's JSON, where it has one
 
     @property
     def threshold(self) -> float:
@@ -66,12 +64,11 @@ class Results:
         result = result if result is not None else store.result(job_id)
         if result is None:
             return None
-        values = json.loads(result)
         try:
-            report = read.from_dict(values)
+            report = data.from_json(result)
         except InputError:
             return None
-        found = Verified(report, store.file(job_id, "view") or {}, values.get("funnel"))
+        found = Verified(report, store.file(job_id, "view") or {})
         with self._lock:
             self._kept[job_id] = found
             while len(self._kept) > KEPT:
@@ -132,11 +129,6 @@ def _row(finding: Finding, rank: int) -> Row:
     )
 
 
-def counts(report: Report) -> dict[str, Any]:
-    """As in the report's JSON."""
-    return data.counts(report)
-
-
 def unchecked(report: Report) -> list[tuple[str, int]]:
     """Why citations could not be checked, and how many each; the most frequent first."""
     outcomes = [result.outcome for finding in report.findings for result in finding.citations]
@@ -163,24 +155,15 @@ def edit_link(verified: Verified, claim_id: str) -> tuple[str, str] | None:
 
 def funnel(verified: Verified, report: Report) -> list[tuple[str, int]]:
     """How far citations came: name of the stage and how many."""
-    counts = data.counts(report)
     flagged = sum(
         stage(result, finding.label) is Stage.FLAGGED
         for finding in report.findings
         for result in finding.citations
     )
-    if verified.funnel:
-        found = {name: tally["uses"] for name, tally in verified.funnel["stages"].items()}
-        if str(Stage.FLAGGED) in found:  # of the run; at another threshold it is another
-            found[str(Stage.FLAGGED)] = flagged
-        return [("references", verified.funnel["references"]), *found.items()]
-    n_unchecked = sum(counts["citations_unchecked"].values())
-    return [
-        ("references", counts["references"]),
-        ("cited", counts["citations_checked"] + n_unchecked),
-        ("judged", counts["citations_checked"]),
-        ("flagged", flagged),
-    ]
+    found = verified.report.funnel
+    uses = {str(each): tally.uses for each, tally in found.stages.items()}
+    # Flagged at the run's threshold; at another they are others.
+    return [("references", found.n_references), *(uses | {str(Stage.FLAGGED): flagged}).items()]
 
 
 def article(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:

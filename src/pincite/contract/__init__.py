@@ -1,0 +1,1 @@
+"""The reports as JSON: one frozen dataclass for each object, from which all else follows."""

@@ -1,0 +1,256 @@
+"""Records as JSON text, JSON text as records, and the JSON Schema of both: from the same types.
+
+The only file outside the server that uses pydantic. It is imported when something is read or
+described; writing does without it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+from pincite.errors import InputError
+from pincite.types import Span
+
+T = TypeVar("T")
+MAX_BYTES = 500_000_000  # of a file; a thousand answers with their full texts have less
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+_ABSENT = object()
+_SCALARS = {str, int, float, bool, type(None)}
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+# Markers of a type: `Annotated[float, Within(0, 1)]`. Pydantic finds them by their methods.
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """A description for the JSON Schema."""
+
+    description: str
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "description": self.description}
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Limits of a number, checked in reading and stated in the JSON Schema."""
+
+    ge: float
+    le: float | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
+        limits = {"ge": self.ge, "le": self.le}
+        return {**handler(source), **{k: v for k, v in limits.items() if v is not None}}
+
+
+class _Checked:
+    """Of a whole value: `checked` gives it back, or raises ValueError in reading."""
+
+    __slots__ = ()
+
+    def checked(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(self.checked, handler(source))
+
+
+@dataclass(frozen=True, slots=True)
+class EachOf(_Checked):
+    """Of a mapping: each member is a key in it."""
+
+    keys: type[StrEnum]
+
+    def checked(self, value: Mapping[StrEnum, Any]) -> Mapping[StrEnum, Any]:
+        """The mapping, if it lacks none."""
+        if lacking := sorted(set(self.keys) - set(value)):
+            raise ValueError(f"it lacks {', '.join(lacking)}")
+        return value
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "required": list(map(str, self.keys))}
+
+
+class InOrder(_Checked):
+    """Of a span: it does not end before it begins, nor begin before the text."""
+
+    def checked(self, value: Span) -> Span:
+        """The span, if it is one."""
+        if not 0 <= value.start <= value.end:
+            raise ValueError(f"{list(value)} is not a span")
+        return value
+
+
+Whole: TypeAlias = Annotated[int, Within(0)]
+Probability: TypeAlias = Annotated[float, Within(0, 1)]
+Offsets: TypeAlias = Annotated[Span, InOrder(), Says("half-open character offsets")]
+Scalar: TypeAlias = str | float | int | bool | None
+
+
+# ── Written ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_json(value: object) -> str:
+    """A record, or plain values, as indented JSON with a line break at its end."""
+    text = json.dumps(values_of(value), ensure_ascii=False, indent=1)
+    # UTF-8 has no lone surrogates; JSON's escape for them reads back as what it was.
+    return _LONE_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
+
+
+def values_of(value: Any) -> Any:
+    """A record as the dictionaries, lists and scalars that its JSON holds."""
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, list | tuple):
+        return [values_of(each) for each in value]
+    if is_dataclass(value):
+        return {name: values_of(getattr(value, name)) for name in _names(type(value))}
+    if isinstance(value, Mapping):
+        return {str(key): values_of(each) for key, each in value.items()}
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def made(kind: type[T], *sources: object, **given: Any) -> T:
+    """A record of what is given and of the equally named attributes of the sources, first wins."""
+    for name in _names(kind):
+        for source in sources:
+            if name in given:
+                break
+            if (value := getattr(source, name, _ABSENT)) is not _ABSENT:
+                given[name] = value
+    return kind(**given)
+
+
+def rounded(record: T) -> T:
+    """Its numbers to four decimals: more would be noise of the weights, and differ by machine."""
+    values = ((name, getattr(record, name)) for name in _names(type(record)))
+    floats = {name: round(value, 4) for name, value in values if isinstance(value, float)}
+    return replace(record, **floats) if floats else record  # type: ignore[type-var]  # a dataclass
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    return _named(kind)
+
+
+@cache
+def _named(kind: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+# ── Read ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def from_file(kind: type[T], path: Path) -> T:
+    """The record in a JSON file.
+
+    Raises:
+        InputError: it cannot be read, or holds something else.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"{path} has more than {MAX_BYTES:,} bytes: no report is so large.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read as JSON: {error.strerror}.") from error
+    return from_json(kind, data, str(path))
+
+
+def from_json(kind: type[T], data: bytes | str, name: str = "the report") -> T:
+    """The record in JSON, which messages call `name`.
+
+    Raises:
+        InputError: it is no JSON, or describes something else; the message names the first place.
+    """
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} cannot be read as JSON: {error}") from error
+    try:
+        return from_values(kind, values)
+    except InputError as error:
+        raise InputError(f"{name} is not a report of this kind: {error}") from error
+
+
+def from_values(kind: type[T], values: object) -> T:
+    """The record that JSON values describe; raises InputError as `from_json` does."""
+    from pydantic import ValidationError
+
+    wanted: Any = kind
+    try:
+        found: T = _validator(wanted).validate_python(values)
+    except ValidationError as error:
+        raise InputError(_said(error.errors(include_url=False)[0])) from error
+    return found
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    if error["loc"] == ("schema_version",) and error["type"] == "literal_error":
+        reads = error["ctx"]["expected"]
+        return (
+            f"schema_version is {error['input']!r}, this Pincite reads {reads}. "
+            "Run the command that wrote it again."
+        )
+    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in error["loc"])
+    return f"{''.join(keys).removeprefix('.') or 'the whole'}: {error['msg']}"
+
+
+@cache
+def _validator(kind: Any) -> Any:
+    from pydantic import TypeAdapter
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator(_strict(TypeAdapter(kind).core_schema))
+
+
+def _strict(schema: Any) -> Any:
+    """No number out of a text, no true for 1; lists and texts may stand for tuples and enums."""
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _strict(each) for key, each in schema.items()}
+    more: dict[str, dict[str, Any]] = {
+        "int": {"strict": True},
+        "bool": {"strict": True},
+        "float": {"strict": True, "allow_inf_nan": False},
+    }
+    kind = found.get("type")
+    return found | more.get(kind, {}) if isinstance(kind, str) else found
+
+
+# ── Described ────────────────────────────────────────────────────────────────────────────────────
+
+
+def schema(kind: type[Any], title: str) -> dict[str, Any]:
+    """The JSON Schema of what is written: every key is there, and no other."""
+    return {"$schema": _DIALECT, "title": title, **described(kind, "#/$defs/")}
+
+
+def described(kind: type[Any], at: str) -> dict[str, Any]:
+    """As `schema`, for a larger document, in which what stands below `$defs` has its place `at`."""
+    from pydantic import TypeAdapter
+
+    found: dict[str, Any] = _closed(TypeAdapter(kind).json_schema(ref_template=at + "{model}"))
+    return found
+
+
+def _closed(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # What pydantic derives from names says nothing new; a property called "title" is an object.
+    names = {"title": str, "default": object}
+    kept = {k: v for k, v in schema.items() if k not in names or not isinstance(v, names[k])}
+    found = {key: _closed(each) for key, each in kept.items()}
+    if "properties" in found and found.get("type") == "object":
+        found |= {"required": list(found["properties"]), "additionalProperties": False}
+    return found

@@ -1,0 +1,96 @@
+"""Reports as JSON: every record reads back as it was, and is valid by its published schema."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import jsonschema
+import make_schema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pincite.contract import codec
+from pincite.contract.codec import EachOf, Within
+from pincite.types import Span
+
+# A high half before a low one reads back as the character that they are together.
+HOSTILE = st.sampled_from('\udc00\udfff\x00\x1b\u202e\u2028"\\<&')
+TEXTS = st.text(st.characters() | HOSTILE, max_size=5)
+SPANS = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda ends: Span(*sorted(ends)))
+SCALARS: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXTS,
+    int: st.integers(-(2**60), 2**60),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    bool: st.booleans(),
+    type(None): st.none(),
+    Span: SPANS,
+}
+
+
+def any_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Values of a type as the records use it."""
+    args = get_args(kind)
+    if kind in SCALARS:
+        return SCALARS[kind]
+    if get_origin(kind) is Annotated:
+        return limited(args[0], next((a for a in args[1:] if isinstance(a, Within | EachOf)), None))
+    if get_origin(kind) is Literal:
+        return st.sampled_from(args)
+    if get_origin(kind) in (UnionType, Union):
+        return st.one_of([any_of(each) for each in args])
+    if get_origin(kind) is tuple and args[-1] is ...:
+        return st.lists(any_of(args[0]), max_size=2).map(tuple)
+    if get_origin(kind) is tuple:
+        return st.tuples(*map(any_of, args))
+    return a_mapping_or_record(kind)
+
+
+def limited(kind: Any, limits: Within | EachOf | None) -> st.SearchStrategy[Any]:
+    if limits is None:
+        return any_of(kind)
+    if isinstance(limits, EachOf):
+        return st.fixed_dictionaries(dict.fromkeys(limits.keys, any_of(get_args(kind)[1])))
+    if kind is int:
+        return st.integers(int(limits.ge), 10**6)
+    return st.floats(limits.ge, 1e9 if limits.le is None else limits.le)
+
+
+@cache
+def a_mapping_or_record(kind: Any) -> st.SearchStrategy[Any]:
+    if get_origin(kind) is Mapping:
+        keys, values = get_args(kind)
+        return st.dictionaries(any_of(keys), any_of(values), max_size=2)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return st.sampled_from(kind)
+    assert isinstance(kind, type)
+    assert is_dataclass(kind)
+    hints = get_type_hints(kind, include_extras=True)
+    return st.builds(kind, **{each.name: any_of(hints[each.name]) for each in fields(kind)})
+
+
+@cache
+def validator(kind: Any) -> jsonschema.Draft202012Validator:
+    schema = codec.schema(kind, "any")
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in make_schema.RECORDS.values()])
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_record_reads_back_and_is_valid(kind: Any, data: st.DataObject) -> None:
+    record = data.draw(any_of(kind))
+    written = codec.to_json(record)
+    assert codec.from_json(kind, written) == record
+    assert codec.from_json(kind, written.encode()) == record  # no lone surrogate is left
+    validator(kind).validate(json.loads(written))
+
+
+@pytest.mark.parametrize("path", make_schema.RECORDS, ids=lambda path: path.name)
+def test_the_schemas_are_current(path: Any) -> None:
+    assert path.read_text(encoding="utf-8") == make_schema.text_of(path)
