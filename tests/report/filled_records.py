@@ -22,7 +22,7 @@ def filled(kind: Any, given: Any = ABSENT) -> Any:
         return _optional(args, given)
     if isinstance(kind, type) and is_dataclass(kind) and (given is ABSENT or type(given) is dict):
         hints = get_type_hints(kind, include_extras=True)
-        known: Any = {} if given is ABSENT else given
+        known: dict[str, Any] = given if isinstance(given, dict) else {}
         return {f.name: filled(hints[f.name], known.get(f.name, ABSENT)) for f in fields(kind)}
     if origin is tuple and isinstance(given, list):
         return [filled(args[0], each) for each in given]

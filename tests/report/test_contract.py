@@ -11,11 +11,14 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import jsonschema
 import make_schema
 import pytest
+from filled_records import filled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pincite.contract import codec
 from pincite.contract.codec import EachOf, Within
+from pincite.contract.verify import ReportRecord
+from pincite.errors import InputError
 from pincite.types import Span
 
 # A high half before a low one reads back as the character that they are together.
@@ -86,11 +89,35 @@ def validator(kind: Any) -> jsonschema.Draft202012Validator:
 def test_every_record_reads_back_and_is_valid(kind: Any, data: st.DataObject) -> None:
     record = data.draw(any_of(kind))
     written = codec.to_json(record)
-    assert codec.from_json(kind, written) == record
-    assert codec.from_json(kind, written.encode()) == record  # no lone surrogate is left
+    read = codec.from_json(kind, written.encode())  # no lone surrogate is left
+    assert read == record
+    assert codec.to_json(read) == written  # 1, 1.0 and true, which are equal, stay what they are
     validator(kind).validate(json.loads(written))
 
 
 @pytest.mark.parametrize("path", make_schema.RECORDS, ids=lambda path: path.name)
 def test_the_schemas_are_current(path: Any) -> None:
     assert path.read_text(encoding="utf-8") == make_schema.text_of(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"counts": {"labels": {"supported": 1}}}, "counts.labels: .*lacks .*unchecked"),
+        ({"counts": {"citations_unchecked": {"boredom": 1}}}, "citations_unchecked.boredom"),
+        ({"findings": [{"rank": 0}]}, r"findings\[0\]\.rank: .*greater than or equal to 1"),
+        ({"findings": [{"prob_supported": 1.5}]}, r"findings\[0\]\.prob_supported: .*less than"),
+        ({"funnel": {"waiting": "2"}}, "funnel.waiting: .*valid integer"),
+        ({"complete": 1}, "complete: .*valid boolean"),
+        ({"settings": {"n": {}}}, "settings.n"),
+    ],
+)
+def test_what_is_wrong_is_named_by_its_place(values: dict[str, Any], message: str) -> None:
+    codec.from_values(ReportRecord, filled(ReportRecord))
+    with pytest.raises(InputError, match=message):
+        codec.from_values(ReportRecord, filled(ReportRecord, values))
+
+
+def test_what_a_later_pincite_adds_is_passed_over() -> None:
+    later = filled(ReportRecord) | {"mood": "good"}
+    assert codec.from_values(ReportRecord, later).complete is False

@@ -7,7 +7,7 @@ described; writing does without it.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -137,12 +137,7 @@ def rounded(record: T) -> T:
 
 
 def _names(kind: Any) -> tuple[str, ...]:
-    return _named(kind)
-
-
-@cache
-def _named(kind: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind))
+    return tuple(kind.__dataclass_fields__)  # `fields` would look at each of them anew
 
 
 # ── Read ─────────────────────────────────────────────────────────────────────────────────────────

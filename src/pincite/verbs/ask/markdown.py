@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pincite.answers import Answer, AnswerReport, Checked, Reference, Verdict
-from pincite.contract import codec
+from pincite.contract.ask import (
+    AnswerRecord,
+    AnswerReportRecord,
+    ReferenceRecord,
+    SentenceRecord,
+    VerdictRecord,
+)
+from pincite.contract.codec import values_of
 from pincite.report import templates
 from pincite.verbs.ask import bibliography, data, wording
 
@@ -21,27 +28,28 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    given = codec.values_of(data.record_of(report))
+    record = data.record_of(report)
     return "\n\n".join(
-        templates.markdown(template, _values(answer, values, given), shipped=TEMPLATE)
-        for answer, values in zip(report.answers, given["answers"], strict=True)
+        templates.markdown(template, _values(answer, values, record), shipped=TEMPLATE)
+        for answer, values in zip(report.answers, record.answers, strict=True)
     )
 
 
-def _values(answer: Answer, values: dict[str, Any], given: dict[str, Any]) -> dict[str, object]:
+def _values(answer: Answer, values: AnswerRecord, report: AnswerReportRecord) -> dict[str, object]:
     named, _ = wording.named_and_not(answer)
-    changes = zip(answer.changes, values["changes"], strict=True)
+    changes = zip(answer.changes, values.changes, strict=True)
     return {
-        **values,
+        **values_of(values),
         "by": wording.written_by(answer),
-        "sentences": _sentences(answer.sentences, values["sentences"]),
+        "sentences": _sentences(answer.sentences, values.sentences),
         "references": [
             _reference(reference, answer, each) | {"is_named": reference in named}
-            for reference, each in zip(answer.references, values["references"], strict=True)
+            for reference, each in zip(answer.references, values.references, strict=True)
         ],
-        "dropped": _sentences(answer.dropped, values["dropped"]),
+        "dropped": _sentences(answer.dropped, values.dropped),
         "changes": [
-            {**each, "before": _sentence(change.before, each["before"])} for change, each in changes
+            values_of(each) | {"before": _sentence(change.before, each.before)}
+            for change, each in changes
         ],
         "searched": wording.searched(answer),
         "incomplete": wording.cautions(answer),
@@ -50,25 +58,27 @@ def _values(answer: Answer, values: dict[str, Any], given: dict[str, Any]) -> di
         "advice": wording.advice([answer]),
         "left_out": [
             _reference(reference, answer, each)
-            for reference, each in zip(answer.left_out, values["left_out"], strict=True)
+            for reference, each in zip(answer.left_out, values.left_out, strict=True)
         ],
         "left_out_title": wording.LEFT_OUT,
-        "time": given["created"],
-        "warnings": given["warnings"],
-        "versions": given["versions"],
-        "settings": given["settings"],
+        "time": report.created,
+        "warnings": values_of(report.warnings),
+        "versions": values_of(report.versions),
+        "settings": values_of(report.settings),
     }
 
 
-def _sentences(found: tuple[Checked, ...], values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sentences(
+    found: tuple[Checked, ...], values: tuple[SentenceRecord, ...]
+) -> list[dict[str, Any]]:
     return [_sentence(checked, each) for checked, each in zip(found, values, strict=True)]
 
 
-def _sentence(checked: Checked, values: dict[str, Any]) -> dict[str, Any]:
+def _sentence(checked: Checked, values: SentenceRecord) -> dict[str, Any]:
     numbers = ", ".join(wording.numbers(checked))
-    verdicts = zip(checked.verdicts, values["verdicts"], strict=True)
+    verdicts = zip(checked.verdicts, values.verdicts, strict=True)
     return {
-        **values,
+        **values_of(values),
         "numbers": f"[{numbers}]" if numbers else "",
         "sign": wording.SIGNS[checked.standing],
         "label": wording.label(checked),
@@ -77,18 +87,18 @@ def _sentence(checked: Checked, values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict, values: dict[str, Any]) -> dict[str, Any]:
+def _verdict(verdict: Verdict, values: VerdictRecord) -> dict[str, Any]:
     return {
-        **values,
+        **values_of(values),
         "name": f"[{verdict.number or verdict.written}]",
         "words": wording.verdict(verdict),
         "quote": wording.quote_of(verdict),
     }
 
 
-def _reference(reference: Reference, answer: Answer, values: dict[str, Any]) -> dict[str, Any]:
+def _reference(reference: Reference, answer: Answer, values: ReferenceRecord) -> dict[str, Any]:
     return {
-        **values,
+        **values_of(values),
         "name": f"[{reference.number}]",
         "mark": wording.retraction(reference),
         "notices": reference.document.meta.get("notices", ""),
