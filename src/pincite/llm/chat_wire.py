@@ -4,8 +4,8 @@ This file alone sends text to a server. It takes no proxy from the environment a
 redirect, so that what is sent goes where it was told; the key stands in one header and in no
 message. What goes wrong on the way is one of our errors.
 
-The web's wire (`web.wire`) is another: it pins addresses and counts bytes in the network
-below httpcore2, which httpx2 gives no door to; this one needs httpx2's reader of events.
+The web's wire (`web.wire`) is another: it pins addresses and counts bytes in a network
+of its own below httpcore2, for which httpx2 has no option; this one needs httpx2's event reader.
 """
 
 import contextlib
