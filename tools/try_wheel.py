@@ -1,8 +1,8 @@
 """Build the wheel and use it as somebody does who types `pip install pincite`: make wheel
 
 In an environment of its own, with what the core needs and no extra, on this Python and on every
-newer one at hand: help, the demos, and what a command says whose extra is missing. Needs uv and the
-network; the commands themselves run without one where that can be arranged (tools/offline.sh).
+newer one at hand: help, a demo, and what a command says whose extra is missing. Needs a package
+index; the commands themselves run without a network where that can be arranged (tools/offline.sh).
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13")
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 LIMIT_MB = 95  # PyPI takes files up to 100 MB
 MISSING = 6  # exit code
 EXTRAS = {
@@ -37,12 +38,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pincite-wheel-") as scratch:
         wheel = built(keep or Path(scratch) / "wheel")
         for n, python in enumerate(pythons()):
-            tried(python, wheel, Path(scratch) / f"python{n}", whole_demo=n == 0)
+            tried(python, wheel, Path(scratch) / f"python{n}")
 
 
 def built(folder: Path) -> Path:
     """The wheel of this working tree, of a size that the package index takes."""
-    _run([_uv(), "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT)])
+    _run([sys.executable, *PIP, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT)])
     (wheel,) = folder.glob("*.whl")
     size = wheel.stat().st_size / 1e6
     print(f"{wheel.name}: {size:.1f} MB")
@@ -64,16 +65,15 @@ def pythons() -> Iterator[Path]:
             print(f"python{version} is not at hand: left out")
 
 
-def tried(python: Path, wheel: Path, folder: Path, *, whole_demo: bool) -> None:
+def tried(python: Path, wheel: Path, folder: Path) -> None:
     """Install the wheel for one Python and run it; the folder is removed."""
     begun = time.perf_counter()
     environment = folder / "environment"
-    _run([_uv(), "venv", "--quiet", "--python", str(python), str(environment)])
-    of_it = ["--python", str(environment / "bin" / "python")]
+    _run([str(python), "-m", "venv", str(environment)])
     tested = ["--constraint", str(ROOT / "constraints.txt")]
-    _run([_uv(), "pip", "install", "--quiet", *of_it, *tested, str(wheel)])
+    _run([str(environment / "bin" / "python"), *PIP, "install", *tested, str(wheel)])
     installed = time.perf_counter()
-    for words in ("--help", "demo --check --quiet", *(["demo --quiet"] if whole_demo else [])):
+    for words in ("--help", "demo --check --quiet"):
         expect(folder, words, 0)
     for words, extra in EXTRAS.items():
         expect(folder, words, MISSING, f"pip install 'pincite[{extra}]'")
@@ -104,12 +104,6 @@ def _starts(python: Path) -> bool:
     """Whether it is a Python: pyenv leaves a script for each that it has, chosen or not."""
     done = subprocess.run([python, "-c", ""], capture_output=True, check=False)
     return done.returncode == 0
-
-
-def _uv() -> str:
-    beside = Path(sys.executable).parent / "uv"
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    return found or sys.exit("uv is not installed: make PYTHON=… sets it up.")
 
 
 def _run(command: list[str]) -> None:

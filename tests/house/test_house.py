@@ -3,8 +3,10 @@
 import ast
 import functools
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,46 @@ def test_everything_shipped_is_in_the_package() -> None:
     shipped = package / "models" / "weights_data" / "pincite-verifier"
     for name in ("model.onnx", "tokenizer.json", "pincite.json", "calibration.json", "README.md"):
         assert (shipped / name).is_file()
+
+
+VERBS = ("verify", "check", "ask")
+
+
+@pytest.fixture
+def without(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """The package without the folder of a verb, as an environment that finds it first."""
+
+    def made(verb: str) -> dict[str, str]:
+        package, copy = ROOT / "src" / "pincite", tmp_path / "pincite"
+        (copy / "verbs").mkdir(parents=True)
+        for folder, entries in ((copy, package), (copy / "verbs", package / "verbs")):
+            for entry in entries.iterdir():
+                if entry.name not in ("verbs", verb):
+                    (folder / entry.name).symlink_to(entry)
+        return {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    return made
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_can_be_deleted(verb: str, without: Callable[[str], dict[str, str]]) -> None:
+    others = [
+        ".".join(path.with_suffix("").relative_to(ROOT / "src").parts)
+        for other in VERBS
+        for path in (ROOT / "src" / "pincite" / "verbs" / other).glob("*.py")
+        if other != verb and path.stem != "__init__"
+    ]
+    code = f"import importlib; list(map(importlib.import_module, {others})); import pincite.verbs"
+    code += f"; from importlib.util import find_spec; assert not find_spec('pincite.verbs.{verb}')"
+    subprocess.run([sys.executable, "-c", code], check=True, env=without(verb))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_others_pass_their_tests(verb: str, without: Callable[[str], dict[str, str]]) -> None:
+    folders = [str(ROOT / "tests" / other) for other in VERBS if other != verb]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *folders]
+    done = subprocess.run(
+        command, cwd=ROOT, env=without(verb), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
