@@ -20,7 +20,7 @@ from pincite.answers import (
     Support,
     Verdict,
 )
-from pincite.cli import demo, options
+from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
 from pincite.cli.demo.ask import differences
 from pincite.documents.collection import collected
@@ -86,7 +86,7 @@ def test_demos_run_on_the_shipped_defaults(
 
     monkeypatch.setattr(options, "settings_of", settings_of)
     with pytest.raises(Asked):
-        CliRunner().invoke(demo.command, [*what, "--out", str(tmp_path)], catch_exceptions=False)
+        CliRunner().invoke(cli, ["demo", *what, "--out", str(tmp_path)], catch_exceptions=False)
     assert len(asked) == 1
     assert asked[0] <= {"online"}
 

@@ -126,7 +126,8 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 import torch
-from pincite.training import encoder, loop, prepare
+from pincite.training import loop, prepare
+from pincite.training.encoder import run as encoder
 from pincite.training.run import Run
 import test_encoder
 torch.set_num_threads(1)

@@ -189,7 +189,8 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 import torch
-from pincite.training import loop, titles
+from pincite.training import loop
+from pincite.training.titles import run as titles
 from pincite.training.run import Run
 import test_titles
 torch.set_num_threads(1)

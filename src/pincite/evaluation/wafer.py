@@ -58,19 +58,18 @@ def evaluate(
     corpus: EmbeddedCorpus,
     pipeline: VerifyPipeline,
     progress: Progress | None = None,
+    mode: fusion.Mode = "weighted",
 ) -> dict[str, Any]:
     """All measures: `{"page": {"sparse": {…}, …}, "evidence": {…}, …}`.
 
     As `pipeline` does it: sparse and dense give `depth` passages each, these are fused in each way
-    there is, and verified is the pipeline's way with its first `judged` passages in the order of
+    there is, and verified is `mode` with its first `judged` passages in the order of
     the verifier's score and their rank. Where it expands queries, these are fused, and "sparse"
     stands beside for comparison.
     """
     tell = progress or _silent
     runs = _retrieved(collection.claims, corpus, pipeline, tell)
-    assert pipeline.search
-    fused = runs[pipeline.search.mode]
-    runs["verified"] = _verified(collection.claims, fused, pipeline, tell)
+    runs["verified"] = _verified(collection.claims, runs[mode], pipeline, tell)
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}

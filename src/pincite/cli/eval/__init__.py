@@ -58,7 +58,7 @@ def wafer(
             build.verifying(settings, None, None) as run,
         ):
             pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
-            result = wafer_.evaluate(collection, opened, pipeline, tell)
+            result = wafer_.evaluate(collection, opened, pipeline, tell, settings.fusion)
             status = opened.status()
     for warning in (warnings := build.late_warnings(pipeline)):
         options.say(warning)
