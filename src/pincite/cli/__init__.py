@@ -60,7 +60,7 @@ class _Verbs(click.Group):
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pincite")
 def cli() -> None:
-    """Does the source bear the statement out? And which would?
+    """Does the source support the statement, and which would?
 
     \b
     Start here:  pincite demo

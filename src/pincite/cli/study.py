@@ -25,7 +25,7 @@ def _placed(command: Any) -> Any:
 
 @click.group("study", short_help="let people compare citations or passages, blind")
 def command() -> None:
-    """Let people say which of two sources bears a statement out better, without telling which.
+    """Let people say which of two sources supports a statement better, without telling which.
 
     \b
     pincite study create report.json --name "Harbour towns"

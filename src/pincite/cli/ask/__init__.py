@@ -39,7 +39,7 @@ def output_options(command: Any) -> Any:
 @click.option("--llm", is_flag=True, help="A model writes: --chat-url. Else sentences are quoted.")
 @click.option("--chat-url", help="An OpenAI-compatible server, up to /v1: it gets the abstracts.")
 @click.option("--chat-model", help="As that server calls it.")
-@click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not borne out.")
+@click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not supported.")
 @click.option("--again", type=options.FilePath, help="A result: its questions and settings.")
 @click.option("--documents", type=int, help="Papers to answer from. [10]")
 @click.option("--sentences", type=int, help="Of an answer without a model. [5]")

@@ -88,7 +88,7 @@ def qa(
     retrieval   MAP@10, P@10, R@10 and RR@10 of each way to search
     decisions   yes, no or maybe by what the papers that answer the question say of it
     found       the same by what the first papers that `ask` finds say of it
-    citations   of the answers that `ask` gives: do their references bear them out?
+    citations   of the answers that `ask` gives: do their references support them?
 
     The corpus has to hold the papers; tools/pubmedqa_documents.py makes documents of PubMedQA.
     --limit takes a random part, the same each time. Judged pairs are kept: a stopped run goes on.
