@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -34,10 +35,11 @@ def main() -> None:
     """Build, then try on each Python; the first that goes wrong ends it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--keep", type=Path, help="Folder that the wheel is left in.")
-    keep = parser.parse_args().keep
+    parser.add_argument("--first", action="store_true", help="Only on the oldest Python at hand.")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pincite-wheel-") as scratch:
-        wheel = built(keep or Path(scratch) / "wheel")
-        for n, python in enumerate(pythons()):
+        wheel = built(given.keep or Path(scratch) / "wheel")
+        for n, python in enumerate(islice(pythons(), 1 if given.first else None)):
             tried(python, wheel, Path(scratch) / f"python{n}")
 
 
