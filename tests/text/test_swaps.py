@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.swaps import KINDS, negated, swap_of
+from pincite.text.swaps import HARD_KINDS, KINDS, negated, swap_of
 
 
-def swapped(kind: str, claim: str, names: tuple[str, ...] = (), n: int = 60) -> set[str]:
+def swapped(
+    kind: str, claim: str, names: tuple[str, ...] = (), n: int = 60, evidence: str = ""
+) -> set[str]:
     """What comes of a claim whatever chance decides."""
-    found = (swap_of(kind, claim, names, random.Random(seed)) for seed in range(n))
+    found = (swap_of(kind, claim, names, random.Random(seed), evidence) for seed in range(n))
     return {swap.text for swap in found if swap}
 
 
@@ -71,8 +73,35 @@ def test_what_has_no_verb_to_deny_is_left() -> None:
     assert negated("The old ferry crossing") is None
 
 
+def test_a_word_gives_way_to_its_contrary_in_the_same_form() -> None:
+    assert swapped("contrary", "The fare rose after an early vote.") == {
+        "The fare fell after an early vote.",
+        "The fare rose before an early vote.",
+        "The fare rose after a late vote.",
+    }
+    assert swapped("contrary", "The drug-induced fever") == set()  # half a word
+
+
+def test_two_of_a_kind_change_places_unless_their_order_says_nothing() -> None:
+    assert swapped("exchange", "Lise Holt bought the Holm Mill.") == {
+        "Holm Mill bought the Lise Holt."
+    }
+    assert swapped("exchange", "It fell from 8 to 3.") == {"It fell from 3 to 8."}
+    assert swapped("exchange", "Lise Holt and Jon Skov left.") == set()
+    assert swapped("exchange", "It lies between Holm and Skov.") == set()
+
+
+def test_a_rival_is_of_the_same_kind_and_from_the_evidence() -> None:
+    page = "In Skov are 12 mills, Holm has 7 mills since 1811. X-15 is its road."
+    assert swapped("rival", "Of Holm 7 mills are known.", evidence=page) == {
+        "Of Holm 12 mills are known.",
+        "Of Skov 7 mills are known.",
+    }
+    assert swapped("rival", "Of Holm 7 mills are known.") == set()
+
+
 @given(
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from([*KINDS, *HARD_KINDS]),
     claim=st.lists(
         st.sampled_from(
             "Holm Lise Holt The mill was is not no never did 5 0 20 1811 14 May March % , . 3.5 "
@@ -86,7 +115,8 @@ def test_what_has_no_verb_to_deny_is_left() -> None:
 def test_a_swap_is_another_text_that_differs_in_its_span_only(
     kind: str, claim: str, seed: int
 ) -> None:
-    swap = swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed))
+    evidence = "Aaby Brenn counted 12 mills in 1799, 30 % of them in Skov."
+    swap = swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)
     if swap is None:
         return
     assert swap.text != claim
@@ -95,4 +125,4 @@ def test_a_swap_is_another_text_that_differs_in_its_span_only(
     assert 0 <= start < end <= len(claim)
     assert swap.text.startswith(claim[:start])
     assert swap.text.endswith(claim[end:])
-    assert swap == swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed))
+    assert swap == swap_of(kind, claim, ["Skov", "Aaby Brenn"], random.Random(seed), evidence)

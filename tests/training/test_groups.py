@@ -81,6 +81,15 @@ def test_made_claims_are_changed_and_labelled() -> None:
     assert labels == {"refute", "not_support"}
 
 
+def test_what_the_evidence_says_of_the_changed_place_decides_the_label() -> None:
+    told = LabelledClaim("1", "The mill burnt in 1811.", "A fire took it in 1811.", "support")
+    made = {pair for s in range(40) for pair in g.made_claims(told, [], [], random.Random(s))}
+    assert {label for _, label in made} == {"refute"}
+    untold = replace(told, evidence="A fire took it.")
+    made = {pair for s in range(40) for pair in g.made_claims(untold, [], [], random.Random(s))}
+    assert {label for _, label in made} == {"not_support"}
+
+
 def test_denying_a_possibility_refutes_nothing() -> None:
     row = LabelledClaim("1", "the mill may flood", "It may flood.", "support")
     made = [g.made_claims(row, [], [], random.Random(seed)) for seed in range(10)]

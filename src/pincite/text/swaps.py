@@ -3,17 +3,23 @@
 A verifier that was not shown such pairs calls both true; they serve training, calibration and the
 measure "how often does the changed claim score lower". Chance comes from the caller, so that the
 same seed gives the same swaps.
+
+The hard kinds use only words that the source has or that stand in the claim: a contrary word, two
+names or values exchanged, a value of something else from the same source. Who looks only for what
+is missing does not see them.
 """
 
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pincite.text import figures, words
 from pincite.types import Span
 
 KINDS = ("number", "date", "name", "negation")
+HARD_KINDS = ("contrary", "exchange", "rival")
 _STEPS = (-20, -10, -3, -2, -1, 1, 2, 3, 10, 20)
 # The first of these that stands in the claim is negated; after "is" and its like "not" may follow.
 _AUXILIARY = re.compile(
@@ -32,15 +38,24 @@ class Swap:
     span: Span
 
 
-def swap_of(kind: str, claim: str, names: Sequence[str], chance: random.Random) -> Swap | None:
+def swap_of(
+    kind: str, claim: str, names: Sequence[str], chance: random.Random, evidence: str = ""
+) -> Swap | None:
     """The claim with one change of `kind`; None where it offers no place for it.
 
     Args:
-        kind: one of KINDS.
+        kind: one of KINDS or HARD_KINDS.
         claim: what is changed.
         names: names of other claims, one of which replaces a name of this.
         chance: decides which place, and what stands there afterwards.
+        evidence: what the claim rests on: a "rival" comes from there.
     """
+    if kind == "contrary":
+        return _contrary(claim, chance)
+    if kind == "exchange":
+        return _exchanged(claim, chance)
+    if kind == "rival":
+        return _rival(claim, evidence, chance)
     if kind == "number":
         return _other_number(claim, chance)
     if kind == "date":
@@ -113,6 +128,150 @@ def _other_name(claim: str, others: Sequence[str], chance: random.Random) -> Swa
     start = claim.index(name)
     span = Span(start, start + len(name))
     return Swap(claim[:start] + new + claim[span.end :], "name", span)
+
+
+# Each word with one that means the contrary, in the same form.
+_PAIRS = """
+increase decrease, increases decreases, increased decreased, increasing decreasing, rise fall,
+rises falls, rose fell, risen fallen, rising falling, grew shrank, gained lost, higher lower,
+highest lowest, greater smaller, larger smaller, largest smallest, bigger smaller, longer shorter,
+longest shortest, older younger, oldest youngest, earlier later, earliest latest, early late,
+before after, first last, best worst, better worse, stronger weaker, strong weak, faster slower,
+heavier lighter, cheaper dearer, richer poorer, rich poor, hotter colder, hot cold,
+more fewer, most least, many few, majority minority, maximum minimum, above below,
+inside outside, within outside, including excluding, included excluded,
+won lost, wins loses, winner loser, victory defeat, accepted rejected, accepts rejects,
+approved rejected, allowed banned, allows forbids, permitted forbidden, legal illegal,
+supported opposed, supports opposes, supporter opponent, agreed refused, praised criticised,
+opened closed, opens closes, opening closing, began ended, begins ends, started stopped,
+founded dissolved, built demolished, destroyed preserved, created abolished, added removed,
+bought sold, buys sells, imported exported, imports exports,
+arrived departed, appointed dismissed, hired fired, promoted demoted, alive dead,
+northern southern, north south, eastern western, east west, upper lower, front rear,
+success failure, successful unsuccessful, successfully unsuccessfully, succeeded failed,
+positive negative, present absent, same different, similar different, improved worsened,
+improves worsens, improvement deterioration, effective ineffective, safe dangerous, common rare,
+commonly rarely, often rarely, frequently seldom, always never, male female, men women, man woman,
+boys girls, mother father, son daughter, brother sister, husband wife, king queen, public private,
+guilty innocent, convicted acquitted, day night, summer winter, ally enemy, activates inhibits,
+activated inhibited, promotes inhibits, promoted inhibited, causes prevents, caused prevented,
+induces suppresses, induced suppressed, enhances impairs, enhanced impaired, acute chronic,
+benign malignant, dominant recessive, sensitive resistant, primary secondary, internal external,
+upregulated downregulated, elevated reduced, high low, long short, large small, easy hard,
+old new, full empty, wet dry, true false, correct wrong, possible impossible, likely unlikely,
+necessary unnecessary, sufficient insufficient, significant insignificant
+"""
+_CONTRARY = {
+    word: other
+    for pair in _PAIRS.replace("\n", " ").split(",")
+    for word, other in (pair.split(), pair.split()[::-1])
+}
+_VALUES = ("number", "percent", "year")
+_RUN = re.compile(r"[^\W\d_a-z][\w’.-]*\w(?: [^\W\d_a-z][\w’.-]*\w)*")
+_IN_A_NAME = re.compile(r"\w-\Z|[^\W\d_]\Z")
+_LOWER_WORD = re.compile(r"(?<![\w-])[a-z]+(?![\w-])")
+_ARTICLE = re.compile(r"\b(an?) \Z", re.IGNORECASE)
+
+
+def _contrary(claim: str, chance: random.Random) -> Swap | None:
+    """One word replaced by its contrary, with the article that goes with it.
+
+    >>> _contrary("It was an effective treatment.", random.Random(1)).text
+    'It was an ineffective treatment.'
+    >>> _contrary("A rare early form.", random.Random(1)).text
+    'A common early form.'
+    """
+    found = [m for m in _LOWER_WORD.finditer(claim) if m[0] in _CONTRARY]
+    if not found:
+        return None
+    match = chance.choice(found)
+    start, new = match.start(), _CONTRARY[match[0]]
+    if article := _ARTICLE.search(claim, 0, start):
+        right = article[1][0] + ("n" if new[0] in "aeiou" else "")
+        if right != article[1]:
+            start, new = article.start(1), f"{right} {new}"
+    text = claim[:start] + new + claim[match.end() :]
+    return Swap(text, "contrary", Span(start, match.end()))
+
+
+# Between two things that may change places without any harm, or that are one name.
+_SYMMETRIC = re.compile(
+    r"[^\w]*(?:(?:and|or|with|of|in|the|met|married|versus|vs)[^\w]+)*", re.IGNORECASE
+)
+_JOINING = re.compile(
+    r"\b(?:between|both|either|together|marri\w+|met|same|among)\b", re.IGNORECASE
+)
+
+
+def _exchanged(claim: str, chance: random.Random) -> Swap | None:
+    """Two names, or two values of a kind, each in the place of the other.
+
+    >>> _exchanged("Ada Moor followed Tim Reed in office.", random.Random(1)).text
+    'Tim Reed followed Ada Moor in office.'
+    >>> _exchanged("It fell from 8 to 3 cases.", random.Random(1)).text
+    'It fell from 3 to 8 cases.'
+    >>> _exchanged("Ada Moor and Tim Reed founded it.", random.Random(1)) is None
+    True
+    """
+    if _JOINING.search(claim):
+        return None
+    alike = [_spans_of_names(claim), *(_spans_of_values(claim, kind) for kind in _VALUES)]
+    couples = [couple for spans in alike for couple in _couples(spans, claim)]
+    if not couples:
+        return None
+    one, other = chance.choice(couples)
+    middle = claim[one.end : other.start]
+    text = claim[: one.start] + other.of(claim) + middle + one.of(claim) + claim[other.end :]
+    return Swap(text, "exchange", Span(one.start, other.end))
+
+
+def _couples(spans: Sequence[Span], claim: str) -> list[tuple[Span, Span]]:
+    return [
+        (one, other)
+        for one, other in pairwise(spans)
+        if one.of(claim) != other.of(claim)
+        and not _SYMMETRIC.fullmatch(claim[one.end : other.start])
+    ]
+
+
+def _spans_of_names(text: str) -> list[Span]:
+    """Runs of words that are names, as "Ada Moor"; the sentence's first word may belong to one."""
+    known = set(words.names(text))
+    runs = (match for match in _RUN.finditer(text) if known.intersection(match[0].split()))
+    return [Span(*match.span()) for match in runs if words.content_words(match[0].split()[0])]
+
+
+def _spans_of_values(text: str, kind: str) -> list[Span]:
+    """Values of a kind; a number that belongs to a name, as in X-15, is none."""
+    found = (f.span for f in figures.figures(text) if f.kind == kind)
+    return [
+        span for span in found if not _IN_A_NAME.search(text, max(0, span.start - 2), span.start)
+    ]
+
+
+def _rival(claim: str, evidence: str, chance: random.Random) -> Swap | None:
+    """A value or a name of the claim replaced by another of its kind from the evidence.
+
+    >>> _rival("It has 7 lifts.", "There are 12 stairs and 7 lifts.", random.Random(1)).text
+    'It has 12 lifts.'
+    """
+    places: list[tuple[Span, list[str]]] = []
+    for kind in _VALUES:
+        others = _others(_spans_of_values(evidence, kind), evidence, claim)
+        places += [(span, others) for span in _spans_of_values(claim, kind)]
+    names = _others(_spans_of_names(evidence), evidence, claim)
+    for span in _spans_of_names(claim):
+        n_words = len(span.of(claim).split())
+        places.append((span, [name for name in names if len(name.split()) == n_words]))
+    places = [(span, others) for span, others in places if others]
+    if not places:
+        return None
+    span, others = chance.choice(places)
+    return Swap(claim[: span.start] + chance.choice(others) + claim[span.end :], "rival", span)
+
+
+def _others(spans: Sequence[Span], text: str, claim: str) -> list[str]:
+    return sorted({found for span in spans if (found := span.of(text)) not in claim})
 
 
 def _by_month(claim: str, span: Span) -> bool:

@@ -23,10 +23,11 @@ from pincite.training import rewrites
 from pincite.training.recipe import Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
-# Evidence that states the original need not refute what was made of it ("20 died", "17 died"): a
-# made claim counts as not supported, and as refuted only where a plain statement was negated. So
-# does a passage that was retrieved for the claim: it may refute as well as say nothing.
+# Evidence that does not say the claim in its words need not refute what was made of it: that counts
+# as not supported. So does a passage that was retrieved for the claim: it may refute as well as say
+# nothing.
 MADE_LABEL = "not_support"
+_WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 
 
@@ -171,20 +172,32 @@ def made_claims(
     row: LabelledClaim, names: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> tuple[tuple[str, str], ...]:
     """Changed and wrong claims for a supported row, each with its label; one of each at most."""
-    kinds = list(swaps.KINDS)
+    kinds = [*swaps.KINDS, *swaps.HARD_KINDS]
     chance.shuffle(kinds)
     for kind in kinds:
-        swap = swaps.swap_of(kind, row.claim, names, chance)
+        swap = swaps.swap_of(kind, row.claim, names, chance, row.evidence)
         if swap and (kind == "negation" or swap.text not in row.evidence):
-            certain = kind == "negation" and not _POSSIBLE.search(row.claim)
-            label = "refute" if certain else MADE_LABEL
-            made = [(swap.text, label)]
+            made = [(swap.text, _label_of(swap, row))]
             break
     else:
         made = []
     if others and (not made or chance.random() < 0.3):
         made.append((chance.choice(others), MADE_LABEL))
     return tuple(made)
+
+
+def _label_of(swap: swaps.Swap, row: LabelledClaim) -> str:
+    """Refuted where the evidence has what was changed; else it may say nothing of it.
+
+    Another name need not exclude the first: two towns may have voted for it.
+    """
+    before = swap.span.of(row.claim)
+    named = swap.kind == "name" or (swap.kind == "rival" and not _DIGIT.search(before))
+    if named or _POSSIBLE.search(row.claim):
+        return MADE_LABEL
+    told = set(_WORD.findall(row.evidence.casefold()))
+    stated = told.issuperset(_WORD.findall(before.casefold()))
+    return "refute" if swap.kind == "negation" or stated else MADE_LABEL
 
 
 def groups_of(
