@@ -237,8 +237,13 @@ def _couples(spans: Sequence[Span], claim: str) -> list[tuple[Span, Span]]:
 def _spans_of_names(text: str) -> list[Span]:
     """Runs of words that are names, as "Ada Moor"; the sentence's first word may belong to one."""
     known = set(words.names(text))
-    runs = (match for match in _RUN.finditer(text) if known.intersection(match[0].split()))
-    return [Span(*match.span()) for match in runs if words.content_words(match[0].split()[0])]
+    found = []
+    for match in _RUN.finditer(text):
+        first, _, rest = match[0].partition(" ")
+        opens = not words.content_words(first)  # "In Skov"
+        if known.intersection((rest if opens else match[0]).split()):
+            found.append(Span(match.start() + (len(first) + 1) * opens, match.end()))
+    return found
 
 
 def _spans_of_values(text: str, kind: str) -> list[Span]:
