@@ -155,8 +155,8 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
         v for v in same if not any(values.states(v, c) or values.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
-    mine = _beside(value.span, part)
-    rivals = [v for v in rivals if mine & _beside(v.span, sentence)]
+    mine = _beside(value, part)
+    rivals = [v for v in rivals if mine & _beside(v, sentence)]
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
         rivals = [v for v in rivals if _counted(value, part) == _counted(v, sentence)]
     return rivals[0] if len(rivals) == 1 else None
@@ -175,9 +175,16 @@ def _counted(value: Value, text: str) -> list[str]:
     return _stems(text[value.span.end :])[:1]
 
 
-def _beside(span: Span, text: str) -> set[str]:
-    """The content words around a value: three before and two behind it."""
-    return {*_stems(text[: span.start])[-3:], *_stems(text[span.end :])[:2]}
+def _beside(value: Value, text: str) -> set[str]:
+    """The content words around a value: three before and two behind it.
+
+    What stands beyond another value of its kind belongs to that one.
+    """
+    others = [v.span for v in values_of(text) if v.measure == value.measure]
+    start = max((s.end for s in others if s.end <= value.span.start), default=0)
+    end = min((s.start for s in others if s.start >= value.span.end), default=len(text))
+    before, behind = text[start : value.span.start], text[value.span.end : end]
+    return {*_stems(before)[-3:], *_stems(behind)[:2]}
 
 
 # ── A negation ───────────────────────────────────────────────────────────────────────────────────
