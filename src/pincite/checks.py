@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from pincite.types import Passage, Span
+from pincite.types import Evidence, Passage
 
 
 class StatementType(StrEnum):
@@ -56,27 +56,11 @@ class Interpretation:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What one passage says about one reading: the two probabilities that DOC is made of.
-
-    DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
-    Analyser”), where the first option says that the passage supports the statement. Of a local
-    verifier the second is the probability that the passage refutes the reading.
-    """
-
-    prob_reading: float
-    prob_negation: float
-    quote: Span | None = None  # in the passage's text
-    reasons: tuple[str, ...] = ()
-    analysis: str = ""  # what a model wrote before it chose; empty of a verifier
-
-
-@dataclass(frozen=True, slots=True)
 class Weighed:
     """A passage that was found for a reading, with what it says and where it comes from."""
 
     passage: Passage
-    outcome: Judged | Failed
+    outcome: Evidence | Failed
     text_id: int  # equal for windows that overlap: they count once
     published: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)  # author, publisher, licence, …

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pincite.checks import Failed, Interpretation, Judged, Reading
+from pincite.checks import Failed, Interpretation, Reading
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
 from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
@@ -165,7 +165,7 @@ class Interpreter(Protocol):
 
 
 class Judge(Protocol):
-    """For each (reading, passage) pair the two probabilities of DOC, or why there are none.
+    """For each (reading, passage) pair what the passage says, or why that could not be judged.
 
     One that cannot be judged fails alone: never with a zero, and never with an exception. Ctrl-C
     ends the asking; the pairs that are left fail with "stopped".
@@ -174,4 +174,4 @@ class Judge(Protocol):
     @property
     def fingerprint(self) -> str: ...
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]: ...
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]: ...

@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.checks import Failed, Judged, Reading
+from pincite.checks import Failed, Reading
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.judgement.confirmation import degree
+from pincite.judgement.confirmation import from_answers
 from pincite.protocols import (
     Corpus,
     Encoder,
@@ -87,23 +87,24 @@ class FakeJudge:
 
     fingerprint = "fake"
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
         """The share for the reading and none for its negation; a reading without words fails.
 
         >>> from pincite.checks import StatementType
         >>> from pincite.types import Span
         >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
-        >>> FakeJudge().judge([(reading, Passage("d", "u", "", "A mill fell", Span(0, 11)))])
-        [Judged(prob_reading=0.67, prob_negation=0.0, quote=None, reasons=(), analysis='')]
+        >>> passage = Passage("d", "u", "", "A mill fell", Span(0, 11))
+        >>> FakeJudge().judge([(reading, passage)])[0].prob_supported
+        0.67
         """
         return [self._one(reading, passage) for reading, passage in pairs]
 
-    def _one(self, reading: Reading, passage: Passage) -> Judged | Failed:
+    def _one(self, reading: Reading, passage: Passage) -> Evidence | Failed:
         words = set(_WORD.findall(reading.text.lower()))
         if not words:
             return Failed("reply", "the reading has no words")
         shared = words & set(_WORD.findall(passage.text.lower()))
-        return Judged(round(len(shared) / len(words), 2), 0.0)
+        return from_answers(passage, round(len(shared) / len(words), 2), 0.0)
 
 
 class FakeTitleWriter:
@@ -179,7 +180,7 @@ def check_interpreter(interpreter: Interpreter, statements: Sequence[str]) -> No
 
 
 def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
-    """A judgement or a failure a pair, in order; probabilities in 0 … 1; quotes exist."""
+    """Evidence or a failure a pair, in order; probabilities sum to one; quotes exist."""
     assert judge.fingerprint, "the fingerprint is empty"
     assert judge.judge([]) == [], "no pairs should give no judgements"
     before = copy.deepcopy(list(pairs))
@@ -189,13 +190,8 @@ def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
     for (_, passage), outcome in zip(pairs, outcomes, strict=True):
         if isinstance(outcome, Failed):
             assert outcome.detail, "a failure without a reason"
-            continue
-        probs = (outcome.prob_reading, outcome.prob_negation)
-        assert all(0.0 <= prob <= 1.0 for prob in probs), f"probabilities out of range: {probs}"
-        assert -1.0 <= degree(*probs) <= 1.0, f"a degree out of range: {probs}"
-        if outcome.quote is not None:
-            start, end = outcome.quote
-            assert 0 <= start < end <= len(passage.text), f"the quote {outcome.quote} is outside"
+        else:
+            _check_evidence(passage, outcome)
 
 
 def check_generator(generator: Generator, prompts: Sequence[Prompt]) -> None:

@@ -314,6 +314,7 @@ class Evidence:
     score: float  # calibrated log-odds of support: the ranking score
     quote: Span | None = None  # the best sentence, in the passage's text
     reasons: tuple[str, ...] = ()  # "the claim says 1913, the passage 1911"
+    analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
 
     @property
     def quoted(self) -> str:

@@ -7,7 +7,6 @@ import pytest
 
 from pincite.checks import (
     Check,
-    Judged,
     Outcome,
     Reading,
     ReadingResult,
@@ -25,6 +24,7 @@ from pincite.evaluation.labelled_statements import (
     prediction,
     read_statements,
 )
+from pincite.judgement.confirmation import from_answers
 from pincite.types import Passage, Span
 from pincite.verbs.check.measures import to_html
 
@@ -113,7 +113,7 @@ def test_a_failure_is_wrong_and_counted() -> None:
 
 def item(published: str | None, degree: float) -> Weighed:
     passage = Passage("d", f"u{published}", "", "words", Span(0, 5))
-    outcome = Judged(max(degree, 0.0), max(-degree, 0.0))
+    outcome = from_answers(passage, max(degree, 0.0), max(-degree, 0.0))
     return Weighed(passage, outcome, hash(published), published)
 
 

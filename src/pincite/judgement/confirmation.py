@@ -10,10 +10,19 @@ There is no result over several readings: they are different questions.
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pincite.checks import Failed, Outcome, Weighed, Weight
-from pincite.types import Passage
+from pincite.judgement import aggregation
+from pincite.text import values, words
+from pincite.types import Evidence, Passage, Span
 
+# Probability of support from which a passage confirms a reading; below it, and without a witness
+# against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
+CONFIRMED_FROM = 0.5
+# A document that lacks more of the reading's content words speaks of something else: whatever a
+# verifier of one's own calls refuted there is not counted ("the mill closed" denies no bridge).
+ELSEWHERE = 0.6
 THRESHOLD = 0.2  # a document with |DOC| at or below it says nothing (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound has the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
@@ -29,20 +38,55 @@ _LEVELS = (
 )
 
 
-def degree(prob_reading: float, prob_negation: float) -> float:
-    """DOC(D, I) = P(first option | I, D) - P(first option | non-I, D), -1 … 1.
+def from_answers(
+    passage: Passage, prob_reading: float, prob_negation: float, quote: Span | None = None
+) -> Evidence:
+    """The evidence in a model's two answers, to a reading I and to its negation.
 
-    >>> degree(0.9, 0.7), degree(0.1, 0.8)
-    (0.2, -0.7)
+    DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
+    Analyser”), where the first option says that the passage supports the statement. A model may
+    find both likely: what they exceed 1 by is taken from each alike, so that DOC stays the same.
+
+    >>> both = from_answers(Passage("d", "", "", "It fell.", Span(0, 8)), 0.9, 0.7)
+    >>> round(both.prob_supported, 2), round(both.prob_refuted, 2), degree(both)
+    (0.6, 0.4, 0.2)
     """
-    return round(prob_reading - prob_negation, _DECIMALS)
+    supported = min(prob_reading, (1 + prob_reading - prob_negation) / 2)
+    refuted = min(prob_negation, (1 - prob_reading + prob_negation) / 2)
+    neutral = max(0.0, 1 - supported - refuted)
+    return Evidence(passage, supported, refuted, neutral, aggregation.log_odds(supported), quote)
+
+
+def decided(reading: str, evidence: Evidence, document: str) -> Evidence:
+    """A verifier's evidence, neutral where the passage says neither for nor against.
+
+    A passage that "lacks a detail" has some of both: that is no evidence of either. A document
+    that does not state a number or a date of the reading does not confirm it.
+
+    Args:
+        reading: what was judged.
+        evidence: what the passage says.
+        document: all that was found of the passage's document.
+    """
+    evidence = aggregation.settled(reading, evidence, document)
+    elsewhere = words.missing_words(reading, document) > ELSEWHERE
+    against = evidence.prob_refuted if aggregation.refutes(evidence) and not elsewhere else 0.0
+    confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
+    if confirms and values.unstated(reading, document):
+        confirms = False
+    supported = evidence.prob_supported if confirms else 0.0
+    neutral = 1.0 - supported - against
+    return replace(evidence, prob_supported=supported, prob_refuted=against, prob_neutral=neutral)
+
+
+def degree(evidence: Evidence) -> float:
+    """DOC: how far a passage confirms a reading, -1 … 1."""
+    return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
 
 
 def degree_of(item: Weighed) -> float | None:
     """What a passage says about its reading; None if it could not be judged."""
-    if isinstance(item.outcome, Failed):
-        return None
-    return degree(item.outcome.prob_reading, item.outcome.prob_negation)
+    return None if isinstance(item.outcome, Failed) else degree(item.outcome)
 
 
 def level(doc: float) -> Outcome:

@@ -11,7 +11,6 @@ from pincite.checks import (
     Check,
     Failed,
     Interpretation,
-    Judged,
     Outcome,
     Reading,
     ReadingResult,
@@ -22,7 +21,8 @@ from pincite.checks import (
 from pincite.judgement import confirmation
 from pincite.protocols import Interpreter, Judge
 from pincite.retrieval.copies import grouped
-from pincite.types import Hit, Passage
+from pincite.types import Evidence, Hit, Passage
+from pincite.verbs.check import data
 from pincite.verbs.check.evidence import Finder, Found
 
 Record = Callable[[Mapping[str, Any]], None]
@@ -90,14 +90,14 @@ class CheckPipeline:
         ]
 
     def _weighed(
-        self, reading: Reading, found: Found, outcome: Judged | Failed, text_id: int
+        self, reading: Reading, found: Found, outcome: Evidence | Failed, text_id: int
     ) -> Weighed:
         self._record(
             {
                 "event": "judged",
                 "reading": reading.reading_id,
                 "found": asdict(found),
-                "outcome": asdict(outcome),
+                "outcome": data.traced(outcome),
             }
         )
         passage, published, meta = found.passage, found.published, found.meta
