@@ -15,8 +15,6 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from rich.console import Console
 
 from pincite import runtime, types
-from pincite.answers import Answer, AnswerReport
-from pincite.checks import Check, CheckReport
 from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import InputError
@@ -29,10 +27,12 @@ from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import html as ask_html
 from pincite.verbs.ask import terminal as ask_terminal
+from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check import html as check_html
 from pincite.verbs.check import terminal as check_terminal
+from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, data, terminal
 from pincite.verbs.verify import html as verify_html
 from pincite.wiki.article import article_in

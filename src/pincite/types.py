@@ -134,6 +134,19 @@ class WebResult(NamedTuple):
     title: str
 
 
+FailedStep = Literal[
+    "reply", "server", "budget", "stopped", "source", "language", "negation", "statement"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something that could not be done, and why: a result that counts neither for nor against."""
+
+    step: FailedStep
+    detail: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """A source that could not be checked, and why: a result, not an error."""

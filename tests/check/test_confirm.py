@@ -4,22 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from check.laws import check_interpreter, check_judge
 from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
-from pincite.checks import Failed, Reading, StatementType
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import degree
+from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient
 from pincite.llm.chat_fields import guidance_for
 from pincite.llm.chat_wire import Limits
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
-from pincite.testing import check_interpreter, check_judge
-from pincite.types import Claim, Evidence, Passage, Span
+from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
+from pincite.verbs.check.records import Reading
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)

@@ -5,15 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pincite.checks import (
-    Check,
-    Outcome,
-    Reading,
-    ReadingResult,
-    StatementType,
-    Weighed,
-    Weight,
-)
 from pincite.errors import InputError
 from pincite.evaluation import tables
 from pincite.evaluation.labelled_statements import (
@@ -24,9 +15,10 @@ from pincite.evaluation.labelled_statements import (
     prediction,
     read_statements,
 )
-from pincite.judgement.confirmation import from_answers
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
 from pincite.verbs.check.measures import to_html
+from pincite.verbs.check.records import Check, Reading, ReadingResult
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
 DENIED = Prediction(Outcome.STRONG_DISCONFIRMATION, -0.9)

@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.checks import Failed, Outcome, Weighed
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import degree, from_answers, level, weighed_together
-from pincite.types import Passage, Span
+from pincite.judgement.confirmation import (
+    Outcome,
+    Weighed,
+    degree,
+    from_answers,
+    level,
+    weighed_together,
+)
+from pincite.types import Failed, Passage, Span
 
 PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 

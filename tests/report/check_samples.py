@@ -2,18 +2,11 @@
 
 from dataclasses import replace
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Reading,
-    ReadingResult,
-    StatementType,
-    Usage,
-    Weighed,
-)
+from pincite.completions import Usage
 from pincite.judgement import confirmation
-from pincite.types import Passage, Span
+from pincite.judgement.confirmation import StatementType, Weighed
+from pincite.types import Failed, Passage, Span
+from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
 
 def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pincite.checks import Failed, Outcome, ReadingOrigin, StatementType, Usage
+from pincite.completions import Usage
 from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole, Within
-from pincite.types import Span
+from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
+from pincite.types import Failed, Span
 
 Degree: TypeAlias = Annotated[float, Within(-1, 1)]
 Level: TypeAlias = Literal[

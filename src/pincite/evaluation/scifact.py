@@ -22,13 +22,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from pincite.answers import Support
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import labels
+from pincite.judgement.references import Support, support_of
 from pincite.types import Document, Evidence, Unchecked
-from pincite.verbs.ask.answer_check import AnswerChecker, support_of
+from pincite.verbs.ask.answer_check import AnswerChecker
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
 LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from pincite.checks import Failed, Reading
 from pincite.completions import Completion, Prompt
 from pincite.judgement import confirmation
 from pincite.llm import replies
@@ -26,7 +25,8 @@ from pincite.llm.templates import Templates
 from pincite.protocols import Verifier
 from pincite.settings.check import Probabilities
 from pincite.text import words
-from pincite.types import Claim, Evidence, Passage, claim_id_of
+from pincite.types import Claim, Evidence, Failed, Passage, claim_id_of
+from pincite.verbs.check.records import Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60

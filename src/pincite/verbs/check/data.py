@@ -9,15 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Reading,
-    ReadingResult,
-    Weighed,
-    Weight,
-)
 from pincite.contract import codec
 from pincite.contract.check import (
     AsOfRecord,
@@ -31,8 +22,10 @@ from pincite.contract.check import (
 from pincite.contract.codec import made, rounded
 from pincite.errors import InputError
 from pincite.judgement import confirmation
-from pincite.types import Evidence, Passage
+from pincite.judgement.confirmation import Weighed, Weight
+from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check import wording
+from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
 SCHEMA = Path(__file__).parent / "check.schema.json"
 
@@ -76,7 +69,7 @@ def _reading(result: ReadingResult, threshold: float) -> ReadingRecord:
             result.reading,
             weight,
             spread=_spread(weight),
-            level=wording.SEED_LEVELS[weight.outcome],
+            level=confirmation.seed_level(weight.outcome),
             summary=wording.sentence(result),
             warning=wording.warning(result) or None,
             as_of=tuple(
@@ -107,7 +100,7 @@ def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:
             passage,
             outcome,
             **nothing if isinstance(outcome, Failed) else _answers(outcome),
-            side=wording.side(item, threshold),
+            side=confirmation.side(item, threshold),
             doc=confirmation.degree_of(item),
             strong_contradiction=strong,
             passage=passage.text,

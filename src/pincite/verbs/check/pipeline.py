@@ -7,23 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pincite.checks import (
-    Check,
-    Failed,
-    Interpretation,
-    Outcome,
-    Reading,
-    ReadingResult,
-    StatementType,
-    Weighed,
-    Weight,
-)
 from pincite.judgement import confirmation
-from pincite.protocols import Interpreter, Judge
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
 from pincite.retrieval.copies import grouped
-from pincite.types import Evidence, Hit, Passage
+from pincite.types import Evidence, Failed, Hit, Passage
 from pincite.verbs.check import data
 from pincite.verbs.check.evidence import Finder, Found
+from pincite.verbs.check.records import (
+    Check,
+    Interpretation,
+    Interpreter,
+    Judge,
+    Reading,
+    ReadingResult,
+)
 
 Record = Callable[[Mapping[str, Any]], None]
 

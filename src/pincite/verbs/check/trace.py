@@ -16,26 +16,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Interpretation,
-    Reading,
-    StatementType,
-    Usage,
-)
-from pincite.completions import Completion, Prompt
+from pincite.completions import Completion, Prompt, Usage
 from pincite.contract import codec
 from pincite.contract.check import CheckReportRecord
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
+from pincite.judgement.confirmation import StatementType
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
-from pincite.types import Evidence, Passage
+from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
 from pincite.verbs.check.evidence import Found
 from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
 VERSION = 1
 
