@@ -35,6 +35,7 @@ from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, data, terminal
 from pincite.verbs.verify import html as verify_html
+from pincite.verbs.verify.records import Report as VerifyReport
 from pincite.wiki.article import article_in
 
 Record_co = TypeVar("Record_co", covariant=True)
@@ -113,7 +114,7 @@ def _forms(record: object) -> _Forms:
     return _Forms(data.record_of, _verify_page, terminal.print_report)
 
 
-def _verify_page(record: types.Report) -> str:
+def _verify_page(record: VerifyReport) -> str:
     return verify_html.to_html(record, datetime.now(UTC).date())
 
 
@@ -124,7 +125,7 @@ def verify(
     corpus: Place | EmbeddedCorpus | None = None,
     title: str | None = None,
     settings: Settings | None = None,
-) -> Report[types.Report, Finding]:
+) -> Report[VerifyReport, Finding]:
     """Check an article's citations, worst first.
 
     A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on

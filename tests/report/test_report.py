@@ -9,8 +9,9 @@ from samples import report
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.judgement import aggregation
-from pincite.types import Evidence, Finding, Label, Part, Report, Span
+from pincite.types import Evidence, Finding, Label, Part, Span
 from pincite.verbs.verify import csv, data, html, terminal, wikitext, wording
+from pincite.verbs.verify.records import Report
 
 TODAY = date(2026, 11, 21)
 

@@ -271,6 +271,15 @@ def suggestions(
     return list(outranking.values())[:k]
 
 
+def support(finding: Finding) -> float | None:
+    """The probability that the group bears the whole claim out; None if nothing was checked.
+
+    Not that of `finding.score`, which may count the claim's parts and only ranks.
+    """
+    whole = group_score(finding.citations, finding.together, "max")
+    return probability(finding.score if whole is None else whole)
+
+
 def probability(score: float | None) -> float | None:
     """The probability of support behind a score (log-odds); None of None."""
     return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)

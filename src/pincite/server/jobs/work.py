@@ -27,20 +27,12 @@ from pincite.server.requests import (
     VerifyRequest,
 )
 from pincite.settings import Settings
-from pincite.types import (
-    Article,
-    Citation,
-    CitationResult,
-    Document,
-    Evidence,
-    Finding,
-    Report,
-    Unchecked,
-)
+from pincite.types import Article, Citation, CitationResult, Document, Evidence, Finding, Unchecked
 from pincite.verbs.check import readings
 from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
 
 NOT_SENT = "no file that you sent is a copy of it"

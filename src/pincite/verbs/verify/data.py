@@ -38,12 +38,12 @@ from pincite.types import (
     Listing,
     Part,
     Passage,
-    Report,
     Span,
     Suggestion,
     Unchecked,
 )
 from pincite.verbs.verify import funnel_words, wording
+from pincite.verbs.verify.records import Report
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
@@ -108,7 +108,7 @@ def _finding(finding: Finding, rank: int) -> FindingRecord:
             finding,
             rank=rank,
             claim=claim.text,
-            prob_supported=support(finding),
+            prob_supported=aggregation.support(finding),
             missing=_parts(finding.missing, claim.text),
             citations=tuple(_citation(result, claim.text) for result in finding.citations),
             together=_evidence(finding.together) if finding.together else None,
@@ -185,15 +185,6 @@ def _evidence(evidence: Evidence) -> EvidenceRecord:
             quote_span=quote.moved(passage.span.start) if quote else None,
         )
     )
-
-
-def support(finding: Finding) -> float | None:
-    """The probability that the group bears the whole claim out; None if nothing was checked.
-
-    Not that of `finding.score`, which may count the claim's parts and only ranks.
-    """
-    whole = aggregation.group_score(finding.citations, finding.together, "max")
-    return aggregation.probability(finding.score if whole is None else whole)
 
 
 # ── Read ─────────────────────────────────────────────────────────────────────────────────────────
