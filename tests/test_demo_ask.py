@@ -10,21 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pincite.answers import (
-    Answer,
-    Checked,
-    Reference,
-    Searched,
-    Sentence,
-    Standing,
-    Support,
-    Verdict,
-)
 from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
 from pincite.cli.demo.ask import differences
 from pincite.documents.collection import collected
+from pincite.judgement.references import Standing, Support, Verdict
+from pincite.text.citation_marks import Sentence
 from pincite.types import Document, Reason, Span, Unchecked
+from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
 
 ABSTRACTS = DEMO_ASK / "abstracts.xml"
 
@@ -97,7 +90,7 @@ WANTED = {"says": {"7": ["fell"]}, "retracted": ["8"]}
 def answered(*left_out: str, standing: Standing = Standing.VERBATIM) -> Answer:
     document = Document("https://a.example/", "A", "It fell.")
     sentence = Sentence(Span(0, 7), "It fell.")
-    checked = Checked(sentence, (Verdict("1", Support.VERBATIM, 1),), standing)
+    checked = Checked(sentence, (Verdict(Support.VERBATIM, written="1", number=1),), standing)
     return Answer(
         "Did it?",
         "It fell.",

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite.answers import Checked, Reference, Retraction, Standing
 from pincite.documents.collection import collected
+from pincite.judgement.references import Retraction, Standing
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings import Settings
@@ -25,6 +25,7 @@ from pincite.types import Document
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.extract import can_stand_alone
 from pincite.verbs.ask.pipeline import ref_id
+from pincite.verbs.ask.records import Checked, Reference
 
 ROOT = Path(__file__).parents[1]
 ABSTRACTS = ROOT / "src/pincite/demo_ask/abstracts.xml"

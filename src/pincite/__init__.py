@@ -13,12 +13,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pincite.answers import Answer
     from pincite.api import Report, Verifier, ask, check, open_corpus, verify
-    from pincite.checks import Check
     from pincite.errors import PinciteError
     from pincite.settings import Settings
     from pincite.types import Article, Claim, Document, Evidence, Finding, Label, Passage, Unchecked
+    from pincite.verbs.ask.records import Answer
+    from pincite.verbs.check.records import Check
 
 __all__ = [
     "Answer",
@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "pincite.answers": ("Answer",),
     "pincite.api": ("Report", "Verifier", "ask", "check", "open_corpus", "verify"),
-    "pincite.checks": ("Check",),
     "pincite.errors": ("PinciteError",),
     "pincite.settings": ("Settings",),
+    "pincite.verbs.ask.records": ("Answer",),
+    "pincite.verbs.check.records": ("Check",),
 }
 
 

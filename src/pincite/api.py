@@ -15,8 +15,6 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from rich.console import Console
 
 from pincite import runtime, types
-from pincite.answers import Answer, AnswerReport
-from pincite.checks import Check, CheckReport
 from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import InputError
@@ -29,12 +27,15 @@ from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import html as ask_html
 from pincite.verbs.ask import terminal as ask_terminal
+from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check import html as check_html
 from pincite.verbs.check import terminal as check_terminal
+from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, data, terminal
 from pincite.verbs.verify import html as verify_html
+from pincite.verbs.verify.records import Report as VerifyReport
 from pincite.wiki.article import article_in
 
 Record_co = TypeVar("Record_co", covariant=True)
@@ -113,7 +114,7 @@ def _forms(record: object) -> _Forms:
     return _Forms(data.record_of, _verify_page, terminal.print_report)
 
 
-def _verify_page(record: types.Report) -> str:
+def _verify_page(record: VerifyReport) -> str:
     return verify_html.to_html(record, datetime.now(UTC).date())
 
 
@@ -124,7 +125,7 @@ def verify(
     corpus: Place | EmbeddedCorpus | None = None,
     title: str | None = None,
     settings: Settings | None = None,
-) -> Report[types.Report, Finding]:
+) -> Report[VerifyReport, Finding]:
     """Check an article's citations, worst first.
 
     A source that cannot be read is a result, `Unchecked`, not an error. Judgements are cached on

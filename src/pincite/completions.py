@@ -43,3 +43,17 @@ class Completion:
     n_prompt_tokens: int | None = None
     n_reply_tokens: int | None = None
     tokens: tuple[TokenChoice, ...] = ()  # empty unless log probabilities were asked for and came
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a run asked of language models."""
+
+    n_calls: int = 0
+    n_failed: int = 0  # calls without a reply
+    n_unreadable: int = 0  # replies that did not say what was asked
+    n_reused: int = 0  # replies taken from an earlier trace
+    n_prompt_tokens: int = 0
+    n_reply_tokens: int = 0
+    cost: float = 0.0  # in the currency of the prices that were set
+    seconds: float = 0.0  # of the whole run

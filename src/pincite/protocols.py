@@ -11,7 +11,6 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pincite.checks import Failed, Interpretation, Judged, Reading
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
 from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unchecked, WebResult
@@ -153,25 +152,3 @@ class Expander(Protocol):
         ...
 
     def expand(self, claims: Sequence[Claim]) -> list[Query]: ...
-
-
-class Interpreter(Protocol):
-    """For each statement its readings, with ids "r1", "r2", …; a failure is in the result."""
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    def interpret(self, statements: Sequence[str]) -> list[Interpretation]: ...
-
-
-class Judge(Protocol):
-    """For each (reading, passage) pair the two probabilities of DOC, or why there are none.
-
-    One that cannot be judged fails alone: never with a zero, and never with an exception. Ctrl-C
-    ends the asking; the pairs that are left fail with "stopped".
-    """
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]: ...

@@ -14,21 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from pincite.checks import Failed, Judged, Reading
 from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError
-from pincite.judgement.confirmation import degree
-from pincite.protocols import (
-    Corpus,
-    Encoder,
-    Floats,
-    Generator,
-    Interpreter,
-    Judge,
-    Retriever,
-    TitleWriter,
-    Verifier,
-)
+from pincite.protocols import Corpus, Encoder, Floats, Generator, Retriever, TitleWriter, Verifier
 from pincite.types import Claim, Document, Evidence, Hit, Passage
 
 _WORD = re.compile(r"\w+")
@@ -82,30 +70,6 @@ class FakeGenerator:
         return [Completion(of_prompt[-1] if of_prompt else "nothing") for of_prompt in lines]
 
 
-class FakeJudge:
-    """A judge for whom a passage supports a reading by the share of its words that it holds."""
-
-    fingerprint = "fake"
-
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
-        """The share for the reading and none for its negation; a reading without words fails.
-
-        >>> from pincite.checks import StatementType
-        >>> from pincite.types import Span
-        >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
-        >>> FakeJudge().judge([(reading, Passage("d", "u", "", "A mill fell", Span(0, 11)))])
-        [Judged(prob_reading=0.67, prob_negation=0.0, quote=None, reasons=(), analysis='')]
-        """
-        return [self._one(reading, passage) for reading, passage in pairs]
-
-    def _one(self, reading: Reading, passage: Passage) -> Judged | Failed:
-        words = set(_WORD.findall(reading.text.lower()))
-        if not words:
-            return Failed("reply", "the reading has no words")
-        shared = words & set(_WORD.findall(passage.text.lower()))
-        return Judged(round(len(shared) / len(words), 2), 0.0)
-
-
 class FakeTitleWriter:
     """A writer whose title is the context's last words; none where there are no words."""
 
@@ -157,45 +121,8 @@ def check_verifier(verifier: Verifier, pairs: Sequence[tuple[Claim, Passage]]) -
     assert list(pairs) == before, "verify changed its pairs"
     assert len(evidence) == len(pairs), f"{len(evidence)} pieces of evidence, {len(pairs)} pairs"
     for (_, passage), piece in zip(pairs, evidence, strict=True):
-        _check_evidence(passage, piece)
+        check_evidence(passage, piece)
     assert verifier.verify(pairs) == evidence, "the same call gave another result"
-
-
-def check_interpreter(interpreter: Interpreter, statements: Sequence[str]) -> None:
-    """One interpretation a statement, in order; readings have ids r1, r2, … and a text each."""
-    assert interpreter.fingerprint, "the fingerprint is empty"
-    assert interpreter.interpret([]) == [], "no statements should give no interpretations"
-    given = list(statements)
-    found = interpreter.interpret(given)
-    assert given == list(statements), "interpret changed its statements"
-    assert len(found) == len(statements), f"{len(found)} results for {len(statements)} statements"
-    for interpretation in found:
-        ids = [reading.reading_id for reading in interpretation.readings]
-        assert ids == [f"r{n}" for n in range(1, len(ids) + 1)], f"ids should be r1, …, are {ids}"
-        assert interpretation.by, "it is not said who found the readings"
-        for reading in interpretation.readings:
-            assert reading.text.strip(), "a reading without text"
-            assert reading.negation != reading.text, "a reading is its own negation"
-
-
-def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
-    """A judgement or a failure a pair, in order; probabilities in 0 … 1; quotes exist."""
-    assert judge.fingerprint, "the fingerprint is empty"
-    assert judge.judge([]) == [], "no pairs should give no judgements"
-    before = copy.deepcopy(list(pairs))
-    outcomes = judge.judge(pairs)
-    assert list(pairs) == before, "judge changed its pairs"
-    assert len(outcomes) == len(pairs), f"{len(outcomes)} judgements for {len(pairs)} pairs"
-    for (_, passage), outcome in zip(pairs, outcomes, strict=True):
-        if isinstance(outcome, Failed):
-            assert outcome.detail, "a failure without a reason"
-            continue
-        probs = (outcome.prob_reading, outcome.prob_negation)
-        assert all(0.0 <= prob <= 1.0 for prob in probs), f"probabilities out of range: {probs}"
-        assert -1.0 <= degree(*probs) <= 1.0, f"a degree out of range: {probs}"
-        if outcome.quote is not None:
-            start, end = outcome.quote
-            assert 0 <= start < end <= len(passage.text), f"the quote {outcome.quote} is outside"
 
 
 def check_generator(generator: Generator, prompts: Sequence[Prompt]) -> None:
@@ -291,7 +218,8 @@ def _check_hits(query: str, hits: Sequence[Hit], k: int) -> None:
     assert len({i for _, i in order}) == len(order), f"a passage came twice for {query!r}"
 
 
-def _check_evidence(passage: Passage, evidence: Evidence) -> None:
+def check_evidence(passage: Passage, evidence: Evidence) -> None:
+    """About that passage; probabilities in 0 … 1 that sum to one; the quote is in the passage."""
     assert evidence.passage == passage, f"evidence about another passage than {passage.passage_id}"
     probs = (evidence.prob_supported, evidence.prob_refuted, evidence.prob_neutral)
     assert all(0.0 <= prob <= 1.0 for prob in probs), f"probabilities out of range: {probs}"

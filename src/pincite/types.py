@@ -134,6 +134,19 @@ class WebResult(NamedTuple):
     title: str
 
 
+FailedStep = Literal[
+    "reply", "server", "budget", "stopped", "source", "language", "negation", "statement"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something that could not be done, and why: a result that counts neither for nor against."""
+
+    step: FailedStep
+    detail: str
+
+
 @dataclass(frozen=True, slots=True)
 class Unchecked:
     """A source that could not be checked, and why: a result, not an error."""
@@ -314,6 +327,7 @@ class Evidence:
     score: float  # calibrated log-odds of support: the ranking score
     quote: Span | None = None  # the best sentence, in the passage's text
     reasons: tuple[str, ...] = ()  # "the claim says 1913, the passage 1911"
+    analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
 
     @property
     def quoted(self) -> str:
@@ -452,28 +466,3 @@ class Funnel:
     waiting: int  # uses whose claims were not come to, because the run was stopped
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
     copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The findings of one article, worst first, with all that is needed to repeat them."""
-
-    title: str
-    language: str
-    revision_id: str | None
-    findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
-    n_claims: int  # of the article; more than `findings` if the run was stopped
-    n_references: int
-    warnings: tuple[str, ...]
-    settings: Mapping[str, str | float | int | bool | None]
-    versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
-    created: str  # ISO timestamp, UTC
-    funnel: Funnel
-    # (share of citations that fail, share of flags that are then right); empty if not known
-    flag_precision: tuple[tuple[float, float], ...] = ()
-    url: str | None = None  # of this very revision, if it came from a wiki
-
-    @property
-    def complete(self) -> bool:
-        """Whether every claim of the article was judged."""
-        return len(self.findings) == self.n_claims

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.answers import Checked, Reference, Retraction, Searched, Standing, Support
 from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
+from pincite.judgement.references import Retraction, Standing, Support
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
@@ -25,6 +25,7 @@ from pincite.verbs.ask.pipeline import (
     AskPipeline,
     numbered,
 )
+from pincite.verbs.ask.records import Checked, Reference, Searched
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Written, within_budget
 

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from check.laws import FakeJudge, check_judge
 
-from pincite.checks import Failed, Outcome, Reading, StatementType
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.testing import FakeEncoder, FakeJudge, check_judge
-from pincite.types import Document, Passage, Span
+from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.testing import FakeEncoder
+from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
 from pincite.verbs.check.evidence import PassageFinder, WindowFinder, found_in
 from pincite.verbs.check.interpret import RuleInterpreter
 from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.records import Reading
 
 TEXT = (
     "The harbour bridge was built of granite from the quarry above the river. Mayor Holm opened it "

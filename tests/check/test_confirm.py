@@ -4,22 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from check.laws import check_interpreter, check_judge
 from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
-from pincite.checks import Failed, Judged, Reading, StatementType
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import degree
+from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient
 from pincite.llm.chat_fields import guidance_for
 from pincite.llm.chat_wire import Limits
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
-from pincite.testing import check_interpreter, check_judge
-from pincite.types import Claim, Evidence, Passage, Span
+from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
+from pincite.verbs.check.records import Reading
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.05, attempts=2)
@@ -74,8 +74,8 @@ def test_doc_from_log_probabilities(
 
     server.by_request = Model(shares=shares, layout=layout)
     (found,) = judged(judge_of(server))
-    assert isinstance(found, Judged)
-    assert degree(found.prob_reading, found.prob_negation) == pytest.approx(doc, abs=1e-6)
+    assert isinstance(found, Evidence)
+    assert degree(found) == pytest.approx(doc, abs=1e-6)
     assert found.quote is not None
     assert found.analysis.startswith("I have thought")
 
@@ -111,7 +111,7 @@ def test_from_repetitions(server: Server) -> None:
     model = Model(instead={"multiple_choice_confirmation_analysis": reply})
     server.by_request = model
     (found,) = judged(judge_of(server, probabilities="estimate", repetitions=4))
-    assert (found.prob_reading, found.prob_negation) == (0.75, 0.0)
+    assert (found.prob_supported, found.prob_refuted) == (0.75, 0.0)
     assert all("logprobs" not in request for request in server.asked)
 
 
@@ -119,7 +119,7 @@ def test_from_repetitions(server: Server) -> None:
 def test_guidance_is_asked_for(server: Server, guidance: str) -> None:
     server.by_request = Model()
     (found,) = judged(judge_of(server, guidance=guidance))
-    assert isinstance(found, Judged)
+    assert isinstance(found, Evidence)
     last = next(r for r in server.asked if "Which of these" in r["messages"][-1]["content"])
     assert ("response_format" in last) == (guidance == "json")
 
@@ -136,7 +136,7 @@ def test_an_unreadable_reply_is_asked_again_then_fails_and_is_no_zero(server: Se
     bad, fine = judged(judge, [(READING, passage) for passage in passages(2)])
     assert isinstance(bad, Failed)
     assert (bad.step, "I cannot say." in bad.detail) == ("reply", True)
-    assert isinstance(fine, Judged)
+    assert isinstance(fine, Evidence)
     assert judge.calls.usage.n_unreadable == 2 * ATTEMPTS
 
 
@@ -148,7 +148,7 @@ def test_a_second_reply_may_be_readable(server: Server) -> None:
 
     server.by_request = Model(instead={"multiple_choice_confirmation_analysis": reply})
     (found,) = judged(judge_of(server, at_once=1))
-    assert isinstance(found, Judged)
+    assert isinstance(found, Evidence)
 
 
 def test_a_server_without_log_probabilities_fails_and_says_so(server: Server) -> None:
@@ -182,7 +182,7 @@ def test_a_busy_server_is_asked_again(server: Server) -> None:
         Templates.load("en", "en"),
         Asking(at_once=1),
     )
-    assert isinstance(judged(judge)[0], Judged)
+    assert isinstance(judged(judge)[0], Evidence)
 
 
 @pytest.mark.parametrize("budget", [Budget(calls=5), Budget(tokens=5_000)])
@@ -218,7 +218,7 @@ def test_many_calls_are_under_way_at_once(server: Server) -> None:
     server.by_request = Model(pause=0.1)
     readings = [Reading(f"r{n}", f"{n} is so.", READING.kind, f"{n} is not so.") for n in range(3)]
     found = judged(judge_of(server), [(r, p) for r in readings for p in passages(8)])
-    assert all(isinstance(each, Judged) for each in found)
+    assert all(isinstance(each, Evidence) for each in found)
     assert len(server.asked) == 96
     assert 9 <= server.most_busy <= 16
 
@@ -236,7 +236,7 @@ def test_a_server_that_dies_in_the_middle() -> None:
         judge = judge_of(server, at_once=2)
         found = judged(judge, [(READING, passage) for passage in passages(12)])
     kinds = [type(each).__name__ for each in found]
-    assert kinds.count("Judged") >= 1
+    assert kinds.count("Evidence") >= 1
     assert kinds.count("Failed") >= 8
     assert {each.step for each in found if isinstance(each, Failed)} == {"server"}
     assert judge.calls.usage.n_calls < 40, "it gave up asking"
@@ -422,10 +422,10 @@ def test_a_text_on_something_else_denies_nothing() -> None:
     same = Reading("r2", "The mill of Varde closed in 1911.", StatementType.DESCRIPTIVE)
     passage = Passage("d", "https://d.example/", "", text, Span(0, len(text)))
     other, denied = VerifierJudge(Denying()).judge([(reading, passage), (same, passage)])
-    assert isinstance(other, Judged)
-    assert isinstance(denied, Judged)
-    assert other.prob_negation == 0.0
-    assert denied.prob_negation == 0.7, "the same mill in another year"
+    assert isinstance(other, Evidence)
+    assert isinstance(denied, Evidence)
+    assert other.prob_refuted == 0.0
+    assert denied.prob_refuted == 0.7, "the same mill in another year"
 
 
 def test_only_what_states_the_numbers_confirms() -> None:
@@ -436,7 +436,7 @@ def test_only_what_states_the_numbers_confirms() -> None:
     said = ("The mill of Varde closed in 1934.", "The old mill of Varde closed for good in 1911.")
     readings = [Reading(f"r{n}", each, StatementType.DESCRIPTIVE) for n, each in enumerate(said)]
     confirmed, other = VerifierJudge(WordVerifier()).judge([(r, passage) for r in readings])
-    assert isinstance(confirmed, Judged)
-    assert isinstance(other, Judged)
-    assert confirmed.prob_reading > 0.5
-    assert other.prob_reading == 0.0
+    assert isinstance(confirmed, Evidence)
+    assert isinstance(other, Evidence)
+    assert confirmed.prob_supported > 0.5
+    assert other.prob_supported == 0.0

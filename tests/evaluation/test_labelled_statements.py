@@ -5,16 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pincite.checks import (
-    Check,
-    Judged,
-    Outcome,
-    Reading,
-    ReadingResult,
-    StatementType,
-    Weighed,
-    Weight,
-)
 from pincite.errors import InputError
 from pincite.evaluation import tables
 from pincite.evaluation.labelled_statements import (
@@ -25,8 +15,10 @@ from pincite.evaluation.labelled_statements import (
     prediction,
     read_statements,
 )
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight, from_answers
 from pincite.types import Passage, Span
 from pincite.verbs.check.measures import to_html
+from pincite.verbs.check.records import Check, Reading, ReadingResult
 
 CONFIRMED = Prediction(Outcome.CONFIRMATION, 0.5)
 DENIED = Prediction(Outcome.STRONG_DISCONFIRMATION, -0.9)
@@ -113,7 +105,7 @@ def test_a_failure_is_wrong_and_counted() -> None:
 
 def item(published: str | None, degree: float) -> Weighed:
     passage = Passage("d", f"u{published}", "", "words", Span(0, 5))
-    outcome = Judged(max(degree, 0.0), max(-degree, 0.0))
+    outcome = from_answers(passage, max(degree, 0.0), max(-degree, 0.0))
     return Weighed(passage, outcome, hash(published), published)
 
 

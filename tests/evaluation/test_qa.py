@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 from evaluation.invented import WordVerifier
 
-from pincite.answers import Answer, Reference, Searched
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.evaluation.ask import citations, decisions, literature, qa, tables
@@ -26,6 +25,7 @@ from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.records import Answer, Reference, Searched
 from pincite.verbs.ask.writers import Extractor
 from pincite.verbs.verify import build
 

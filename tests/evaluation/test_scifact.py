@@ -11,7 +11,7 @@ from evaluation.invented import WordVerifier
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import scifact
 from pincite.evaluation.ask import tables
-from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, Judged, Row
+from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, JudgedRow, Row
 from pincite.types import Document, Evidence, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker
 
@@ -138,8 +138,8 @@ def evidence(supported: float, refuted: float, score: float = 0.0) -> Evidence:
     return Evidence(passage, supported, refuted, 1 - supported - refuted, score)
 
 
-def judged(label: str, found: list[Evidence], split: str = "dev") -> Judged:
-    return Judged(Row("1", "claim", Document("d", "", "text"), label, split), tuple(found))
+def judged(label: str, found: list[Evidence], split: str = "dev") -> JudgedRow:
+    return JudgedRow(Row("1", "claim", Document("d", "", "text"), label, split), tuple(found))
 
 
 def test_likeliest_is_read_from_the_least_neutral_passage() -> None:

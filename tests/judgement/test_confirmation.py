@@ -7,15 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.checks import Failed, Judged, Outcome, Weighed
 from pincite.judgement import confirmation
-from pincite.judgement.confirmation import degree, level, weighed_together
-from pincite.types import Passage, Span
+from pincite.judgement.confirmation import (
+    Outcome,
+    Weighed,
+    degree,
+    from_answers,
+    level,
+    weighed_together,
+)
+from pincite.types import Failed, Passage, Span
+
+PASSAGE = Passage("d", "https://d.example/", "", "Text.", Span(0, 5))
 
 
 def item(doc: float | None, text_id: int, published: str | None = None) -> Weighed:
     passage = Passage(f"d{text_id}", f"https://{text_id}.example/", "", "Text.", Span(0, 5))
-    outcome = Failed("reply", "no answer") if doc is None else Judged(max(doc, 0), max(-doc, 0))
+    failed = Failed("reply", "no answer")
+    outcome = failed if doc is None else from_answers(passage, max(doc, 0), max(-doc, 0))
     return Weighed(passage, outcome, text_id, published)
 
 
@@ -47,10 +56,21 @@ def test_levels_have_the_seeds_bounds(doc: float, outcome: str) -> None:
     assert level(doc) == outcome
 
 
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_two_answers_are_one_evidence_of_the_same_degree(i: float, non_i: float) -> None:
+    found = from_answers(PASSAGE, i, non_i)
+    probabilities = (found.prob_supported, found.prob_refuted, found.prob_neutral)
+    assert all(0.0 <= each <= 1.0 for each in probabilities)
+    assert math.isclose(sum(probabilities), 1.0)
+    assert degree(found) == pytest.approx(i - non_i, abs=1e-9)
+    if i + non_i < 1:
+        assert (found.prob_supported, found.prob_refuted) == pytest.approx((i, non_i))
+
+
 def test_a_worked_example() -> None:
     """P(A1 | I, D) and P(A1 | non-I, D) of four documents, by hand."""
     pairs = [(0.95, 0.02), (0.70, 0.15), (0.40, 0.25), (0.05, 0.45)]
-    degrees = [degree(i, non_i) for i, non_i in pairs]
+    degrees = [degree(from_answers(PASSAGE, i, non_i)) for i, non_i in pairs]
     assert degrees == [0.93, 0.55, 0.15, -0.4]
     weight = weighed_together(items(*degrees))
     assert weight.doc == 0.36, "(0.93 + 0.55 - 0.40) / 3; 0.15 does not count"
@@ -62,7 +82,7 @@ def test_a_worked_example() -> None:
 @pytest.mark.parametrize("pair", [(0.9, 0.7), (0.6, 0.4), (0.3, 0.1), (0.7, 0.9)])
 def test_a_degree_of_just_the_threshold_is_silent(pair: tuple[float, float]) -> None:
     """0.9 - 0.7 is more than 0.2 in binary."""
-    weight = weighed_together(items(degree(*pair)))
+    weight = weighed_together(items(degree(from_answers(PASSAGE, *pair))))
     assert (weight.outcome, weight.doc, weight.n_silent) == (Outcome.NO_EVIDENCE, None, 1)
 
 

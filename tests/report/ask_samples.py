@@ -3,23 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pincite.answers import (
-    Answer,
-    AnswerReport,
-    Change,
-    Checked,
-    Mark,
-    Reference,
-    Searched,
-    Sentence,
-    Standing,
-    Support,
-    Verdict,
-)
-from pincite.checks import Usage
+from pincite.completions import Usage
+from pincite.judgement.references import Standing, Support, Verdict
 from pincite.text import citation_marks
+from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage, Span
 from pincite.verbs.ask import answer_check
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, Searched
 
 ABSTRACT = (
     "BACKGROUND: Night trams run past many bedrooms. METHODS: We followed 412 adults in Varde for "
@@ -97,24 +87,30 @@ def checked(
     return Checked(sentence(text, *ids), verdicts, Standing(standing), inherited, tuple(notes))
 
 
+def _verdict(
+    support: Support, number: int, evidence: Evidence | None = None, why: str = ""
+) -> Verdict:
+    return Verdict(support, evidence, why, str(number), number)
+
+
 def supports(number: int, source: Document, quoted: str = FINDING) -> Verdict:
-    return Verdict(str(number), Support.SUPPORTS, number, evidence(source, quoted, 0.93))
+    return _verdict(Support.SUPPORTS, number, evidence(source, quoted, 0.93))
 
 
 def contradicts(number: int, source: Document, quoted: str = FINDING) -> Verdict:
-    return Verdict(str(number), Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
+    return _verdict(Support.CONTRADICTS, number, evidence(source, quoted, 0.03, 0.91))
 
 
 def silent(number: int, source: Document, quoted: str = FINDING) -> Verdict:
-    return Verdict(str(number), Support.NO_EVIDENCE, number, evidence(source, quoted, 0.2, 0.1))
+    return _verdict(Support.NO_EVIDENCE, number, evidence(source, quoted, 0.2, 0.1))
 
 
 def missing(written: str) -> Verdict:
-    return Verdict(written, Support.NO_SUCH_REFERENCE)
+    return Verdict(Support.NO_SUCH_REFERENCE, written=written)
 
 
 def unread(number: int, why: str) -> Verdict:
-    return Verdict(str(number), Support.NOT_CHECKED, number, why=why)
+    return _verdict(Support.NOT_CHECKED, number, why=why)
 
 
 def every_standing() -> Answer:
@@ -238,9 +234,9 @@ def hostile(text: str, url: str) -> Answer:
     source = Document(url, text, f"First. {text} Last.", "pubmed", text, None, text, meta)
     page = Document(url, text, f"First. {text} Last.", meta={"author": text, "retracted": text})
     verdicts = (
-        Verdict(text, Support.SUPPORTS, 1, evidence(source, text, 0.9)),
-        Verdict(text, Support.NO_SUCH_REFERENCE, None, None, text),
-        Verdict(text, Support.NOT_CHECKED, 2, None, text),
+        Verdict(Support.SUPPORTS, evidence(source, text, 0.9), "", text, 1),
+        Verdict(Support.NO_SUCH_REFERENCE, None, text, text),
+        Verdict(Support.NOT_CHECKED, None, text, text, 2),
     )
     one = Checked(sentence(text, text), verdicts, Standing.MIXED, True, (text,))
     return Answer(

@@ -1,18 +1,12 @@
 """A small check report built by hand, whose every text may be hostile."""
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Judged,
-    Reading,
-    ReadingResult,
-    StatementType,
-    Usage,
-    Weighed,
-)
+from dataclasses import replace
+
+from pincite.completions import Usage
 from pincite.judgement import confirmation
-from pincite.types import Passage, Span
+from pincite.judgement.confirmation import StatementType, Weighed
+from pincite.types import Failed, Passage, Span
+from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
 
 def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
@@ -20,7 +14,8 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
     if doc is None:
         return Weighed(passage, Failed("reply", f"unreadable: {text}"), n)
     quote = Span(9, 9 + len(text)) if text.strip() else None
-    judged = Judged(max(doc, 0.0), max(-doc, 0.0), quote, (text,), text)
+    answers = confirmation.from_answers(passage, max(doc, 0.0), max(-doc, 0.0), quote)
+    judged = replace(answers, reasons=(text,), analysis=text)
     meta = {"author": text, "publisher": text}
     return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,))
 

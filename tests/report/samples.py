@@ -20,11 +20,11 @@ from pincite.types import (
     Place,
     Reason,
     Reliability,
-    Report,
     Span,
     Suggestion,
     Unchecked,
 )
+from pincite.verbs.verify.records import Report
 
 HOSTILE = [
     '"><script>alert(1)</script>',

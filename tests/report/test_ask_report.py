@@ -15,14 +15,15 @@ from hostile import CASES
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.answers import Answer, AnswerReport, Standing, Support, Verdict
 from pincite.errors import ConfigError, InputError
+from pincite.judgement.references import Standing, Support, Verdict
 from pincite.types import Span
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import html as ask_html
 from pincite.verbs.ask import markdown as ask_markdown
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask import wording
+from pincite.verbs.ask.records import Answer, AnswerReport
 
 ALLOWED = {
     *("html head meta title style body a header p h1 h2 h3 h4 strong ul ol li b main").split(),
@@ -296,7 +297,7 @@ def test_a_passage_that_is_not_where_it_says_is_shown_by_itself() -> None:
 
 
 def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
-    sentence = samples.checked("So.", "supported", Verdict("9", Support.SUPPORTS, 9))
+    sentence = samples.checked("So.", "supported", Verdict(Support.SUPPORTS, written="9", number=9))
     answer = replace(samples.extract(), sentences=(sentence,), references=())
     report = samples.answer_report(answer)
     assert "#a1-r9" not in ask_html.to_html(report)

@@ -21,6 +21,15 @@ def test_a_check_survives_its_json(text: str) -> None:
     assert again.complete == report.complete
 
 
+def test_two_answers_that_exceed_one_keep_their_degree() -> None:
+    values: Any = json.loads(data.to_json(check_report()))
+    answered = values["checks"][0]["readings"][0]["evidence"][0]
+    answered |= {"prob_reading": 0.9, "prob_negation": 0.7, "doc": 0.2}
+    again: Any = json.loads(data.to_json(data.from_json(json.dumps(values))))
+    found = again["checks"][0]["readings"][0]["evidence"][0]
+    assert (found["prob_reading"], found["prob_negation"], found["doc"]) == (0.6, 0.4, 0.2)
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [

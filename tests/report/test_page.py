@@ -10,8 +10,9 @@ from rich.console import Console
 from samples import report
 
 from pincite.judgement.funnel import funnel
-from pincite.types import Article, Evidence, Finding, Label, Report, Unchecked
+from pincite.types import Article, Evidence, Finding, Label, Unchecked
 from pincite.verbs.verify import csv, html, terminal, wikitext, wording, worklist
+from pincite.verbs.verify.records import Report
 
 TODAY = date(2026, 11, 21)
 CLAIM = "The bridge opened in 1911."

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from samples import HOSTILE
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.answers import Reference, Retraction
+from pincite.judgement.references import Retraction
 from pincite.types import Document
 from pincite.verbs.ask import author_names, bibliography, references
 from pincite.verbs.ask.author_names import Name
+from pincite.verbs.ask.records import Reference
 
 # Of csl-data.json, CSL 1.0.2: the variables that we write, all others being left out.
 CSL_TEXTS = {

@@ -9,8 +9,9 @@ from samples import report
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.judgement import aggregation
-from pincite.types import Evidence, Finding, Label, Part, Report, Span
+from pincite.types import Evidence, Finding, Label, Part, Span
 from pincite.verbs.verify import csv, data, html, terminal, wikitext, wording
+from pincite.verbs.verify.records import Report
 
 TODAY = date(2026, 11, 21)
 
@@ -133,7 +134,7 @@ def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() ->
 def test_support_is_that_of_the_whole_claim_whatever_ranks_it() -> None:
     found = json.loads(data.to_json(only(partly())))["findings"][0]
     assert found["score"] == -1.0
-    assert found["prob_supported"] == data.probability(-1.5)
+    assert found["prob_supported"] == aggregation.probability(-1.5)
 
 
 def test_advice_says_how_often_flags_are_false_alarms() -> None:

@@ -6,7 +6,8 @@ from samples import report
 
 from pincite.server.study.items import DocumentOf
 from pincite.text.passages import cited_passages
-from pincite.types import Document, Evidence, Finding, Report, Span
+from pincite.types import Document, Evidence, Finding, Span
+from pincite.verbs.verify.records import Report
 
 CHOSEN = "lantern"  # a word that the chosen passages have, and no other
 

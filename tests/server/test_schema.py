@@ -17,7 +17,6 @@ from schemathesis.core.failures import Failure, FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-from pincite.checks import Interpretation
 from pincite.contract.codec import to_json
 from pincite.server.app import create_app
 from pincite.server.jobs.ingesting import Ingested
@@ -25,6 +24,7 @@ from pincite.server.jobs.store import Status
 from pincite.server.site import Site
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import data as check_data
+from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify import data
 
 URL = "/api/v1/openapi.json"

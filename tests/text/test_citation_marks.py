@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.answers import Sentence
 from pincite.text.citation_marks import (
+    Sentence,
     cited_sentences,
     marks,
     quoted,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pincite.answers import Retraction, Standing, Support
-from pincite.checks import Usage
+from pincite.completions import Usage
 from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole
+from pincite.judgement.references import Retraction, Standing, Support
 
 Texts: TypeAlias = tuple[str, ...]
 SentenceNumbers: TypeAlias = Annotated[tuple[Whole, ...], Says("numbers of sentences, from 1")]

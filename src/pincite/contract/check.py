@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pincite.checks import Failed, Outcome, ReadingOrigin, StatementType, Usage
+from pincite.completions import Usage
 from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
+from pincite.types import Failed, Span
 
 Degree: TypeAlias = Annotated[float, Within(-1, 1)]
 Level: TypeAlias = Literal[
@@ -20,13 +22,28 @@ Level: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRecord:
+    """What a passage says of a reading, as a trace has it."""
+
+    prob_reading: Probability
+    prob_negation: Probability
+    quote: Annotated[Span, Says("in the passage's text")] | None
+    reasons: tuple[str, ...]
+    analysis: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WeighedRecord:
     """A passage that was found for a reading, and what it says."""
 
     side: Literal["for", "against", "silent", "failed"]
     doc: Degree | None
-    prob_reading: Annotated[Probability, Says("P(first option | I, D)")] | None
-    prob_negation: Annotated[Probability, Says("P(first option | non-I, D), or refuted")] | None
+    prob_reading: (
+        Annotated[Probability, Says("of support; of a model P(first option | I, D)")] | None
+    )
+    prob_negation: (
+        Annotated[Probability, Says("of refutation; of a model P(first option | non-I, D)")] | None
+    )
     strong_contradiction: bool
     text_id: Annotated[Whole, Says("equal for overlapping windows of one text")]
     url: str

@@ -12,7 +12,7 @@ reading comes before it.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import eq
 from pathlib import Path
@@ -20,31 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from pincite.checks import Check, Outcome, StatementType, Weighed
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.evaluation.bootstrap import wilson
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.verbs.check.records import Check
 
 CONFIRMED, DISCONFIRMED, INCONCLUSIVE = "confirmed", "disconfirmed", "inconclusive"
 NOT_JUDGED, FAILED = "not_judged", "failed"
-# What a result says, in the words of the labels. Nothing found and balanced evidence are two
-# results, and neither confirms or disconfirms; they are counted apart below.
-SIGN: Mapping[Outcome, str] = {
-    Outcome.STRONG_CONFIRMATION: CONFIRMED,
-    Outcome.CONFIRMATION: CONFIRMED,
-    Outcome.WEAK_CONFIRMATION: CONFIRMED,
-    Outcome.BALANCED: INCONCLUSIVE,
-    Outcome.NO_EVIDENCE: INCONCLUSIVE,
-    Outcome.WEAK_DISCONFIRMATION: DISCONFIRMED,
-    Outcome.DISCONFIRMATION: DISCONFIRMED,
-    Outcome.STRONG_DISCONFIRMATION: DISCONFIRMED,
-    Outcome.NOT_JUDGED: NOT_JUDGED,
-    Outcome.FAILED: FAILED,
-}
 LABELS = (CONFIRMED, DISCONFIRMED, INCONCLUSIVE, NOT_JUDGED)
-_LABEL_OF = {**{name: name for name in LABELS}, **{str(o): s for o, s in SIGN.items()}}
-_LABEL_OF.pop(FAILED)  # nobody wishes for a failure
 _FIELDS = {"statement", "label", "type", "date"}
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 
@@ -65,6 +50,18 @@ class Prediction:
 
     outcome: Outcome
     doc: float | None
+
+
+def said(outcome: Outcome) -> str:
+    """A result in the words of the labels.
+
+    Nothing found and balanced evidence are two results, and neither confirms or disconfirms; they
+    are counted apart in `measured`.
+    """
+    if outcome in (Outcome.NOT_JUDGED, Outcome.FAILED):
+        return str(outcome)
+    rank = confirmation.rank(outcome) or 0
+    return (INCONCLUSIVE, CONFIRMED, DISCONFIRMED)[(rank > 0) - (rank < 0)]
 
 
 def read_statements(path: Path) -> list[LabelledStatement]:
@@ -99,14 +96,9 @@ def prediction(
         return Prediction(Outcome.NOT_JUDGED, None)
     weight = judged[0].weight
     if row.date:
-        known = [item for item in judged[0].items if _known_by(item, row.date)]
+        known = confirmation.as_of(judged[0].items, row.date)
         weight = confirmation.weighed_together(known, threshold)
     return Prediction(weight.outcome, weight.doc)
-
-
-def _known_by(item: Weighed, date: str) -> bool:
-    published = item.published or ""
-    return bool(published) and published[: len(date)] <= date[: len(published)]
 
 
 def measured(
@@ -131,7 +123,7 @@ def lines(
             "statement": row.statement,
             "type": str(row.kind) if row.kind else None,
             "label": row.label,
-            "said": SIGN[guess.outcome],
+            "said": said(guess.outcome),
             "outcome": str(guess.outcome),
             "doc": guess.doc,
         }
@@ -141,16 +133,16 @@ def lines(
 
 def _measures(pairs: Sequence[tuple[LabelledStatement, Prediction]]) -> dict[str, Any]:
     labels = [row.label for row, _ in pairs]
-    said = [SIGN[guess.outcome] for _, guess in pairs]
+    found = [said(guess.outcome) for _, guess in pairs]
     outcomes = Counter(str(guess.outcome) for _, guess in pairs)
     return {
         "n": len(pairs),
         "labels": dict(sorted(Counter(labels).items())),
         "outcomes": dict(sorted(outcomes.items())),
-        **measures.class_measures(labels, said),
+        **measures.class_measures(labels, found),
         # A bootstrap of what is all right says that nothing can be wrong; Wilson's interval not.
-        "accuracy_interval": wilson(sum(map(eq, labels, said)), len(pairs)),
-        "confusion": _confusion(labels, said),
+        "accuracy_interval": wilson(sum(map(eq, labels, found)), len(pairs)),
+        "confusion": _confusion(labels, found),
         **_calibration(pairs),
     }
 
@@ -203,12 +195,11 @@ def _row(line: bytes, place: str) -> LabelledStatement:
     if not statement:
         raise InputError(f"{place}: there is no statement.")
     label, kind, date = (value.get(name, "") for name in ("label", "type", "date"))
-    if label not in _LABEL_OF:
+    label = said(Outcome(label)) if label in list(Outcome) else label
+    if label not in LABELS:  # nobody wishes for a failure
         raise InputError(f"{place}: label is {label!r}; expected one of {', '.join(LABELS)}.")
     if kind and kind not in list(StatementType):
         raise InputError(f"{place}: type is {kind!r}; expected one of {', '.join(StatementType)}.")
     if date and not _DATE.fullmatch(date):
         raise InputError(f"{place}: date is {date!r}; expected one like 2019-05-14, 2019-05, 2019.")
-    return LabelledStatement(
-        statement, _LABEL_OF[label], StatementType(kind) if kind else None, date
-    )
+    return LabelledStatement(statement, label, StatementType(kind) if kind else None, date)

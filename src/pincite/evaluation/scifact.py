@@ -22,22 +22,17 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from pincite.answers import Support
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import labels
+from pincite.judgement.references import Support, support_of
 from pincite.types import Document, Evidence, Unchecked
-from pincite.verbs.ask.answer_check import AnswerChecker, support_of
+from pincite.verbs.ask.answer_check import AnswerChecker
 
 NO_EVIDENCE, SUPPORT, CONTRADICT = "NO_EVIDENCE", "SUPPORT", "CONTRADICT"
 LABELS = (NO_EVIDENCE, SUPPORT, CONTRADICT)  # in the order of Verif.ai's Table I
-LABEL_OF: Mapping[Support, str] = {
-    Support.SUPPORTS: SUPPORT,
-    Support.CONTRADICTS: CONTRADICT,
-    Support.NO_EVIDENCE: NO_EVIDENCE,
-    Support.NOT_CHECKED: NO_EVIDENCE,  # an abstract without words says nothing
-}
+_LABELS = {Support.SUPPORTS: SUPPORT, Support.CONTRADICTS: CONTRADICT}  # else NO_EVIDENCE
 PROTOCOLS = ("official-dev", "verifai")
 SPLITS = ("train", "dev")
 TRAINED_ON = ("train",)  # Pincite's verifier: see its card
@@ -81,7 +76,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRow:
     """A row with what the verifier says of each passage of the abstract."""
 
     row: Row
@@ -144,20 +139,20 @@ def drawn(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
 
 def judge(
     rows: Sequence[Row], checker: AnswerChecker, progress: Progress | None = None
-) -> list[Judged]:
+) -> list[JudgedRow]:
     """Each row judged as `ask` judges a sentence with a reference."""
-    judged: list[Judged] = []
+    judged: list[JudgedRow] = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         batch = rows[start : start + ROWS_AT_ONCE]
         found = checker.evidence([(row.claim, row.document) for row in batch])
-        judged += [Judged(row, tuple(each)) for row, each in zip(batch, found, strict=True)]
+        judged += [JudgedRow(row, tuple(each)) for row, each in zip(batch, found, strict=True)]
         if progress:
             progress(len(judged), len(rows))
     return judged
 
 
 def measured(
-    judged: Sequence[Judged], protocol: str, supported_from: float, contradicted_from: float
+    judged: Sequence[JudgedRow], protocol: str, supported_from: float, contradicted_from: float
 ) -> dict[str, Any]:
     """Measures of the rows that Pincite was not trained on: `unseen`, and of `verifai` `all_dev`.
 
@@ -183,7 +178,7 @@ def measured(
     }
 
 
-def grid(judged: Sequence[Judged]) -> list[dict[str, float]]:
+def grid(judged: Sequence[JudgedRow]) -> list[dict[str, float]]:
     """Weighted and macro-F1 for each pair of thresholds."""
     wanted = _labels(judged)
     found = []
@@ -210,7 +205,7 @@ def likeliest(evidence: Sequence[Evidence]) -> str:
 
 
 def _measures(
-    judged: Sequence[Judged], supported_from: float, contradicted_from: float
+    judged: Sequence[JudgedRow], supported_from: float, contradicted_from: float
 ) -> dict[str, Any] | None:
     """None of no rows: a part that is empty has no measures."""
     if not judged:
@@ -226,22 +221,22 @@ def _measures(
 
 
 def _by_thresholds(
-    judged: Sequence[Judged], supported_from: float, contradicted_from: float
+    judged: Sequence[JudgedRow], supported_from: float, contradicted_from: float
 ) -> dict[str, Any]:
     said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
     return labels.by_class(_labels(judged), said, LABELS)
 
 
-def _thresholds(judged: Judged, supported_from: float, contradicted_from: float) -> str:
+def _thresholds(judged: JudgedRow, supported_from: float, contradicted_from: float) -> str:
     said = support_of(judged.row.claim, judged.evidence, supported_from, contradicted_from)
-    return LABEL_OF[said.support]
+    return _LABELS.get(said.support, NO_EVIDENCE)
 
 
-def _labels(judged: Sequence[Judged]) -> list[str]:
+def _labels(judged: Sequence[JudgedRow]) -> list[str]:
     return [each.row.label for each in judged]
 
 
-def mix(judged: Sequence[Judged]) -> dict[str, float]:
+def mix(judged: Sequence[JudgedRow]) -> dict[str, float]:
     """The share of each class."""
     counts = Counter(_labels(judged))
     return {label: round(counts[label] / max(1, len(judged)), 3) for label in LABELS}

@@ -31,7 +31,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedChange:
     """A changed claim with the best evidence for the original and for what it became."""
 
     changed: Changed
@@ -77,9 +77,9 @@ def judge(
     changes: Sequence[Changed],
     verifier: Verifier,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Judged]:
+) -> list[JudgedChange]:
     """Both claims of each change, each with the best of the row's passages."""
-    judged: list[Judged] = []
+    judged: list[JudgedChange] = []
     for start in range(0, len(changes), BATCH_ROWS):
         batch = changes[start : start + BATCH_ROWS]
         claims = [
@@ -88,13 +88,13 @@ def judge(
         # Rows without passages were left out, so there is evidence for every claim.
         found = [best for best in map(aggregation.best, all_evidence(verifier, claims)) if best]
         pairs = zip(batch, found[::2], found[1::2], strict=True)
-        judged += [Judged(*pair) for pair in pairs]
+        judged += [JudgedChange(*pair) for pair in pairs]
         if progress:
             progress(len(judged), len(changes))
     return judged
 
 
-def measured(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+def measured(judged: Sequence[JudgedChange], threshold: float) -> dict[str, Any]:
     """Shares over all changes and by kind, with 95 % intervals (Wilson)."""
     kinds = {kind: [one for one in judged if one.changed.swap.kind == kind] for kind in KINDS}
     return {
@@ -105,7 +105,7 @@ def measured(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
     }
 
 
-def failures(judged: Sequence[Judged], n: int) -> list[dict[str, Any]]:
+def failures(judged: Sequence[JudgedChange], n: int) -> list[dict[str, Any]]:
     """The changes that do not score lower, the worst first: what to read."""
     failed = [one for one in judged if not one.is_lower]
     failed.sort(key=lambda one: one.original.score - one.after.score)
@@ -123,7 +123,7 @@ def failures(judged: Sequence[Judged], n: int) -> list[dict[str, Any]]:
     ]
 
 
-def _shares(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+def _shares(judged: Sequence[JudgedChange], threshold: float) -> dict[str, Any]:
     n_lower = sum(one.is_lower for one in judged)
     called = [one for one in judged if _is_supported(one.original, threshold)]
     n_lost = sum(not _is_supported(one.after, threshold) for one in called)

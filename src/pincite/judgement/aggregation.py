@@ -8,6 +8,7 @@ missing are named, and the claim is partly supported. Parts never make a failing
 and a supported one partly so only where the verifier is unsure of it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -268,6 +269,30 @@ def suggestions(
             gain = evidence.score - (existing or 0.0)
             outranking.setdefault(evidence.passage.url, Suggestion(evidence, None, gain))
     return list(outranking.values())[:k]
+
+
+def support(finding: Finding) -> float | None:
+    """The probability that the group bears the whole claim out; None if nothing was checked.
+
+    Not that of `finding.score`, which may count the claim's parts and only ranks.
+    """
+    whole = group_score(finding.citations, finding.together, "max")
+    return probability(finding.score if whole is None else whole)
+
+
+def probability(score: float | None) -> float | None:
+    """The probability of support behind a score (log-odds); None of None."""
+    return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)
+
+
+def log_odds(probability: float) -> float:
+    """Finite for the probabilities 0 and 1, to which a JSON's four digits may round.
+
+    >>> round(log_odds(0.5), 3), round(log_odds(0.0), 3)
+    (0.0, -9.903)
+    """
+    inside = min(max(probability, 0.00005), 0.99995)
+    return math.log(inside / (1 - inside))
 
 
 def _score_of(result: CitationResult) -> float:

@@ -9,11 +9,21 @@ There is no result over several readings: they are different questions.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
 
-from pincite.checks import Failed, Outcome, Weighed, Weight
-from pincite.types import Passage
+from pincite.judgement import aggregation
+from pincite.text import values, words
+from pincite.types import Evidence, Failed, Passage, Span
 
+# Probability of support from which a passage confirms a reading; below it, and without a witness
+# against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
+CONFIRMED_FROM = 0.5
+# A document that lacks more of the reading's content words speaks of something else: whatever a
+# verifier of one's own calls refuted there is not counted ("the mill closed" denies no bridge).
+ELSEWHERE = 0.6
 THRESHOLD = 0.2  # a document with |DOC| at or below it says nothing (EvidenceSeeker)
 # Bounds of the levels (EvidenceSeeker): a degree on a bound has the weaker level.
 WEAK, MEDIUM, STRONG = 0.2, 0.4, 0.6
@@ -22,27 +32,119 @@ _DECIMALS = 9
 RESAMPLES, _SEED = 2000, 13  # of the bootstrap; more move the bounds by less than 0.01
 COVERAGE = 0.95
 
+
+class StatementType(StrEnum):
+    """What kind of statement a reading is (EvidenceSeeker, “Preprocessor”)."""
+
+    DESCRIPTIVE = "descriptive"  # says how things are
+    ASCRIPTIVE = "ascriptive"  # says that somebody says, believes, denies something
+    NORMATIVE = "normative"  # says how things should be, or values them
+
+
+ReadingOrigin = Literal["statement", "rule", "model", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A passage that was found for a reading, with what it says and where it comes from."""
+
+    passage: Passage
+    outcome: Evidence | Failed
+    text_id: int  # equal for windows that overlap: they count once
+    published: str | None = None
+    meta: Mapping[str, str] = field(default_factory=dict)  # author, publisher, licence, …
+    copies: tuple[str, ...] = ()  # addresses of texts that say the same words
+
+
+class Outcome(StrEnum):
+    """The result for one reading: the seed's levels, and what they leave out."""
+
+    STRONG_CONFIRMATION = "strong_confirmation"
+    CONFIRMATION = "confirmation"
+    WEAK_CONFIRMATION = "weak_confirmation"
+    BALANCED = "balanced"  # texts speak for and against it about as much
+    WEAK_DISCONFIRMATION = "weak_disconfirmation"
+    DISCONFIRMATION = "disconfirmation"
+    STRONG_DISCONFIRMATION = "strong_disconfirmation"
+    NO_EVIDENCE = "no_evidence"  # nothing was found that speaks for or against it
+    FAILED = "failed"  # what was found could not be judged
+    NOT_JUDGED = "not_judged"  # left alone on purpose: its type is to be ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What the texts found for a reading say together."""
+
+    outcome: Outcome
+    doc: float | None  # mean degree of confirmation, -1 … 1; None without evidence
+    n_texts: int  # that speak for or against it; copies and overlapping windows count once
+    variance: float | None = None  # of their degrees: sum of squares / n_texts
+    interval: tuple[float, float] | None = None  # of `doc`, by bootstrap; None of fewer than two
+    n_silent: int = 0  # texts that say neither
+    n_failed: int = 0  # passages that could not be judged
+    contradictions: tuple[int, ...] = ()  # places in `items` of what strongly says otherwise
+
+
 _LEVELS = (
-    (STRONG, Outcome.STRONG_CONFIRMATION, Outcome.STRONG_DISCONFIRMATION),
-    (MEDIUM, Outcome.CONFIRMATION, Outcome.DISCONFIRMATION),
-    (WEAK, Outcome.WEAK_CONFIRMATION, Outcome.WEAK_DISCONFIRMATION),
+    Outcome.STRONG_DISCONFIRMATION,
+    Outcome.DISCONFIRMATION,
+    Outcome.WEAK_DISCONFIRMATION,
+    Outcome.BALANCED,
+    Outcome.WEAK_CONFIRMATION,
+    Outcome.CONFIRMATION,
+    Outcome.STRONG_CONFIRMATION,
 )
 
 
-def degree(prob_reading: float, prob_negation: float) -> float:
-    """DOC(D, I) = P(first option | I, D) - P(first option | non-I, D), -1 … 1.
+def from_answers(
+    passage: Passage, prob_reading: float, prob_negation: float, quote: Span | None = None
+) -> Evidence:
+    """The evidence in a model's two answers, to a reading I and to its negation.
 
-    >>> degree(0.9, 0.7), degree(0.1, 0.8)
-    (0.2, -0.7)
+    DOC(D, I) = P(first option | I, D) - P(first option | non-I, D) (EvidenceSeeker, “Confirmation
+    Analyser”), where the first option says that the passage supports the statement. A model may
+    find both likely: what they exceed 1 by is taken from each alike, so that DOC stays the same.
+
+    >>> both = from_answers(Passage("d", "", "", "It fell.", Span(0, 8)), 0.9, 0.7)
+    >>> round(both.prob_supported, 2), round(both.prob_refuted, 2), degree(both)
+    (0.6, 0.4, 0.2)
     """
-    return round(prob_reading - prob_negation, _DECIMALS)
+    supported = min(prob_reading, (1 + prob_reading - prob_negation) / 2)
+    refuted = min(prob_negation, (1 - prob_reading + prob_negation) / 2)
+    neutral = max(0.0, 1 - supported - refuted)
+    return Evidence(passage, supported, refuted, neutral, aggregation.log_odds(supported), quote)
+
+
+def decided(reading: str, evidence: Evidence, document: str) -> Evidence:
+    """A verifier's evidence, neutral where the passage says neither for nor against.
+
+    A passage that "lacks a detail" has some of both: that is no evidence of either. A document
+    that does not state a number or a date of the reading does not confirm it.
+
+    Args:
+        reading: what was judged.
+        evidence: what the passage says.
+        document: all that was found of the passage's document.
+    """
+    evidence = aggregation.settled(reading, evidence, document)
+    elsewhere = words.missing_words(reading, document) > ELSEWHERE
+    against = evidence.prob_refuted if aggregation.refutes(evidence) and not elsewhere else 0.0
+    confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
+    if confirms and values.unstated(reading, document):
+        confirms = False
+    supported = evidence.prob_supported if confirms else 0.0
+    neutral = 1.0 - supported - against
+    return replace(evidence, prob_supported=supported, prob_refuted=against, prob_neutral=neutral)
+
+
+def degree(evidence: Evidence) -> float:
+    """DOC: how far a passage confirms a reading, -1 … 1."""
+    return round(evidence.prob_supported - evidence.prob_refuted, _DECIMALS)
 
 
 def degree_of(item: Weighed) -> float | None:
     """What a passage says about its reading; None if it could not be judged."""
-    if isinstance(item.outcome, Failed):
-        return None
-    return degree(item.outcome.prob_reading, item.outcome.prob_negation)
+    return None if isinstance(item.outcome, Failed) else degree(item.outcome)
 
 
 def level(doc: float) -> Outcome:
@@ -53,12 +155,30 @@ def level(doc: float) -> Outcome:
     ['strong_confirmation', 'confirmation', 'weak_confirmation', 'balanced', 'balanced',
      'disconfirmation']
     """
-    for bound, above, below in _LEVELS:
-        if doc > bound:
-            return above
-        if doc < -bound:
-            return below
-    return Outcome.BALANCED
+    strength = sum(abs(doc) > bound for bound in (WEAK, MEDIUM, STRONG))
+    return _LEVELS[_LEVELS.index(Outcome.BALANCED) + (strength if doc > 0 else -strength)]
+
+
+def rank(outcome: Outcome) -> int | None:
+    """-3 … 3, from strong disconfirmation to strong confirmation; None of what is no level.
+
+    >>> rank(Outcome.WEAK_DISCONFIRMATION), rank(Outcome.BALANCED), rank(Outcome.NO_EVIDENCE)
+    (-1, 0, None)
+    """
+    if outcome not in _LEVELS:
+        return None
+    return _LEVELS.index(outcome) - _LEVELS.index(Outcome.BALANCED)
+
+
+def seed_level(outcome: Outcome) -> str | None:
+    """EvidenceSeeker's word: the same for balance and for nothing at all; None of what failed.
+
+    >>> seed_level(Outcome.NO_EVIDENCE), seed_level(Outcome.FAILED)
+    ('inconclusive_confirmation', None)
+    """
+    if outcome in (Outcome.BALANCED, Outcome.NO_EVIDENCE):
+        return "inconclusive_confirmation"
+    return str(outcome) if outcome in _LEVELS else None
 
 
 def weighed_together(
@@ -178,6 +298,16 @@ def by_year(
     if len(years) < 2:
         return ()
     return tuple((y, weighed_together(as_of(items, y), threshold, each=each)) for y in years)
+
+
+def side(item: Weighed, threshold: float) -> Literal["for", "against", "silent", "failed"]:
+    """Where a passage stands."""
+    doc = degree_of(item)
+    if doc is None:
+        return "failed"
+    if abs(doc) <= threshold:
+        return "silent"
+    return "for" if doc > 0 else "against"
 
 
 def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[int], list[int]]:

@@ -16,8 +16,7 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from pincite.checks import Failed, Usage
-from pincite.completions import Completion, Prompt, TokenChoice
+from pincite.completions import Completion, Prompt, TokenChoice, Usage
 from pincite.errors import (
     NotAsked,
     PinciteError,
@@ -27,6 +26,7 @@ from pincite.errors import (
     ServerUnreachable,
 )
 from pincite.protocols import Generator
+from pincite.types import Failed
 
 ATTEMPTS = 3  # at a readable reply; a model that fails three times has not understood the prompt
 # Of a second attempt: at 0 many models write the same again whatever the seed.

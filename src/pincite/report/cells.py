@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from pincite.checks import Usage
+from pincite.completions import Usage
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # OWASP, "CSV injection"
 

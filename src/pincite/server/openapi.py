@@ -8,13 +8,13 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from pincite.checks import Interpretation
 from pincite.contract import codec
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
 from pincite.server.jobs.ingesting import Ingested
 from pincite.server.problems import MEDIA_TYPE
+from pincite.verbs.check.records import Interpretation
 
 SCHEMAS = "#/components/schemas/"
 PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}

@@ -4,16 +4,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pincite.errors import ConfigError
+from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.settings.check import CheckSettings
 
 WrittenBy = Literal["extract", "model"]
 Uncited = Literal["label", "neighbour"]
 ASK_CHOICES: dict[str, Any] = {"answer": WrittenBy, "uncited": Uncited}
 
-# Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
-# from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
-SUPPORTED_FROM = 0.5
-CONTRADICTED_FROM = 0.5
 # Log-odds of the best document below which nothing relevant was found. Of 100 PubMedQA questions 97
 # have an answer from there on where their own paper is in the corpus, and 27 where it is not (at 0:
 # 99 and 56). docs/benchmarks.md.

@@ -8,9 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pincite.checks import StatementType
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import THRESHOLD
+from pincite.judgement.confirmation import THRESHOLD, StatementType
 from pincite.llm.chat_fields import Dialect, GuidanceKind, checked_guidance
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import VARIABLES

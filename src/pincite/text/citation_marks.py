@@ -7,9 +7,8 @@ full stop too.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pincite.answers import Mark, Sentence
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
 
@@ -24,6 +23,28 @@ _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
 _FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
 _WORD = re.compile(r"\w")
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """References as they stand in a text: `[2-4]`, `(PUBMED:123; PUBMED:456)`."""
+
+    span: Span
+    ids: tuple[str, ...]  # "2", "3", "4"; "PUBMED:123", "PUBMED:456"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer with its reference marks, which may stand inside or after it."""
+
+    span: Span  # in the answer, marks included
+    text: str  # what it says: the span without its marks
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All references of the sentence, each once."""
+        return tuple(dict.fromkeys(each for mark in self.marks for each in mark.ids))
 
 
 def marks(text: str) -> list[Mark]:

@@ -13,8 +13,9 @@ from server.processes import Served
 
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
-from pincite.types import Claim, Finding, Report
+from pincite.types import Claim, Finding
 from pincite.verbs.verify import data
+from pincite.verbs.verify.records import Report
 
 TEXTS = payloads()
 

@@ -8,6 +8,7 @@ import pytest
 import samples
 from fastapi.testclient import TestClient
 
+from pincite.judgement.references import other_figures_said
 from pincite.models.verifier import reasons
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
@@ -27,7 +28,6 @@ from pincite.types import (
 )
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.answer_check import other_figures_said
 from pincite.verbs.ask.pipeline import NOTHING_RELEVANT
 from pincite.verbs.verify import data, wording
 

@@ -17,9 +17,9 @@ from samples import HOSTILE
 from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
-from pincite.answers import Standing, Support
-from pincite.checks import Outcome, StatementType
 from pincite.contract.codec import values_of
+from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.judgement.references import Standing, Support
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words

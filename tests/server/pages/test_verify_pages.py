@@ -15,7 +15,6 @@ from server.conftest import client_of
 from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
-from pincite.checks import ReadingResult
 from pincite.judgement import confirmation
 from pincite.server.jobs import work
 from pincite.server.jobs.display import blocks_of, sections_of
@@ -27,6 +26,7 @@ from pincite.server.pages.results.verify_view import Verified
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.types import Label
+from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import LABELS
 from pincite.wiki.article import parse_article

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from pincite.answers import Answer, AnswerReport, Checked
 from pincite.cli import options
 from pincite.cli.ask import rerun as again_
 from pincite.cli.check import PARTIAL
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
 

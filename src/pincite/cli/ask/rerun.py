@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pincite.answers import Answer, AnswerReport
 from pincite.cli import options
 from pincite.settings import Settings, places
 from pincite.settings.web import WebSettings
+from pincite.verbs.ask.records import Answer, AnswerReport
 
 # What belongs to a machine and not to the question.
 _NOT_THE_QUESTION = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from pincite.checks import Check, CheckReport
 from pincite.cli import options
 from pincite.cli.check.readings import edited
 from pincite.cli.check.time_left import TimeLeft
+from pincite.verbs.check.records import Check, CheckReport
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
 PARTIAL = 5  # exit code: something failed, the rest is there

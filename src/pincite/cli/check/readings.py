@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from pincite.checks import Interpretation, Reading
 from pincite.report.cells import one_line
 from pincite.verbs.check import readings
+from pincite.verbs.check.records import Interpretation, Reading
 
 HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from pincite.answers import Answer, Reference, Standing
 from pincite.cli import demo, options
+from pincite.judgement.references import Standing
+from pincite.verbs.ask.records import Answer, Reference
 
 
 def run(out: Path, quiet: bool) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.types import Article, Finding, Report
+from pincite.types import Article, Finding
+from pincite.verbs.verify.records import Report
 
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
 

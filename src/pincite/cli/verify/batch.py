@@ -16,7 +16,7 @@ import click
 
 from pincite.cli import options, verify
 from pincite.errors import InputError
-from pincite.types import Report
+from pincite.verbs.verify.records import Report
 from pincite.wiki.site.addresses import Site
 
 if TYPE_CHECKING:

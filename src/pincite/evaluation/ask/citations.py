@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pincite.answers import Answer, Support
 from pincite.evaluation import measures
+from pincite.judgement.references import Support, support_of
 from pincite.types import Document
-from pincite.verbs.ask.answer_check import AnswerChecker, support_of
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.records import Answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pincite.answers import Support
 from pincite.evaluation import labels
 from pincite.evaluation.ask.questions import DECISIONS, MAYBE, NO, YES, Question
 from pincite.evaluation.ask.statements import statement_of
+from pincite.judgement.references import Support, support_of
 from pincite.types import Document, Evidence
-from pincite.verbs.ask.answer_check import AnswerChecker, support_of
+from pincite.verbs.ask.answer_check import AnswerChecker
 
 AT_ONCE = 8  # questions a batch
 BEST = 3  # documents that were found, of which the verdict is read

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pincite.answers import Answer
 from pincite.evaluation.ask import citations, decisions, literature
 from pincite.evaluation.ask.questions import Question
 from pincite.types import Document
 from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.records import Answer
 
 PARTS = ("retrieval", "decisions", "found", "citations")
 

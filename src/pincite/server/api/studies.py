@@ -18,8 +18,8 @@ from pincite.server.study import report as study_report
 from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
-from pincite.types import Report
 from pincite.verbs.verify import data
+from pincite.verbs.verify.records import Report
 
 router = APIRouter(
     prefix="/api/v1/studies",

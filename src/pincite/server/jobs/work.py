@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pincite.checks import Interpretation, StatementType
 from pincite.errors import InputError
+from pincite.judgement.confirmation import StatementType
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.display import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
@@ -27,19 +27,12 @@ from pincite.server.requests import (
     VerifyRequest,
 )
 from pincite.settings import Settings
-from pincite.types import (
-    Article,
-    Citation,
-    CitationResult,
-    Document,
-    Evidence,
-    Finding,
-    Report,
-    Unchecked,
-)
+from pincite.types import Article, Citation, CitationResult, Document, Evidence, Finding, Unchecked
 from pincite.verbs.check import readings
+from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
 
 NOT_SENT = "no file that you sent is a copy of it"

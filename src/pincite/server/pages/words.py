@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi import Request
 
-from pincite.answers import AnswerReport, Checked, Retraction, Standing, Support
-from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType
+from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.judgement.references import Retraction, Standing, Support, standing
 from pincite.report.cells import one_line
 from pincite.server.pages import languages, sent_files
 from pincite.server.pages.results import translated
@@ -19,7 +19,9 @@ from pincite.server.study import wording as study_wording
 from pincite.types import Reason
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.records import AnswerReport, Checked
 from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.records import CheckReport, ReadingResult
 from pincite.verbs.check.wording import signed
 from pincite.verbs.verify import wording
 
@@ -157,7 +159,7 @@ class Words:
 
     def support(self, support: Support) -> str:
         """What a reference says of a sentence, with its sign."""
-        return f"{ask_wording.VERDICT_SIGNS[support]} {self._(ask_wording.VERDICTS[support])}"
+        return f"{ask_wording.SIGNS[standing([support])]} {self._(ask_wording.VERDICTS[support])}"
 
     def retraction(self, retraction: Retraction) -> str:
         """The mark of a reference; empty for most."""

@@ -20,7 +20,8 @@ from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import JobStore
 from pincite.server.texts import whole
 from pincite.text.passages import apart
-from pincite.types import Document, Evidence, Finding, Passage, Report, Span
+from pincite.types import Document, Evidence, Finding, Passage, Span
+from pincite.verbs.verify.records import Report
 
 Sample = Literal["low-scores", "random"]
 TEXT_CHARS = 50_000  # of a source's text, around its passage

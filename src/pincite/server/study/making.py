@@ -15,8 +15,9 @@ from pincite.server.people.identity import LOCAL
 from pincite.server.settings import load
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of
-from pincite.types import CitationResult, Document, Evidence, Report
+from pincite.types import CitationResult, Document, Evidence
 from pincite.verbs.verify import data
+from pincite.verbs.verify.records import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from pincite.server.study.rating import MAX_SECONDS, Answer, choice_of, shown_as
 from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
 from pincite.server.tables import new_id, newest_first, now
 from pincite.server.texts import whole
-from pincite.types import Report
+from pincite.verbs.verify.records import Report
 
 EXPORT_VERSION = "2"
 _FIRST_IN = {"1": "existing_first", "2": "baseline_first"}  # by version; "1" knew citations only

@@ -6,32 +6,27 @@ A mark that names nothing the writer was given is no such reference: a finding, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
-from pincite.answers import (
-    Checked,
-    Reference,
+from pincite.judgement.references import (
+    CONTRADICTED_FROM,
+    OTHER_FIGURE,
+    SUPPORTED_FROM,
     Retraction,
-    Sentence,
     Standing,
     Support,
     Verdict,
+    standing,
+    support_of,
 )
-from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
-from pincite.settings.ask import CONTRADICTED_FROM, SUPPORTED_FROM
 from pincite.text import citation_marks, words
-from pincite.text.contrasts import contrasts, other_figures
+from pincite.text.citation_marks import Sentence
 from pincite.text.passages import around, cited_passages
-from pincite.text.sentences import sentences as split
 from pincite.types import Claim, Document, Evidence, Passage, Span, about, claim_id_of
+from pincite.verbs.ask.records import Checked, Reference
 
-# Where a rule sees a contrary word or a negation on one side alone, the network must be surer: of
-# 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
-# are held to lack evidence (tools/planted.py).
-SURE_FROM = 0.65
 NOTES = {
     Retraction.YES: "reference %(n)s was retracted",
     Retraction.PARTLY: "reference %(n)s was retracted in part",
@@ -41,7 +36,6 @@ NOTES = {
 NO_REFERENCE = "there is no reference %(written)s"
 OTHER_LANGUAGE = "it is in %(language)s, the verifier reads %(languages)s"
 NO_ABSTRACT = "it has no abstract here"
-OTHER_FIGURE = "the sentence says “%(sentence)s”, the reference “%(reference)s”"
 SENTENCES = (  # for who says them again
     *NOTES.values(),
     *(NO_REFERENCE, OTHER_LANGUAGE, NO_ABSTRACT, OTHER_FIGURE),
@@ -139,10 +133,8 @@ class AnswerChecker:
         return "" if document.text.strip() else NO_ABSTRACT
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
-        """`written` is put in later: one pair may stand in an answer in several ways."""
-        said = support_of(text, evidence, self.supported_from, self.contradicted_from)
-        why = said.why if evidence else self._unreadable(reference.document)
-        return Verdict("", said.support, reference.number, said.evidence, why)
+        found = support_of(text, evidence, self.supported_from, self.contradicted_from)
+        return found if evidence else replace(found, why=self._unreadable(reference.document))
 
     def _one(
         self,
@@ -153,15 +145,14 @@ class AnswerChecker:
         verdicts, notes = [], []
         for written, reference in named:
             if reference is None:
-                verdicts.append(Verdict(written, Support.NO_SUCH_REFERENCE))
+                verdicts.append(Verdict(Support.NO_SUCH_REFERENCE, written=written))
                 notes.append(NO_REFERENCE % {"written": written})
                 continue
             known = self._known[sentence.text, reference.ref_id]
-            verdicts.append(
-                Verdict(written, known.support, reference.number, known.evidence, known.why)
-            )
+            verdicts.append(replace(known, written=written, number=reference.number))
             notes += _notes(reference)
-        return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
+        together = standing(verdict.support for verdict in verdicts)
+        return Checked(sentence, tuple(verdicts), together, inherited, tuple(notes))
 
 
 def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:
@@ -181,7 +172,8 @@ def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -
     )
     quote = Span(span.start - near.start, span.end - near.start)
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
-    verdict = Verdict(str(reference.number), Support.VERBATIM, reference.number, evidence)
+    number = reference.number
+    verdict = Verdict(Support.VERBATIM, evidence, written=str(number), number=number)
     return Checked(sentence, (verdict,), Standing.VERBATIM, notes=tuple(_notes(reference)))
 
 
@@ -190,82 +182,6 @@ def _notes(reference: Reference) -> list[str]:
     if reference.retraction not in NOTES:
         return []
     return [NOTES[reference.retraction] % {"n": reference.number}]
-
-
-class Said(NamedTuple):
-    """What a document says of a sentence."""
-
-    support: Support
-    evidence: Evidence | None = None  # the passage that speaks; None of nothing read
-    why: str = ""  # what a rule saw
-
-
-def support_of(
-    text: str,
-    evidence: Sequence[Evidence],
-    supported_from: float = SUPPORTED_FROM,
-    contradicted_from: float = CONTRADICTED_FROM,
-) -> Said:
-    """What the passages of one document say of a sentence together.
-
-    The best supported passage speaks first; only where it does not reach its threshold the one
-    that contradicts most. Rules may hold more against a sentence than the network does.
-    """
-    best = aggregation.best(evidence)
-    if best is None:
-        return Said(Support.NOT_CHECKED)
-    needed = max(supported_from, SURE_FROM) if is_turned(text, best.quoted) else supported_from
-    if best.prob_supported >= needed:
-        why = other_figures_said(text, best.passage.text)
-        return Said(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
-    against = max(evidence, key=lambda e: e.prob_refuted)
-    if against.prob_refuted >= contradicted_from:
-        return Said(Support.CONTRADICTS, against)
-    return Said(Support.NO_EVIDENCE, best)
-
-
-def is_turned(text: str, quote: str) -> bool:
-    """Whether a rule sees that one says the contrary of the other.
-
-    >>> is_turned("The rate rose in women.", "In women the rate fell."), is_turned("A.", "")
-    (True, False)
-    """
-    if not quote:
-        return False
-    negated = words.is_negated(text) != words.is_negated(quote)
-    return negated or bool(contrasts(text, quote))
-
-
-def other_figures_said(text: str, passage: str) -> str:
-    """What the passage says otherwise, if it says the same with another figure; else empty.
-
-    The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
-    ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
-    sentences of an answer are close to their sources as those of an article are not.
-
-    >>> other_figures_said("The rate fell by 9%.", "Of 90 women, 9% left. The rate fell by 4%.")
-    'the sentence says “9%”, the reference “4%”'
-    """
-    said = other_figures(text, [span.of(passage) for span in split(passage)])
-    return "; ".join(OTHER_FIGURE % {"sentence": mine, "reference": other} for mine, other in said)
-
-
-def standing(verdicts: Sequence[Verdict]) -> Standing:
-    """What the references say together.
-
-    A reference that does not exist makes nothing better: beside one that supports, the sentence is
-    supported and the note stays; alone, the sentence is fabricated.
-    """
-    found = {verdict.support for verdict in verdicts}
-    if not found:
-        return Standing.UNCITED
-    if found == {Support.NO_SUCH_REFERENCE}:
-        return Standing.FABRICATED
-    if Support.SUPPORTS in found:
-        return Standing.MIXED if Support.CONTRADICTS in found else Standing.SUPPORTED
-    if Support.CONTRADICTS in found:
-        return Standing.CONTRADICTED
-    return Standing.NO_EVIDENCE if Support.NO_EVIDENCE in found else Standing.NOT_CHECKED
 
 
 def _claim(text: str) -> Claim:

@@ -13,8 +13,9 @@ from itertools import count
 from typing import Literal
 from urllib.parse import quote
 
-from pincite.answers import Reference, Retraction
+from pincite.judgement.references import Retraction
 from pincite.verbs.ask.author_names import Authors, authors_of
+from pincite.verbs.ask.records import Reference
 
 Kind = Literal["article", "chapter", "webpage", "document"]
 SEPARATOR = "; "  # between several values of one field of the metadata

@@ -10,8 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import runtime
-from pincite.answers import Answer, AnswerReport, Searched
-from pincite.checks import Usage
+from pincite.completions import Usage
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
@@ -24,6 +23,7 @@ from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.records import Answer, AnswerReport, Searched
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
 

@@ -7,18 +7,6 @@ read again, not believed: it follows anew.
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.answers import (
-    Answer,
-    AnswerReport,
-    Change,
-    Checked,
-    Mark,
-    Reference,
-    Searched,
-    Sentence,
-    Support,
-    Verdict,
-)
 from pincite.contract import codec
 from pincite.contract.ask import (
     AnswerRecord,
@@ -33,8 +21,11 @@ from pincite.contract.ask import (
 )
 from pincite.contract.codec import made, rounded
 from pincite.errors import InputError
+from pincite.judgement.references import Support, Verdict
+from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage
 from pincite.verbs.ask import wording
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, Searched
 
 SCHEMA = Path(__file__).parent / "ask.schema.json"
 

@@ -2,22 +2,13 @@
 
 from typing import Any
 
-from pincite.answers import (
-    Answer,
-    AnswerReport,
-    Change,
-    Checked,
-    Reference,
-    Retraction,
-    Standing,
-    Support,
-    Verdict,
-)
+from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
 # Classes of the style sheet, which knows the tones of `verify`.
@@ -30,14 +21,6 @@ TONES = {  # of sentences
     Standing.FABRICATED: "refuted",
     Standing.UNCITED: "plain",
     Standing.NOT_CHECKED: "plain",
-}
-_VERDICT_TONES = {
-    Support.SUPPORTS: "supported",
-    Support.VERBATIM: "suggested",
-    Support.CONTRADICTS: "refuted",
-    Support.NO_EVIDENCE: "unchecked",
-    Support.NO_SUCH_REFERENCE: "refuted",
-    Support.NOT_CHECKED: "plain",
 }
 _RETRACTION_TONES = {Retraction.CORRECTED: "unchecked"}
 
@@ -109,7 +92,7 @@ def _verdict(verdict: Verdict, known: dict[int, Document]) -> dict[str, object]:
         "number": verdict.number if document else None,
         "written": verdict.written,
         "title": cells.one_line(document.title) or document.url if document else "",
-        "tone": _VERDICT_TONES[verdict.support],
+        "tone": TONES[standing([verdict.support])],
         "words": ask_wording.verdict(verdict),
         "shares": ask_wording.shares(evidence) if evidence and _is_judged(verdict) else None,
         "reasons": evidence.reasons if evidence else (),

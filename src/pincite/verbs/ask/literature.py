@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pincite.answers import Retraction, retraction_of
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import words as wording

@@ -7,7 +7,6 @@ in which the other formats say the same.
 from pathlib import Path
 from typing import Any
 
-from pincite.answers import Answer, AnswerReport, Checked, Reference, Verdict
 from pincite.contract.ask import (
     AnswerRecord,
     AnswerReportRecord,
@@ -16,8 +15,10 @@ from pincite.contract.ask import (
     VerdictRecord,
 )
 from pincite.contract.codec import values_of
+from pincite.judgement.references import Verdict
 from pincite.report import templates
 from pincite.verbs.ask import bibliography, data, wording
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
 
 TEMPLATE = "ask.md.j2"
 

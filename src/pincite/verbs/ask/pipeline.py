@@ -11,12 +11,12 @@ source says it; marks that stand in it are its paper's own, and text.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.answers import Answer, Checked, Reference, Searched
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.absent import absent_words
 from pincite.verbs.ask.answer_check import AnswerChecker, copied
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
+from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Writer, Written
 

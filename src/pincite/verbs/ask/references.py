@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from pincite.answers import AnswerReport, Reference, Retraction
+from pincite.judgement.references import Retraction
 from pincite.verbs.ask.author_names import Name
 from pincite.verbs.ask.bibliography import MONTHS, SEPARATOR, Entry, entries
+from pincite.verbs.ask.records import AnswerReport, Reference
 
 _BIBTEX_TYPES = {
     "article": "article",

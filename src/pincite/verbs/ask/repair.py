@@ -10,13 +10,14 @@ Nothing vanishes: `dropped` and `changes` of the answer have it all.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pincite.answers import Answer, Change, Checked, Reference, Standing
-from pincite.checks import Failed
 from pincite.completions import Completion, Prompt
+from pincite.judgement.references import Standing
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
+from pincite.types import Failed
 from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.records import Answer, Change, Checked, Reference
 
 STEP = "rewrite_sentence"
 REPLY_TOKENS = 150

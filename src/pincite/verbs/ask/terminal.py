@@ -10,20 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite.answers import (
-    Answer,
-    AnswerReport,
-    Change,
-    Checked,
-    Reference,
-    Retraction,
-    Standing,
-    Support,
-    Verdict,
-)
+from pincite.judgement.references import Retraction, Standing, Verdict, standing
 from pincite.report import cells
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference
 
 STYLES = {
     Standing.SUPPORTED: "green",
@@ -34,14 +25,6 @@ STYLES = {
     Standing.FABRICATED: "bold red",
     Standing.UNCITED: "dim",
     Standing.NOT_CHECKED: "yellow",
-}
-VERDICT_STYLES = {
-    Support.SUPPORTS: "green",
-    Support.VERBATIM: "cyan",
-    Support.CONTRADICTS: "red",
-    Support.NO_EVIDENCE: "yellow",
-    Support.NO_SUCH_REFERENCE: "bold red",
-    Support.NOT_CHECKED: "yellow",
 }
 GRAVE = (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN)
 PIECES = {"same": "", "gone": "red strike", "new": "green underline"}
@@ -127,7 +110,7 @@ def _row(number: str, *parts: RenderableType) -> RenderableType:
 
 def _verdict(verdict: Verdict) -> RenderableType:
     name = str(verdict.number or cells.shortened(verdict.written, NAME_WIDTH))
-    text = Text(ask_wording.verdict(verdict), VERDICT_STYLES[verdict.support])
+    text = Text(ask_wording.verdict(verdict), STYLES[standing([verdict.support])])
     if quote := ask_wording.quote_of(verdict):
         closest = f" · closest: “{cells.shortened(quote, QUOTE_WIDTH)}”"
         text.append(closest, "not bold dim default")

@@ -8,19 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pincite.answers import (
-    Answer,
-    Checked,
-    Reference,
-    Retraction,
-    Standing,
-    Support,
-    Verdict,
-)
+from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
 from pincite.report.cells import one_line
 from pincite.types import Evidence, Span
 from pincite.verbs.ask.author_names import first_of
 from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, whole_pages
+from pincite.verbs.ask.records import Answer, Checked, Reference
 
 SIGNS = {
     Standing.SUPPORTED: "✓",
@@ -54,14 +47,6 @@ ORDER = (
     Standing.SUPPORTED,
     Standing.VERBATIM,
 )
-VERDICT_SIGNS = {
-    Support.SUPPORTS: "✓",
-    Support.VERBATIM: "❝",
-    Support.CONTRADICTS: "✗",
-    Support.NO_EVIDENCE: "○",
-    Support.NO_SUCH_REFERENCE: "⊘",
-    Support.NOT_CHECKED: "–",
-}
 VERDICTS = {
     Support.SUPPORTS: "supports it",
     Support.VERBATIM: "says it word for word",
@@ -95,14 +80,14 @@ EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
     """How many sentences have each standing, those that need a person first."""
     found = Counter(sentence.standing for sentence in sentences)
-    return [(standing, found[standing]) for standing in ORDER if found[standing]]
+    return [(each, found[each]) for each in ORDER if found[each]]
 
 
 def label(checked: Checked) -> str:
     """How a sentence stands, in words.
 
-    >>> from pincite.answers import Sentence
-    >>> copied = Verdict("2", Support.VERBATIM, 2)
+    >>> from pincite.text.citation_marks import Sentence
+    >>> copied = Verdict(Support.VERBATIM, written="2", number=2)
     >>> label(Checked(Sentence(Span(0, 8), "It fell."), (copied,), Standing.VERBATIM))
     'verbatim from [2]'
     """
@@ -177,10 +162,10 @@ def numbers(checked: Checked) -> list[str]:
 def verdict(found: Verdict) -> str:
     """Sign and words of one (sentence, reference) pair.
 
-    >>> verdict(Verdict("3", Support.NOT_CHECKED, 3, why="in Danish"))
+    >>> verdict(Verdict(Support.NOT_CHECKED, why="in Danish"))
     '– not checked: in Danish'
     """
-    words = f"{VERDICT_SIGNS[found.support]} {VERDICTS[found.support]}"
+    words = f"{SIGNS[standing([found.support])]} {VERDICTS[found.support]}"
     return f"{words}: {one_line(found.why)}" if found.why else words
 
 

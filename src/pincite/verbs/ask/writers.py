@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from pincite.answers import Reference
 from pincite.completions import Completion, Prompt
 from pincite.documents.xml.pubmed import in_own_words
 from pincite.errors import ServerError
@@ -16,6 +15,7 @@ from pincite.text.fences import abstract
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Passage, Span, claim_id_of
 from pincite.verbs.ask import extract
+from pincite.verbs.ask.records import Reference
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
 STEP = "answer_question"

@@ -9,19 +9,22 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import runtime
-from pincite.checks import Check, CheckReport, Failed, Outcome, Usage
+from pincite.completions import Usage
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.judgement.confirmation import Outcome
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
-from pincite.protocols import Encoder, Expander, Interpreter, Judge
+from pincite.protocols import Encoder, Expander
 from pincite.retrieval.retrievers import Expanded, Fused
 from pincite.settings import Settings
 from pincite.text.words import looks_german
+from pincite.types import Failed
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
 from pincite.verbs.check.evidence import Finder, PassageFinder, WindowFinder
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
 from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.records import Check, CheckReport, Interpreter, Judge
 from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
 
 Tell = Callable[[int, int], None]

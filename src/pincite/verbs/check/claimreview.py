@@ -10,22 +10,12 @@ settings, and fields are left out rather than made up.
 import json
 from typing import Any
 
-from pincite.checks import CheckReport, Outcome, ReadingResult, Weighed
 from pincite.documents.language import code_of
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Weighed
 from pincite.report.cells import one_line, safe_link
 from pincite.verbs.check import wording
-
-# schema.org's Rating wants a scale; 4 is in its middle.
-RATINGS = {
-    Outcome.STRONG_DISCONFIRMATION: 1,
-    Outcome.DISCONFIRMATION: 2,
-    Outcome.WEAK_DISCONFIRMATION: 3,
-    Outcome.BALANCED: 4,
-    Outcome.WEAK_CONFIRMATION: 5,
-    Outcome.CONFIRMATION: 6,
-    Outcome.STRONG_CONFIRMATION: 7,
-}
+from pincite.verbs.check.records import CheckReport, ReadingResult
 
 
 def to_claimreview(report: CheckReport) -> str:
@@ -36,7 +26,7 @@ def to_claimreview(report: CheckReport) -> str:
         | _published(report, f"reading-{n}-{result.reading.reading_id[1:]}")
         for n, check in enumerate(report.checks, 1)
         for result in check.results
-        if result.weight.outcome in RATINGS
+        if confirmation.rank(result.weight.outcome) is not None
     ]
     document = {"@context": "https://schema.org", "@graph": reviews}
     # ASCII without "<": no text of a page can end a script element.
@@ -72,6 +62,8 @@ def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
 
 def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dict[str, Any]:
     outcome = result.weight.outcome
+    rank = confirmation.rank(outcome)
+    assert rank is not None
     language = code_of(str(report.settings.get("language") or ""))
     return {
         "@type": "ClaimReview",
@@ -81,7 +73,7 @@ def _review(result: ReadingResult, report: CheckReport, threshold: float) -> dic
         "itemReviewed": {"@type": "Claim", "name": one_line(result.reading.text)},
         "reviewRating": {
             "@type": "Rating",
-            "ratingValue": RATINGS[outcome],
+            "ratingValue": rank + 4,  # schema.org's Rating wants a scale; 4 is in its middle
             "worstRating": 1,
             "bestRating": 7,
             "alternateName": wording.LABELS[outcome],

@@ -11,13 +11,12 @@ is drawn from the pair itself, so that the same question is asked the same way a
 import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
-from pincite.checks import Failed, Judged, Reading
 from pincite.completions import Completion, Prompt
-from pincite.judgement import aggregation
+from pincite.judgement import confirmation
 from pincite.llm import replies
 from pincite.llm.calls import Calls
 from pincite.llm.chat_fields import GuidanceKind, guidance_for
@@ -25,17 +24,12 @@ from pincite.llm.concurrency import all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.protocols import Verifier
 from pincite.settings.check import Probabilities
-from pincite.text import values, words
-from pincite.types import Claim, Evidence, Passage, claim_id_of
+from pincite.text import words
+from pincite.types import Claim, Evidence, Failed, Passage, claim_id_of
+from pincite.verbs.check.records import Reading
 
 FEW_REPETITIONS = 30  # for `estimate`: EvidenceSeeker's guide asks for at least as many
 ANALYSIS_TOKENS, CHOICE_TOKENS = 500, 60
-# Probability of support from which a passage confirms a reading; below it, and without a witness
-# against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
-CONFIRMED_FROM = 0.5
-# A document that lacks more of the reading's content words speaks of something else: whatever a
-# verifier of one's own calls refuted there is not counted ("the mill closed" denies no bridge).
-ELSEWHERE = 0.6
 _CHUNK = 16  # pairs between two looks at the keyboard: a second of a verifier on two cores
 _ENOUGH = 0.5  # of the repetitions must be readable
 _PROMPTED_TOKENS = 260  # of a choice where nothing keeps a model from explaining itself
@@ -56,8 +50,8 @@ class VerifierJudge:
         """The verifier's."""
         return self.verifier.fingerprint
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
-        """Each pair's probabilities with the verifier's quote and reasons."""
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
+        """Each pair's evidence, decided together with what was found of the same document."""
         found: list[Evidence] = []
         try:
             for start in range(0, len(pairs), _CHUNK):
@@ -67,7 +61,7 @@ class VerifierJudge:
         except KeyboardInterrupt:
             pass
         stopped = [Failed("stopped", "the run was stopped")] * (len(pairs) - len(found))
-        return [*(_of_verifier(*each) for each in _of_documents(pairs, found)), *stopped]
+        return [*(confirmation.decided(*each) for each in _of_documents(pairs, found)), *stopped]
 
     def _evidence(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence]:
         return self.verifier.verify(
@@ -77,32 +71,16 @@ class VerifierJudge:
 
 def _of_documents(
     pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
-) -> list[tuple[str, str, Evidence]]:
-    """The reading, what was found of the passage's document, and what the passage says."""
+) -> list[tuple[str, Evidence, str]]:
+    """The reading, what the passage says, and what was found of its document."""
     texts: dict[tuple[str, str], list[str]] = {}
     for reading, passage in pairs:
         of_document = texts.setdefault((reading.text, passage.doc_id), [passage.about])
         of_document.append(passage.text)
     return [
-        (reading.text, "\n".join(texts[reading.text, passage.doc_id]), evidence)
+        (reading.text, evidence, "\n".join(texts[reading.text, passage.doc_id]))
         for (reading, passage), evidence in zip(pairs, found, strict=False)
     ]
-
-
-def _of_verifier(statement: str, document: str, evidence: Evidence) -> Judged:
-    """The verifier's two probabilities, 0 where the passage says neither for nor against.
-
-    A passage that "lacks a detail" has some of both: that is no evidence of either. A document
-    that does not state a number or a date of the statement does not confirm it.
-    """
-    evidence = aggregation.settled(statement, evidence, document)
-    elsewhere = words.missing_words(statement, document) > ELSEWHERE
-    against = evidence.prob_refuted if aggregation.refutes(evidence) and not elsewhere else 0.0
-    confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
-    if confirms and values.unstated(statement, document):
-        confirms = False
-    supported = evidence.prob_supported if confirms else 0.0
-    return Judged(supported, against, evidence.quote, evidence.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +114,7 @@ class ModelJudge:
         models = dict.fromkeys(self.calls.model(step).fingerprint for step in steps)
         return f"{' + '.join(models)} by {self.how.probabilities}"
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
         """Both branches of all pairs, as many at once as `how.at_once` says."""
         branches = [
             (reading, statement, passage)
@@ -237,7 +215,7 @@ def _seed(*parts: object) -> int:
 
 def _joined(
     of_reading: _Branch | None, of_negation: _Branch | None, reading: Reading, passage: Passage
-) -> Judged | Failed:
+) -> Evidence | Failed:
     for branch in (of_reading, of_negation):
         if branch is None:
             return Failed("stopped", "the run was stopped")
@@ -247,4 +225,5 @@ def _joined(
     assert isinstance(of_negation, tuple)
     # The quote is found by a program in the passage's own text; what a model quotes is not shown.
     quote = words.best_quote(reading.text, passage.text)
-    return Judged(of_reading[0], of_negation[0], quote, (), of_reading[1])
+    found = confirmation.from_answers(passage, of_reading[0], of_negation[0], quote)
+    return replace(found, analysis=of_reading[1])

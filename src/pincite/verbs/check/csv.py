@@ -3,10 +3,10 @@
 import csv
 import io
 
-from pincite.checks import CheckReport
 from pincite.contract.check import WeighedRecord
 from pincite.report.cells import cell
 from pincite.verbs.check import data
+from pincite.verbs.check.records import CheckReport
 
 COLUMNS = (
     "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "

@@ -4,33 +4,28 @@ As in `ask_data`, what is derived (`complete`, `level`, `summary`, …) is writt
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Judged,
-    Reading,
-    ReadingResult,
-    Weighed,
-    Weight,
-)
 from pincite.contract import codec
 from pincite.contract.check import (
     AsOfRecord,
     CheckRecord,
     CheckReportRecord,
     ReadingRecord,
+    TracedRecord,
     WeighedRecord,
     WeightRecord,
 )
 from pincite.contract.codec import made, rounded
 from pincite.errors import InputError
 from pincite.judgement import confirmation
-from pincite.types import Passage
+from pincite.judgement.confirmation import Weighed, Weight
+from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check import wording
+from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
 SCHEMA = Path(__file__).parent / "check.schema.json"
 
@@ -70,10 +65,11 @@ def _reading(result: ReadingResult, threshold: float) -> ReadingRecord:
     return rounded(
         made(
             ReadingRecord,
+            TracedRecord,
             result.reading,
             weight,
             spread=_spread(weight),
-            level=wording.SEED_LEVELS[weight.outcome],
+            level=confirmation.seed_level(weight.outcome),
             summary=wording.sentence(result),
             warning=wording.warning(result) or None,
             as_of=tuple(
@@ -103,8 +99,8 @@ def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:
             item,
             passage,
             outcome,
-            **nothing if failed else {},
-            side=wording.side(item, threshold),
+            **nothing if isinstance(outcome, Failed) else _answers(outcome),
+            side=confirmation.side(item, threshold),
             doc=confirmation.degree_of(item),
             strong_contradiction=strong,
             passage=passage.text,
@@ -145,13 +141,43 @@ def _weight_of(record: WeightRecord, n_items: int) -> Weight:
 
 def _weighed_of(record: WeighedRecord) -> Weighed:
     passage = made(Passage, record, text=record.passage)
-    return made(Weighed, record, passage=passage, outcome=record.failed or _judged_of(record))
+    return made(
+        Weighed, record, passage=passage, outcome=record.failed or _evidence_of(record, passage)
+    )
 
 
-def _judged_of(record: WeighedRecord) -> Judged:
+def _evidence_of(record: WeighedRecord, passage: Passage) -> Evidence:
     if record.prob_reading is None or record.prob_negation is None:
         raise InputError(f"a passage of {record.url!r} is neither judged nor failed")
     span, quote = record.span, record.quote_span
     if quote and not span.start <= quote.start <= quote.end <= span.start + len(record.passage):
         raise InputError(f"a quote_span does not lie in its passage: {list(quote)}")
-    return made(Judged, record, quote=quote.moved(-span.start) if quote else None)
+    answers = record.prob_reading, record.prob_negation
+    place = quote.moved(-span.start) if quote else None
+    found = confirmation.from_answers(passage, *answers, place)
+    return replace(found, reasons=record.reasons, analysis=record.analysis)
+
+
+# ── In a trace ───────────────────────────────────────────────────────────────────────────────────
+
+
+def traced(outcome: Evidence | Failed) -> dict[str, Any]:
+    """What a passage says of a reading, as plain values."""
+    if isinstance(outcome, Failed):
+        return asdict(outcome)
+    return asdict(made(TracedRecord, outcome, **_answers(outcome)))
+
+
+def outcome_of(given: Mapping[str, Any], passage: Passage) -> Evidence | Failed:
+    """What `traced` wrote of a passage; raises InputError where it is something else."""
+    if "step" in given:
+        return codec.from_values(Failed, given)
+    record = codec.from_values(TracedRecord, given)
+    answers = record.prob_reading, record.prob_negation
+    found = confirmation.from_answers(passage, *answers, record.quote)
+    return replace(found, reasons=record.reasons, analysis=record.analysis)
+
+
+def _answers(evidence: Evidence) -> dict[str, Any]:
+    """The probabilities in EvidenceSeeker's terms."""
+    return {"prob_reading": evidence.prob_supported, "prob_negation": evidence.prob_refuted}

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from pincite.checks import Reading
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.text.passages import WIDE_WORDS, around
 from pincite.text.sentences import sentences
 from pincite.types import Document, Hit, Passage, Span
+from pincite.verbs.check.records import Reading
 
 # Passages that are looked at for one that is kept: a long document may hold all the first ones.
 CROWDED = 4

@@ -2,23 +2,16 @@
 
 from typing import Any
 
-from pincite.checks import Check, CheckReport, Failed, ReadingResult, Weighed
 from pincite.documents.language import code_of
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
-from pincite.types import Span
+from pincite.types import Failed, Span
 from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.records import Check, CheckReport, ReadingResult
 
-# Classes of the style sheet, which knows the tones of `verify`.
-_TONES = {
-    **dict.fromkeys(("strong_confirmation", "confirmation", "weak_confirmation"), "supported"),
-    **dict.fromkeys(("strong_disconfirmation", "disconfirmation"), "refuted"),
-    "weak_disconfirmation": "refuted",
-    "balanced": "partly_supported",
-    **dict.fromkeys(("no_evidence", "failed", "not_judged"), "unchecked"),
-}
 _HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
 _SIDES: tuple[dict[str, str], ...] = (
     {"sign": "▲", "word": "for", "name": "For it", "tone": "supported", "bar": "s"},
@@ -53,6 +46,14 @@ def view(check: Check, threshold: float) -> dict[str, Any]:
     }
 
 
+def _tone(outcome: Outcome) -> str:
+    """A class of the style sheet, which knows the tones of `verify`."""
+    rank = confirmation.rank(outcome)
+    if rank is None:
+        return "unchecked"
+    return ("partly_supported", "supported", "refuted")[(rank > 0) - (rank < 0)]
+
+
 def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
     outcome, weight = result.weight.outcome, result.weight
     for_it, against = confirmation.sides(result.items, threshold)
@@ -63,7 +64,7 @@ def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
         "kind": result.reading.kind,
         "meaning": check_wording.KINDS[result.reading.kind],
         "negation": result.reading.negation,
-        "tone": _TONES[str(outcome)],
+        "tone": _tone(outcome),
         "sign": check_wording.SIGNS[outcome],
         "label": check_wording.LABELS[outcome],
         "summary": check_wording.sentence(result),

@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pincite.checks import Failed, Interpretation, Reading, StatementType
 from pincite.completions import Guidance, Prompt
+from pincite.judgement.confirmation import StatementType
 from pincite.llm import replies
 from pincite.llm.calls import Calls
 from pincite.llm.concurrency import all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.text.words import looks_german
+from pincite.types import Failed
 from pincite.verbs.check import readings
+from pincite.verbs.check.records import Interpretation, Reading
 
 _NO_READING = "no reading: this says nothing that could be so or not; write it as a statement"
 MOST_READINGS = 20  # of one statement; each costs up to 2·k·(1 + repetitions) calls

@@ -6,11 +6,11 @@ feedback, translation, show_documents, confirmation_level), and more of our own 
 
 from pathlib import Path
 
-from pincite.checks import CheckReport
 from pincite.contract.check import CheckRecord, ReadingRecord
 from pincite.contract.codec import values_of
 from pincite.report import templates
 from pincite.verbs.check import data, wording
+from pincite.verbs.check.records import CheckReport
 
 
 def to_markdown(

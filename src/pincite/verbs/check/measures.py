@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pincite.checks import Outcome
+from pincite.judgement.confirmation import Outcome
 from pincite.report import templates
 from pincite.verbs.check import wording
 

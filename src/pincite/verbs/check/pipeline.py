@@ -7,23 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pincite.checks import (
+from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
+from pincite.retrieval.copies import grouped
+from pincite.types import Evidence, Failed, Hit, Passage
+from pincite.verbs.check import data
+from pincite.verbs.check.evidence import Finder, Found
+from pincite.verbs.check.records import (
     Check,
-    Failed,
     Interpretation,
-    Judged,
-    Outcome,
+    Interpreter,
+    Judge,
     Reading,
     ReadingResult,
-    StatementType,
-    Weighed,
-    Weight,
 )
-from pincite.judgement import confirmation
-from pincite.protocols import Interpreter, Judge
-from pincite.retrieval.copies import grouped
-from pincite.types import Hit, Passage
-from pincite.verbs.check.evidence import Finder, Found
 
 Record = Callable[[Mapping[str, Any]], None]
 
@@ -90,14 +87,14 @@ class CheckPipeline:
         ]
 
     def _weighed(
-        self, reading: Reading, found: Found, outcome: Judged | Failed, text_id: int
+        self, reading: Reading, found: Found, outcome: Evidence | Failed, text_id: int
     ) -> Weighed:
         self._record(
             {
                 "event": "judged",
                 "reading": reading.reading_id,
                 "found": asdict(found),
-                "outcome": asdict(outcome),
+                "outcome": data.traced(outcome),
             }
         )
         passage, published, meta = found.passage, found.published, found.meta

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pincite.checks import Reading, ReadingOrigin, StatementType
+from pincite.judgement.confirmation import ReadingOrigin, StatementType
 from pincite.text import verbs
 from pincite.text.clauses import clauses
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Sentence
 from pincite.types import Span
+from pincite.verbs.check.records import Reading
 
 _SAYING = (
     "says said claims claimed believes believed thinks thought denies denied doubts doubted argues "

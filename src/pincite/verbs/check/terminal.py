@@ -8,10 +8,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pincite.checks import Check, CheckReport, Failed, Outcome, ReadingResult, Weighed
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
+from pincite.types import Failed
 from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.records import Check, CheckReport, ReadingResult
 
 STYLES = {
     Outcome.STRONG_CONFIRMATION: "bold green",

@@ -16,26 +16,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pincite.checks import (
-    Check,
-    CheckReport,
-    Failed,
-    Interpretation,
-    Judged,
-    Reading,
-    StatementType,
-    Usage,
-)
-from pincite.completions import Completion, Prompt
+from pincite.completions import Completion, Prompt, Usage
 from pincite.contract import codec
 from pincite.contract.check import CheckReportRecord
 from pincite.errors import ConfigError, InputError, NotAsked, ServerError
+from pincite.judgement.confirmation import StatementType
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
-from pincite.types import Passage
+from pincite.types import Evidence, Failed, Passage
+from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
 from pincite.verbs.check.evidence import Found
 from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
 VERSION = 1
 
@@ -201,9 +194,10 @@ def _check(
 ) -> Check:
     interpretation = codec.from_values(Interpretation, statement["interpretation"])
     readings = {r.reading_id: r for r in interpretation.readings}
+    found = [codec.from_values(Found, event["found"]) for event in judged]
     recorded = [
-        (readings[e["reading"]], codec.from_values(Found, e["found"]), _outcome(e["outcome"]))
-        for e in judged
+        (readings[event["reading"]], each, data.outcome_of(event["outcome"], each.passage))
+        for event, each in zip(judged, found, strict=True)
     ]
     how = trace.run["check"]
     pipeline = CheckPipeline(
@@ -216,12 +210,6 @@ def _check(
         languages=None,
     )
     return pipeline.check(statement["statement"], interpretation)
-
-
-def _outcome(given: Mapping[str, Any]) -> Judged | Failed:
-    if "step" in given:
-        return codec.from_values(Failed, given)
-    return codec.from_values(Judged, given)
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:
@@ -265,7 +253,7 @@ class _NoInterpreter:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    items: Sequence[tuple[Reading, Found, Judged | Failed]]
+    items: Sequence[tuple[Reading, Found, Evidence | Failed]]
 
     def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
         return [
@@ -278,11 +266,11 @@ class _Recorded:
 class _RecordedJudge:
     """What failed stays so; the rest is computed anew, or taken as the verifier gave it."""
 
-    items: Sequence[tuple[Reading, Found, Judged | Failed]]
+    items: Sequence[tuple[Reading, Found, Evidence | Failed]]
     model: ModelJudge | None
     fingerprint: str = field(default="recorded")
 
-    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Judged | Failed]:
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
         known = {
             (reading.reading_id, found.passage.passage_id): outcome
             for reading, found, outcome in self.items
@@ -291,7 +279,7 @@ class _RecordedJudge:
         if self.model is None:
             return recorded
         fresh = self.model.judge(
-            [pair for pair, old in zip(pairs, recorded, strict=True) if isinstance(old, Judged)]
+            [pair for pair, old in zip(pairs, recorded, strict=True) if isinstance(old, Evidence)]
         )
         answers = iter(fresh)
         return [old if isinstance(old, Failed) else next(answers) for old in recorded]

@@ -1,10 +1,9 @@
 """The words and signs in which the results of `check` reach a person."""
 
-from collections.abc import Mapping
-
-from pincite.checks import CheckReport, Outcome, ReadingResult, StatementType, Weighed
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.report import cells
+from pincite.verbs.check.records import CheckReport, ReadingResult
 
 SIGNS = {
     Outcome.STRONG_CONFIRMATION: "▲▲▲",
@@ -29,15 +28,6 @@ LABELS = {
     Outcome.NO_EVIDENCE: "no evidence in the knowledge base",
     Outcome.FAILED: "could not be judged",
     Outcome.NOT_JUDGED: "not judged",
-}
-# EvidenceSeeker's level for each result. It has one word for balance and for nothing at all, and
-# would call a failure so too, which here has no level.
-SEED_LEVELS: Mapping[Outcome, str | None] = {
-    **{outcome: str(outcome) for outcome in Outcome},
-    Outcome.BALANCED: "inconclusive_confirmation",
-    Outcome.NO_EVIDENCE: "inconclusive_confirmation",
-    Outcome.FAILED: None,
-    Outcome.NOT_JUDGED: None,
 }
 KINDS = {
     StatementType.DESCRIPTIVE: "says how things are",
@@ -71,7 +61,8 @@ def has_degrees(report: CheckReport) -> bool:
 def sentence(result: ReadingResult) -> str:
     """The result of one reading in words.
 
-    >>> from pincite.checks import Reading, Weight
+    >>> from pincite.verbs.check.records import Reading
+    >>> from pincite.judgement.confirmation import Weight
     >>> reading = Reading("r1", "The mill is old.", StatementType.DESCRIPTIVE)
     >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
     'nothing was found that could speak for or against it'
@@ -116,16 +107,6 @@ def signed(doc: float | None) -> str:
     if doc is None:
         return ""
     return f"{doc:+.2f}".replace("-", "−")
-
-
-def side(item: Weighed, threshold: float) -> str:
-    """Where an item stands: "for", "against", "silent" or "failed"."""
-    doc = confirmation.degree_of(item)
-    if doc is None:
-        return "failed"
-    if abs(doc) <= threshold:
-        return "silent"
-    return "for" if doc > 0 else "against"
 
 
 def used(report: CheckReport) -> str:

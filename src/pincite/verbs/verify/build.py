@@ -22,11 +22,12 @@ from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.settings.ask import AskSettings
 from pincite.settings.web import MANNERS, WebSettings
-from pincite.types import Article, CopyKind, Document, Finding, Reason, Report, Unchecked
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.exclusions import Exclusions
 from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.records import Report
 from pincite.verbs.verify.web_pages import web_candidates, web_pages
 from pincite.web.sources import FetchStep
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from pincite.judgement.funnel import FLAGS, stage
 from pincite.report import cells
-from pincite.types import CitationResult, Evidence, Finding, Label, Part, Report, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Label, Part, Unchecked
 from pincite.verbs.verify import wording
+from pincite.verbs.verify.records import Report
 
 COLUMNS = (
     "rank claim_id section claim label score citation_id citation_title citation_url "

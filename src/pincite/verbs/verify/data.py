@@ -4,7 +4,6 @@ A change of shape raises `schema_version`. What the JSON leaves out cannot be re
 evidence for a clause all but its probabilities and quote.
 """
 
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -39,12 +38,12 @@ from pincite.types import (
     Listing,
     Part,
     Passage,
-    Report,
     Span,
     Suggestion,
     Unchecked,
 )
 from pincite.verbs.verify import funnel_words, wording
+from pincite.verbs.verify.records import Report
 
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
@@ -109,7 +108,7 @@ def _finding(finding: Finding, rank: int) -> FindingRecord:
             finding,
             rank=rank,
             claim=claim.text,
-            prob_supported=support(finding),
+            prob_supported=aggregation.support(finding),
             missing=_parts(finding.missing, claim.text),
             citations=tuple(_citation(result, claim.text) for result in finding.citations),
             together=_evidence(finding.together) if finding.together else None,
@@ -186,20 +185,6 @@ def _evidence(evidence: Evidence) -> EvidenceRecord:
             quote_span=quote.moved(passage.span.start) if quote else None,
         )
     )
-
-
-def support(finding: Finding) -> float | None:
-    """The probability that the group bears the whole claim out; None if nothing was checked.
-
-    Not that of `finding.score`, which may count the claim's parts and only ranks.
-    """
-    whole = aggregation.group_score(finding.citations, finding.together, "max")
-    return probability(finding.score if whole is None else whole)
-
-
-def probability(score: float | None) -> float | None:
-    """The probability of support behind a score (log-odds); None of None."""
-    return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)
 
 
 # ── Read ─────────────────────────────────────────────────────────────────────────────────────────
@@ -287,20 +272,10 @@ def _part_of(record: PartRecord) -> Part:
         record.prob_supported,
         refuted,
         max(0.0, 1 - record.prob_supported - refuted),
-        _log_odds(record.prob_supported),
+        aggregation.log_odds(record.prob_supported),
         whole if quote else None,
     )
     return made(Part, record, evidence=evidence)
-
-
-def _log_odds(probability: float) -> float:
-    """Finite for the probabilities 0 and 1, to which a JSON's four digits may round.
-
-    >>> round(_log_odds(0.5), 3), round(_log_odds(0.0), 3)
-    (0.0, -9.903)
-    """
-    inside = min(max(probability, 0.00005), 0.99995)
-    return math.log(inside / (1 - inside))
 
 
 def _suggestion_of(record: SuggestionRecord) -> Suggestion:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS
 from pincite.report import cells, templates
 from pincite.types import (
@@ -18,12 +19,12 @@ from pincite.types import (
     Label,
     Listing,
     Part,
-    Report,
     Stage,
     Suggestion,
     Unchecked,
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wikitext, wording
+from pincite.verbs.verify.records import Report
 
 MAX_BEFORE = 160  # characters of context before a claim
 MAX_NAME = 160  # characters of a source's name: some references are whole paragraphs
@@ -116,7 +117,7 @@ def _open(report: Report, findings: Mapping[int, object]) -> list[dict[str, obje
 
 def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
     claim = finding.claim
-    support = data.support(finding)
+    support = aggregation.support(finding)
     texts = [wikitext.tag(finding, today)]
     texts += [wikitext.archived(result) for result in finding.citations]
     texts += [wikitext.reference(suggestion, today) for suggestion in finding.suggestions[:1]]

@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pincite.judgement import aggregation
 from pincite.report import cells
 from pincite.types import (
     CitationResult,
@@ -21,10 +22,10 @@ from pincite.types import (
     Label,
     Listing,
     Reliability,
-    Report,
     Stage,
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wording
+from pincite.verbs.verify.records import Report
 
 LISTING_STYLES = {
     Reliability.RELIABLE: "green",
@@ -139,7 +140,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
 
 def _verdict(finding: Finding) -> Text:
     text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
-    support = data.support(finding)
+    support = aggregation.support(finding)
     if support is not None:
         text.append(f"\nsupport {100 * support:.0f} %", style="not bold dim")
     return text

@@ -7,17 +7,9 @@ that begin with `#` are for the editor and stay out of the article.
 from datetime import date
 
 from pincite.report import cells
-from pincite.types import (
-    CitationResult,
-    CopyKind,
-    Evidence,
-    Finding,
-    Label,
-    Reason,
-    Report,
-    Suggestion,
-)
+from pincite.types import CitationResult, CopyKind, Evidence, Finding, Label, Reason, Suggestion
 from pincite.verbs.verify import funnel_words, wording
+from pincite.verbs.verify.records import Report
 from pincite.wiki import suggest
 
 MAX_REASON_QUOTE = 200  # characters of the source in a tag: enough to find the place

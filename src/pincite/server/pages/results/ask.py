@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from pincite.answers import Answer, AnswerReport, Checked, Reference
 from pincite.contract import codec
 from pincite.contract.ask import SentenceRecord
 from pincite.errors import InputError
@@ -26,6 +25,7 @@ from pincite.server.problems import Problem, not_found
 from pincite.server.requests import AskRequest
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import data, html, markdown, references, wording
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
 
 router = APIRouter(include_in_schema=False)
 EXPORTS = {

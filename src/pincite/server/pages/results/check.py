@@ -11,10 +11,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.checks import CheckReport, Interpretation, ReadingResult, StatementType
 from pincite.contract import codec
 from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
+from pincite.judgement.confirmation import StatementType
 from pincite.library.feedback import SIGNS
 from pincite.server import demo
 from pincite.server.api import jobs as api_jobs
@@ -32,6 +32,7 @@ from pincite.server.problems import Problem, not_found
 from pincite.server.requests import CheckRequest
 from pincite.server.site import Site, Stores
 from pincite.verbs.check import claimreview, data, html, markdown, wording
+from pincite.verbs.check.records import CheckReport, Interpretation, ReadingResult
 
 router = APIRouter(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`

@@ -7,14 +7,15 @@ reports list passages; a reader asks how many sources agree.
 from collections.abc import Sequence
 from typing import Any
 
-from pincite.checks import Failed, ReadingResult, Weighed
 from pincite.judgement import confirmation
+from pincite.judgement.confirmation import Weighed
 from pincite.report import cells
 from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
-from pincite.types import Document, Span
+from pincite.types import Document, Failed, Span
 from pincite.verbs.check import wording as check_wording
+from pincite.verbs.check.records import ReadingResult
 
 Places = Sequence[int]
 SIDES = (

@@ -24,8 +24,9 @@ from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
 from pincite.server.site import Site, Stores
-from pincite.types import Report, Unchecked
+from pincite.types import Unchecked
 from pincite.verbs.verify import data, html, wikitext
+from pincite.verbs.verify.records import Report
 
 router = APIRouter(include_in_schema=False)
 Threshold = Annotated[

@@ -17,17 +17,9 @@ from pincite.report import cells
 from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
 from pincite.text.hosts import host_of
-from pincite.types import (
-    CitationResult,
-    Evidence,
-    Finding,
-    Label,
-    Report,
-    Stage,
-    Suggestion,
-    Unchecked,
-)
+from pincite.types import CitationResult, Evidence, Finding, Label, Stage, Suggestion, Unchecked
 from pincite.verbs.verify import data, html, wikitext, wording
+from pincite.verbs.verify.records import Report
 
 KEPT = 16  # results that stay parsed: somebody who reads one asks for it again and again
 WHOLE = 60_000  # characters of a source beyond which a window of it is shown
@@ -116,7 +108,7 @@ def rows(report: Report) -> list[Row]:
 
 
 def _row(finding: Finding, rank: int) -> Row:
-    support = data.support(finding)
+    support = aggregation.support(finding)
     reasons = [r.outcome.reason for r in finding.citations if isinstance(r.outcome, Unchecked)]
     return Row(
         rank,
@@ -216,7 +208,7 @@ def finding_view(
         documents: sources that may be shown whole, by document id.
         today: for the date of tags.
     """
-    support = data.support(finding)
+    support = aggregation.support(finding)
     absent, denied = wording.absent_and_denied(finding.missing)
     citations = [_citation(result, finding, names, documents) for result in finding.citations]
     addresses = [c["href"] for c in citations if c["href"]]

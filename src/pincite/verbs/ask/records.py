@@ -1,26 +1,15 @@
-"""The vocabulary of `ask`: a question, its answer, and what its references say of each sentence.
+"""The records of `ask`: a question, its answer, and what its references say of each sentence.
 
-Beside `types` and `checks`, and like them: frozen, complete when constructed, and known to every
-room.
+All are frozen and complete when constructed.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-from pincite.checks import Usage
-from pincite.types import Document, Evidence, Span
-
-
-class Retraction(StrEnum):
-    """What is known of a paper's standing; a source that says nothing of it is `unknown`."""
-
-    YES = "yes"
-    PARTLY = "partly"
-    CONCERN = "expression_of_concern"
-    CORRECTED = "corrected"
-    NO = "no"
-    UNKNOWN = "unknown"
+from pincite.completions import Usage
+from pincite.judgement.references import Retraction, Standing, Verdict, retraction_of
+from pincite.text.citation_marks import Sentence
+from pincite.types import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,69 +25,6 @@ class Reference:
     def retraction(self) -> Retraction:
         """What is known of its document."""
         return retraction_of(self.document)
-
-
-def retraction_of(document: Document) -> Retraction:
-    """As the document's metadata has it, with blanks or without."""
-    known = document.meta.get("retracted", "").replace(" ", "_")
-    return Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """References as they stand in a text: `[2-4]`, `(PUBMED:123; PUBMED:456)`."""
-
-    span: Span
-    ids: tuple[str, ...]  # "2", "3", "4"; "PUBMED:123", "PUBMED:456"
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of an answer with its reference marks, which may stand inside or after it."""
-
-    span: Span  # in the answer, marks included
-    text: str  # what it says: the span without its marks
-    marks: tuple[Mark, ...] = ()
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """All references of the sentence, each once."""
-        return tuple(dict.fromkeys(each for mark in self.marks for each in mark.ids))
-
-
-class Support(StrEnum):
-    """What one reference says of a sentence (Verif.ai, §II-C), and what that leaves out."""
-
-    SUPPORTS = "supports"
-    VERBATIM = "verbatim"  # it says it word for word: the sentence was copied from it
-    CONTRADICTS = "contradicts"
-    NO_EVIDENCE = "no_evidence"
-    NO_SUCH_REFERENCE = "no_such_reference"  # the answer names what it was not given
-    NOT_CHECKED = "not_checked"  # e.g. an abstract in a language that the verifier does not read
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One (sentence, reference) pair."""
-
-    written: str  # the reference as the sentence has it
-    support: Support
-    number: int | None = None  # of the reference; None: there is no such
-    evidence: Evidence | None = None  # the passage that speaks, with the closest sentence as quote
-    why: str = ""  # why it was not checked
-
-
-class Standing(StrEnum):
-    """What all references of a sentence say of it together."""
-
-    SUPPORTED = "supported"  # one supports it, none contradicts
-    VERBATIM = "verbatim"  # copied word for word from its reference, so that nothing is judged
-    CONTRADICTED = "contradicted"  # one contradicts it, none supports
-    MIXED = "mixed"  # one supports, another contradicts
-    NO_EVIDENCE = "no_evidence"
-    FABRICATED = "fabricated"  # no reference of it exists
-    UNCITED = "uncited"
-    NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""The records of `check`: a statement, its readings, and what a knowledge base says of each.
+
+All are frozen and complete when constructed. `Interpreter` and `Judge` make them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pincite.completions import Usage
+from pincite.judgement.confirmation import ReadingOrigin, StatementType, Weighed, Weight
+from pincite.types import Evidence, Failed, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to understand a statement, with its negation."""
+
+    reading_id: str  # "r1", "r2", …: unique within a check
+    text: str
+    kind: StatementType
+    negation: str = ""  # empty where nobody could word one
+    origin: ReadingOrigin = "statement"  # who worded it: the statement itself, a rule, …
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """The readings of one statement, who found them, and what of that went wrong."""
+
+    readings: tuple[Reading, ...]
+    by: str  # "rules", "user", or the model
+    failures: tuple[Failed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingResult:
+    """A reading with its evidence, each passage alone and all together."""
+
+    reading: Reading
+    items: tuple[Weighed, ...]  # as they were found, best first
+    weight: Weight
+    as_of: tuple[
+        tuple[str, Weight], ...
+    ] = ()  # (year, what the texts up to then say), oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A statement with all its readings. There is no verdict over them: each stands alone."""
+
+    statement: str
+    results: tuple[ReadingResult, ...]
+    interpreted_by: str  # "rules", "user", or the model
+    failures: tuple[Failed, ...] = ()  # of the interpretation
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was found was judged."""
+        return not self.failures and not any(r.weight.n_failed for r in self.results)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        outcomes = [item.outcome for result in self.results for item in result.items]
+        failed = [each for each in (*self.failures, *outcomes) if isinstance(each, Failed)]
+        return any(each.step == "stopped" for each in failed)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The checks of one run, with all that is needed to repeat them."""
+
+    checks: tuple[Check, ...]
+    n_statements: int  # more than `checks` if the run was stopped
+    usage: Usage
+    warnings: tuple[str, ...]
+    settings: Mapping[str, str | float | int | bool | None]
+    versions: Mapping[str, str]  # pincite, judge, encoder, corpus, prompts
+    created: str  # ISO timestamp, UTC
+
+    @property
+    def complete(self) -> bool:
+        """Whether every statement was checked, and nothing failed."""
+        return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
+
+
+class Interpreter(Protocol):
+    """For each statement its readings, with ids "r1", "r2", …; a failure is in the result."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is, for a report."""
+        ...
+
+    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
+        """In the statements' order."""
+        ...
+
+
+class Judge(Protocol):
+    """For each (reading, passage) pair what the passage says, or why that could not be judged.
+
+    One that cannot be judged fails alone: never with a zero, and never with an exception. Ctrl-C
+    ends the asking; the pairs that are left fail with "stopped".
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is, for a report."""
+        ...
+
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
+        """In the pairs' order."""
+        ...

@@ -1,0 +1,31 @@
+"""The record of `verify`: what was found of an article's citations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pincite.types import Finding, Funnel
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The findings of one article, worst first, with all that is needed to repeat them."""
+
+    title: str
+    language: str
+    revision_id: str | None
+    findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
+    n_claims: int  # of the article; more than `findings` if the run was stopped
+    n_references: int
+    warnings: tuple[str, ...]
+    settings: Mapping[str, str | float | int | bool | None]
+    versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
+    created: str  # ISO timestamp, UTC
+    funnel: Funnel
+    # (share of citations that fail, share of flags that are then right); empty if not known
+    flag_precision: tuple[tuple[float, float], ...] = ()
+    url: str | None = None  # of this very revision, if it came from a wiki
+
+    @property
+    def complete(self) -> bool:
+        """Whether every claim of the article was judged."""
+        return len(self.findings) == self.n_claims

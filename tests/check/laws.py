@@ -1,0 +1,69 @@
+"""A judge for tests, and the laws of interpreters and judges."""
+
+import copy
+import re
+from collections.abc import Sequence
+
+from pincite.judgement.confirmation import from_answers
+from pincite.testing import check_evidence
+from pincite.types import Evidence, Failed, Passage
+from pincite.verbs.check.records import Interpreter, Judge, Reading
+
+_WORD = re.compile(r"\w+")
+
+
+class FakeJudge:
+    """A judge for whom a passage supports a reading by the share of its words that it holds."""
+
+    fingerprint = "fake"
+
+    def judge(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence | Failed]:
+        """The share for the reading and none for its negation; a reading without words fails.
+
+        >>> from pincite.judgement.confirmation import StatementType
+        >>> from pincite.types import Span
+        >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
+        >>> passage = Passage("d", "u", "", "A mill fell", Span(0, 11))
+        >>> FakeJudge().judge([(reading, passage)])[0].prob_supported
+        0.67
+        """
+        return [self._one(reading, passage) for reading, passage in pairs]
+
+    def _one(self, reading: Reading, passage: Passage) -> Evidence | Failed:
+        words = set(_WORD.findall(reading.text.lower()))
+        if not words:
+            return Failed("reply", "the reading has no words")
+        shared = words & set(_WORD.findall(passage.text.lower()))
+        return from_answers(passage, round(len(shared) / len(words), 2), 0.0)
+
+
+def check_interpreter(interpreter: Interpreter, statements: Sequence[str]) -> None:
+    """One interpretation a statement, in order; readings have ids r1, r2, … and a text each."""
+    assert interpreter.fingerprint, "the fingerprint is empty"
+    assert interpreter.interpret([]) == [], "no statements should give no interpretations"
+    given = list(statements)
+    found = interpreter.interpret(given)
+    assert given == list(statements), "interpret changed its statements"
+    assert len(found) == len(statements), f"{len(found)} results for {len(statements)} statements"
+    for interpretation in found:
+        ids = [reading.reading_id for reading in interpretation.readings]
+        assert ids == [f"r{n}" for n in range(1, len(ids) + 1)], f"ids should be r1, …, are {ids}"
+        assert interpretation.by, "it is not said who found the readings"
+        for reading in interpretation.readings:
+            assert reading.text.strip(), "a reading without text"
+            assert reading.negation != reading.text, "a reading is its own negation"
+
+
+def check_judge(judge: Judge, pairs: Sequence[tuple[Reading, Passage]]) -> None:
+    """Evidence or a failure a pair, in order; probabilities sum to one; quotes exist."""
+    assert judge.fingerprint, "the fingerprint is empty"
+    assert judge.judge([]) == [], "no pairs should give no judgements"
+    before = copy.deepcopy(list(pairs))
+    outcomes = judge.judge(pairs)
+    assert list(pairs) == before, "judge changed its pairs"
+    assert len(outcomes) == len(pairs), f"{len(outcomes)} judgements for {len(pairs)} pairs"
+    for (_, passage), outcome in zip(pairs, outcomes, strict=True):
+        if isinstance(outcome, Failed):
+            assert outcome.detail, "a failure without a reason"
+        else:
+            check_evidence(passage, outcome)
