@@ -24,6 +24,7 @@ from pincite.cli import cli, options
 from pincite.cli.demo import DEMO_ASK
 from pincite.cli.demo.ask import differences
 from pincite.documents.collection import collected
+from pincite.notes import as_written
 from pincite.types import Document, Reason, Span, Unchecked
 
 ABSTRACTS = DEMO_ASK / "abstracts.xml"
@@ -117,7 +118,8 @@ def test_differences_are_named() -> None:
     assert len(list(differences(answered(), WANTED))) == 1
     unsure = answered("8", standing=Standing.NO_EVIDENCE)
     assert len(list(differences(unsure, WANTED))) == 1
-    silent = replace(good, sentences=(), references=(), left_out=(), abstained="nothing")
+    why = as_written("nothing")
+    silent = replace(good, sentences=(), references=(), left_out=(), abstained_coded=why)
     assert list(differences(silent, {"abstains": True})) == []
     assert len(list(differences(silent, WANTED))) == 3
 

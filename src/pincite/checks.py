@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from pincite.notes import Note, texts
 from pincite.types import Passage, Span
 
 
@@ -67,8 +68,13 @@ class Judged:
     prob_reading: float
     prob_negation: float
     quote: Span | None = None  # in the passage's text
-    reasons: tuple[str, ...] = ()
+    reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a model wrote before it chose; empty of a verifier
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.reasons_coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +173,15 @@ class CheckReport:
     checks: tuple[Check, ...]
     n_statements: int  # more than `checks` if the run was stopped
     usage: Usage
-    warnings: tuple[str, ...]
+    warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, judge, encoder, corpus, prompts
     created: str  # ISO timestamp, UTC
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
 
     @property
     def complete(self) -> bool:

@@ -94,7 +94,7 @@ class FakeJudge:
         >>> from pincite.types import Span
         >>> reading = Reading("r1", "A mill stands", StatementType.DESCRIPTIVE)
         >>> FakeJudge().judge([(reading, Passage("d", "u", "", "A mill fell", Span(0, 11)))])
-        [Judged(prob_reading=0.67, prob_negation=0.0, quote=None, reasons=(), analysis='')]
+        [Judged(prob_reading=0.67, prob_negation=0.0, quote=None, reasons_coded=(), analysis='')]
         """
         return [self._one(reading, passage) for reading, passage in pairs]
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from pincite.notes import Note, texts
+
 
 class Span(NamedTuple):
     """Half-open character offsets into a text that the owner of the span names."""
@@ -313,7 +315,12 @@ class Evidence:
     prob_neutral: float
     score: float  # calibrated log-odds of support: the ranking score
     quote: Span | None = None  # the best sentence, in the passage's text
-    reasons: tuple[str, ...] = ()  # "the claim says 1913, the passage 1911"
+    reasons_coded: tuple[Note, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In English: "the passage does not state “1913”"."""
+        return texts(self.reasons_coded)
 
     @property
     def quoted(self) -> str:
@@ -464,7 +471,7 @@ class Report:
     findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
     n_claims: int  # of the article; more than `findings` if the run was stopped
     n_references: int
-    warnings: tuple[str, ...]
+    warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
@@ -472,6 +479,11 @@ class Report:
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
 
     @property
     def complete(self) -> bool:

@@ -12,6 +12,7 @@ from pincite.checks import (
     Weighed,
 )
 from pincite.judgement import confirmation
+from pincite.notes import as_written
 from pincite.types import Passage, Span
 
 
@@ -20,7 +21,7 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
     if doc is None:
         return Weighed(passage, Failed("reply", f"unreadable: {text}"), n)
     quote = Span(9, 9 + len(text)) if text.strip() else None
-    judged = Judged(max(doc, 0.0), max(-doc, 0.0), quote, (text,), text)
+    judged = Judged(max(doc, 0.0), max(-doc, 0.0), quote, as_written(text), text)
     meta = {"author": text, "publisher": text}
     return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,))
 
@@ -52,7 +53,7 @@ def check_report(text: str = "Varde", url: str = "https://varde.example/") -> Ch
         checks=(Check(text, results, text, (failure,)),),
         n_statements=2,
         usage=Usage(8, 1, 2, 3, 100, 20, 0.5, 1.5),
-        warnings=(text,),
+        warnings_coded=as_written(text),
         settings={"language": "en", "confirmation_threshold": 0.2, "where": text},
         versions={"pincite": "0", "judge": text},
         created="2026-11-21T12:00:00+00:00",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.checks import Failed, Outcome, ReadingOrigin, StatementType, Usage
-from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.contract.codec import Coded, Offsets, Probability, Says, Scalar, Whole, Within
 
 Degree: TypeAlias = Annotated[float, Within(-1, 1)]
 Level: TypeAlias = Literal[
@@ -40,6 +40,7 @@ class WeighedRecord:
     quote: str | None
     quote_span: Annotated[Offsets, Says("of the quote in the document's text")] | None
     reasons: tuple[str, ...]
+    reasons_coded: Coded = ()
     analysis: Annotated[str, Says("what a model wrote before it chose")]
     failed: Failed | None
 
@@ -117,6 +118,7 @@ class CheckReportRecord:
     checks: tuple[CheckRecord, ...]
     usage: Usage
     warnings: tuple[str, ...]
+    warnings_coded: Coded = ()
     settings: Mapping[str, Scalar]
     versions: Mapping[str, str]
     created: str

@@ -6,7 +6,7 @@ A mark that names nothing the writer was given is no such reference: a finding, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pincite.answers import (
@@ -19,6 +19,7 @@ from pincite.answers import (
     Verdict,
 )
 from pincite.judgement import aggregation
+from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.settings.ask import CONTRADICTED_FROM, SUPPORTED_FROM
@@ -32,20 +33,12 @@ from pincite.types import Claim, Document, Evidence, Passage, Span, about, claim
 # 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
 # are held to lack evidence (tools/planted.py).
 SURE_FROM = 0.65
-NOTES = {
-    Retraction.YES: "reference %(n)s was retracted",
-    Retraction.PARTLY: "reference %(n)s was retracted in part",
-    Retraction.CONCERN: "of reference %(n)s its journal expressed concern",
-    Retraction.CORRECTED: "reference %(n)s was corrected",
+_CODES = {  # of what became of a reference
+    Retraction.YES: "retracted",
+    Retraction.PARTLY: "retracted_partly",
+    Retraction.CONCERN: "concern",
+    Retraction.CORRECTED: "corrected",
 }
-NO_REFERENCE = "there is no reference %(written)s"
-OTHER_LANGUAGE = "it is in %(language)s, the verifier reads %(languages)s"
-NO_ABSTRACT = "it has no abstract here"
-OTHER_FIGURE = "the sentence says “%(sentence)s”, the reference “%(reference)s”"
-SENTENCES = (  # for who says them again
-    *NOTES.values(),
-    *(NO_REFERENCE, OTHER_LANGUAGE, NO_ABSTRACT, OTHER_FIGURE),
-)
 
 
 @dataclass(slots=True)
@@ -131,12 +124,13 @@ class AnswerChecker:
             return []
         return cascade.worth_reading(text, cited_passages(document), self.read)
 
-    def _unreadable(self, document: Document) -> str:
+    def _unreadable(self, document: Document) -> tuple[Note, ...]:
         language = (document.language or "").split("-")[0]
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
-            return OTHER_LANGUAGE % {"language": repr(language), "languages": reads}
-        return "" if document.text.strip() else NO_ABSTRACT
+            values = {"language": repr(language), "languages": reads}
+            return (Note("reference_in_other_language", values),)
+        return () if document.text.strip() else (Note("no_abstract"),)
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
         """`written` is put in later: one pair may stand in an answer in several ways."""
@@ -150,16 +144,14 @@ class AnswerChecker:
         inherited: bool,
         named: Sequence[tuple[str, Reference | None]],
     ) -> Checked:
-        verdicts, notes = [], []
+        verdicts, notes = list[Verdict](), list[Note]()
         for written, reference in named:
             if reference is None:
                 verdicts.append(Verdict(written, Support.NO_SUCH_REFERENCE))
-                notes.append(NO_REFERENCE % {"written": written})
+                notes.append(Note("no_such_reference", {"written": written}))
                 continue
             known = self._known[sentence.text, reference.ref_id]
-            verdicts.append(
-                Verdict(written, known.support, reference.number, known.evidence, known.why)
-            )
+            verdicts.append(replace(known, written=written, number=reference.number))
             notes += _notes(reference)
         return Checked(sentence, tuple(verdicts), standing(verdicts), inherited, tuple(notes))
 
@@ -182,14 +174,13 @@ def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -
     quote = Span(span.start - near.start, span.end - near.start)
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
     verdict = Verdict(str(reference.number), Support.VERBATIM, reference.number, evidence)
-    return Checked(sentence, (verdict,), Standing.VERBATIM, notes=tuple(_notes(reference)))
+    return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))
 
 
-def _notes(reference: Reference) -> list[str]:
+def _notes(reference: Reference) -> tuple[Note, ...]:
     """What became of a reference, if a reader has to know."""
-    if reference.retraction not in NOTES:
-        return []
-    return [NOTES[reference.retraction] % {"n": reference.number}]
+    code = _CODES.get(reference.retraction)
+    return (Note(code, {"n": reference.number}),) if code else ()
 
 
 class Said(NamedTuple):
@@ -197,7 +188,7 @@ class Said(NamedTuple):
 
     support: Support
     evidence: Evidence | None = None  # the passage that speaks; None of nothing read
-    why: str = ""  # what a rule saw
+    why: tuple[Note, ...] = ()  # what a rule saw
 
 
 def support_of(
@@ -236,18 +227,21 @@ def is_turned(text: str, quote: str) -> bool:
     return negated or bool(contrasts(text, quote))
 
 
-def other_figures_said(text: str, passage: str) -> str:
+def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
     """What the passage says otherwise, if it says the same with another figure; else empty.
 
     The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
     ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
     sentences of an answer are close to their sources as those of an article are not.
 
-    >>> other_figures_said("The rate fell by 9%.", "Of 90 women, 9% left. The rate fell by 4%.")
-    'the sentence says “9%”, the reference “4%”'
+    >>> found = other_figures_said("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%.")
+    >>> print(*found)
+    the sentence says “9%”, the reference “4%”
     """
     said = other_figures(text, [span.of(passage) for span in split(passage)])
-    return "; ".join(OTHER_FIGURE % {"sentence": mine, "reference": other} for mine, other in said)
+    return tuple(
+        Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in said
+    )
 
 
 def standing(verdicts: Sequence[Verdict]) -> Standing:

@@ -102,7 +102,7 @@ def _of_verifier(statement: str, document: str, evidence: Evidence) -> Judged:
     if confirms and values.unstated(statement, document):
         confirms = False
     supported = evidence.prob_supported if confirms else 0.0
-    return Judged(supported, against, evidence.quote, evidence.reasons)
+    return Judged(supported, against, evidence.quote, evidence.reasons_coded)
 
 
 @dataclass(frozen=True, slots=True)

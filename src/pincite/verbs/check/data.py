@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+from pincite import notes
 from pincite.checks import (
     Check,
     CheckReport,
@@ -96,14 +97,14 @@ def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:
     passage, outcome = item.passage, item.outcome
     failed = outcome if isinstance(outcome, Failed) else None
     quote = None if isinstance(outcome, Failed) else outcome.quote
-    nothing = {"prob_reading": None, "prob_negation": None, "reasons": (), "analysis": ""}
+    nothing = {"prob_reading": None, "prob_negation": None, "reasons": (), "reasons_coded": ()}
     return rounded(
         made(
             WeighedRecord,
             item,
             passage,
             outcome,
-            **nothing if failed else {},
+            **nothing | {"analysis": ""} if failed else {},
             side=wording.side(item, threshold),
             doc=confirmation.degree_of(item),
             strong_contradiction=strong,
@@ -124,7 +125,9 @@ def report_of(record: CheckReportRecord) -> CheckReport:
     Raises:
         InputError: its parts do not fit together; names the first.
     """
-    return made(CheckReport, record, checks=tuple(map(_check_of, record.checks)))
+    warnings = notes.stored(record.warnings_coded, *record.warnings)
+    checks = tuple(map(_check_of, record.checks))
+    return made(CheckReport, record, checks=checks, warnings_coded=warnings)
 
 
 def _check_of(record: CheckRecord) -> Check:
@@ -154,4 +157,6 @@ def _judged_of(record: WeighedRecord) -> Judged:
     span, quote = record.span, record.quote_span
     if quote and not span.start <= quote.start <= quote.end <= span.start + len(record.passage):
         raise InputError(f"a quote_span does not lie in its passage: {list(quote)}")
-    return made(Judged, record, quote=quote.moved(-span.start) if quote else None)
+    reasons = notes.stored(record.reasons_coded, *record.reasons)
+    quote = quote.moved(-span.start) if quote else None
+    return made(Judged, record, quote=quote, reasons_coded=reasons)

@@ -12,10 +12,11 @@ servers are in none of it.
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pincite import notes
 from pincite.checks import (
     Check,
     CheckReport,
@@ -175,7 +176,9 @@ def replayed(trace: Trace) -> CheckReport:
             checks=tuple(checks),
             n_statements=recorded.n_statements if recorded else len(checks),
             usage=recorded.usage if recorded else Usage(),
-            warnings=recorded.warnings if recorded else tuple(run["warnings"]),
+            warnings_coded=notes.stored(recorded.warnings_coded, *recorded.warnings)
+            if recorded
+            else notes.as_written(*run["warnings"]),
             settings=run["settings"],
             versions=run["versions"],
             created=recorded.created if recorded else run["created"],
@@ -221,7 +224,9 @@ def _check(
 def _outcome(given: Mapping[str, Any]) -> Judged | Failed:
     if "step" in given:
         return codec.from_values(Failed, given)
-    return codec.from_values(Judged, given)
+    found = codec.from_values(Judged, given)
+    reasons = notes.stored(found.reasons_coded, *given.get("reasons", ()))
+    return replace(found, reasons_coded=reasons)
 
 
 def _model_judge(trace: Trace) -> ModelJudge | None:
