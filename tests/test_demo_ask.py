@@ -15,6 +15,7 @@ from pincite.cli.demo import DEMO_ASK
 from pincite.cli.demo.ask import differences
 from pincite.documents.collection import collected
 from pincite.judgement.references import Standing, Support, Verdict
+from pincite.notes import as_written
 from pincite.text.citation_marks import Sentence
 from pincite.types import Document, Reason, Span, Unchecked
 from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
@@ -110,7 +111,8 @@ def test_differences_are_named() -> None:
     assert len(list(differences(answered(), WANTED))) == 1
     unsure = answered("8", standing=Standing.NO_EVIDENCE)
     assert len(list(differences(unsure, WANTED))) == 1
-    silent = replace(good, sentences=(), references=(), left_out=(), abstained="nothing")
+    why = as_written("nothing")
+    silent = replace(good, sentences=(), references=(), left_out=(), abstained_coded=why)
     assert list(differences(silent, {"abstains": True})) == []
     assert len(list(differences(silent, WANTED))) == 3
 

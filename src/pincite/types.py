@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from pincite.notes import Note, texts
+
 
 class Span(NamedTuple):
     """Half-open character offsets into a text that the owner of the span names."""
@@ -326,8 +328,13 @@ class Evidence:
     prob_neutral: float
     score: float  # calibrated log-odds of support: the ranking score
     quote: Span | None = None  # the best sentence, in the passage's text
-    reasons: tuple[str, ...] = ()  # "the claim says 1913, the passage 1911"
+    reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In English: "the passage does not state “1913”"."""
+        return texts(self.reasons_coded)
 
     @property
     def quoted(self) -> str:

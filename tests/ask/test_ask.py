@@ -19,9 +19,6 @@ from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.literature import Found as Found_
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
 from pincite.verbs.ask.pipeline import (
-    NOTHING_FOUND,
-    NOTHING_RELEVANT,
-    RETRACTED,
     AskPipeline,
     numbered,
 )
@@ -181,7 +178,7 @@ def test_where_all_was_retracted_nothing_is_answered(
     finder = finder_of(corpus, verifier, only)
     plan = replace(pipeline(corpus, verifier, least_relevance=-9.0), finder=finder)
     answer = plan.ask(CURE)
-    assert answer.abstained == RETRACTED
+    assert [note.code for note in answer.abstained_coded] == ["all_retracted"]
     assert [r.ref_id for r in answer.left_out] == ["13"]
 
 
@@ -221,7 +218,8 @@ def test_nothing_relevant_is_no_answer(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
     answer = pipeline(corpus, verifier, least_relevance=0.0).ask("Who composed the opera Orfeo?")
-    assert answer.abstained in (NOTHING_FOUND, NOTHING_RELEVANT)
+    (why,) = answer.abstained_coded
+    assert why.code in ("nothing_found", "nothing_relevant")
     assert answer.sentences == ()
     assert answer.searched.n_documents == len(PAPERS)
 

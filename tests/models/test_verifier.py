@@ -12,6 +12,7 @@ from pincite.errors import MissingModel, PinciteError
 from pincite.models.calibration import FEATURES
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
+from pincite.notes import texts
 from pincite.protocols import Floats
 from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
@@ -103,7 +104,7 @@ def test_a_calibration_that_does_not_fit_says_so(
 
 def test_reasons_name_what_the_passage_lacks() -> None:
     assert reasons(CLAIM.text, PAIRS[0][1]) == ()
-    assert reasons(CLAIM.text, PAIRS[1][1]) == (
+    assert texts(reasons(CLAIM.text, PAIRS[1][1])) == (
         "the passage does not state “1911”",
         "the passage does not name “Ingrid Holm”",
     )
@@ -111,7 +112,7 @@ def test_reasons_name_what_the_passage_lacks() -> None:
 
 def test_names_are_told_apart() -> None:
     claim = "In the storm Ingrid Holm met the Orlaith off Ribe."
-    assert reasons(claim, passage("A page on wool and cloth.")) == (
+    assert texts(reasons(claim, passage("A page on wool and cloth."))) == (
         "the passage does not name “Ingrid Holm”, “Orlaith”, “Ribe”",
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pincite.completions import Usage
 from pincite.judgement.references import Standing, Support, Verdict
+from pincite.notes import Note, as_written
 from pincite.text import citation_marks
 from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage, Span
@@ -68,7 +69,7 @@ def evidence(source: Document, quoted: str, supported: float, refuted: float = 0
     )
     rest = round(1 - supported - refuted, 4)
     quote = Span(start, start + len(quoted)) if quoted else None
-    return Evidence(passage, supported, refuted, rest, 1.5, quote, ("says “two years”",))
+    return Evidence(passage, supported, refuted, rest, 1.5, quote, as_written("says “two years”"))
 
 
 def sentence(text: str, *ids: str, at: int = 0) -> Sentence:
@@ -81,7 +82,11 @@ def sentence(text: str, *ids: str, at: int = 0) -> Sentence:
 
 
 def checked(
-    text: str, standing: str, *verdicts: Verdict, notes: Sequence[str] = (), inherited: bool = False
+    text: str,
+    standing: str,
+    *verdicts: Verdict,
+    notes: Sequence[Note] = (),
+    inherited: bool = False,
 ) -> Checked:
     ids = [verdict.written for verdict in verdicts]
     return Checked(sentence(text, *ids), verdicts, Standing(standing), inherited, tuple(notes))
@@ -90,7 +95,7 @@ def checked(
 def _verdict(
     support: Support, number: int, evidence: Evidence | None = None, why: str = ""
 ) -> Verdict:
-    return Verdict(support, evidence, why, str(number), number)
+    return Verdict(support, evidence, as_written(why), str(number), number)
 
 
 def supports(number: int, source: Document, quoted: str = FINDING) -> Verdict:
@@ -132,14 +137,14 @@ def every_standing() -> Answer:
             "mixed",
             supports(2, two),
             contradicts(4, four),
-            notes=["reference 2 was retracted"],
+            notes=[Note("retracted", {"n": 2})],
         ),
         checked("Children are affected most.", "no_evidence", silent(1, one), inherited=True),
         checked(
             "A trial in Esbjerg found no effect.",
             "fabricated",
             missing("PUBMED:99999999"),
-            notes=["no reference 99999999 was found: it may be invented"],
+            notes=as_written("no reference 99999999 was found: it may be invented"),
         ),
         checked(same, "supported", supports(1, one), supports(4, four)),
         checked(
@@ -164,13 +169,15 @@ def every_standing() -> Answer:
                 "Trams improve sleep.",
                 "contradicted",
                 contradicts(1, one),
-                notes=["reference 1 says otherwise"],
+                notes=as_written("reference 1 says otherwise"),
             ),
             checked("A review of 90 cities agrees.", "fabricated", missing("7")),
         ),
         changes=(
-            Change(before, "Sleep is 23 minutes shorter.", "reference 1 says 23 minutes"),
-            Change(before, "", "nothing in the references bears it out"),
+            Change(
+                before, "Sleep is 23 minutes shorter.", as_written("reference 1 says 23 minutes")
+            ),
+            Change(before, "", as_written("nothing in the references bears it out")),
         ),
     )
 
@@ -205,7 +212,7 @@ def abstained() -> Answer:
         references=(),
         by="extract",
         searched=Searched("5f1c9a0b77d2", 21412, "words", found=("11111111",), best=-3.5),
-        abstained="the best of what was found hardly bears on the question",
+        abstained_coded=as_written("the best of what was found hardly bears on the question"),
     )
 
 
@@ -234,11 +241,11 @@ def hostile(text: str, url: str) -> Answer:
     source = Document(url, text, f"First. {text} Last.", "pubmed", text, None, text, meta)
     page = Document(url, text, f"First. {text} Last.", meta={"author": text, "retracted": text})
     verdicts = (
-        Verdict(Support.SUPPORTS, evidence(source, text, 0.9), "", text, 1),
-        Verdict(Support.NO_SUCH_REFERENCE, None, text, text),
-        Verdict(Support.NOT_CHECKED, None, text, text, 2),
+        Verdict(Support.SUPPORTS, evidence(source, text, 0.9), (), text, 1),
+        Verdict(Support.NO_SUCH_REFERENCE, None, as_written(text), text),
+        Verdict(Support.NOT_CHECKED, None, as_written(text), text, 2),
     )
-    one = Checked(sentence(text, text), verdicts, Standing.MIXED, True, (text,))
+    one = Checked(sentence(text, text), verdicts, Standing.MIXED, True, as_written(text))
     return Answer(
         question=text,
         text=text,
@@ -246,9 +253,8 @@ def hostile(text: str, url: str) -> Answer:
         references=(Reference(1, text, source), Reference(2, url, page)),
         by=text,
         searched=Searched(text, 3, text, text, (text,), 0.5),
-        abstained="",
         dropped=(one,),
-        changes=(Change(one, text, text), Change(one, "", text)),
+        changes=(Change(one, text, as_written(text)), Change(one, "", as_written(text))),
         cut=True,
         failure=text,
     )
@@ -259,7 +265,7 @@ def answer_report(*answers: Answer, n_questions: int = 0, note: str = "plain") -
         answers=answers,
         n_questions=n_questions or len(answers),
         usage=Usage(8, 1, 2, 3, 1000, 200, 0.5, 1.5),
-        warnings=(note,),
+        warnings_coded=as_written(note),
         settings={"k": 10, "note": note, "language": "en", "where": (note, "mesh == Sleep")},
         versions={"pincite": "0.1.0", "verifier": note},
         created="2026-11-21T12:00:00+00:00",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pincite.completions import Usage
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import StatementType, Weighed
+from pincite.notes import as_written
 from pincite.types import Failed, Passage, Span
 from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
@@ -15,7 +16,7 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
         return Weighed(passage, Failed("reply", f"unreadable: {text}"), n)
     quote = Span(9, 9 + len(text)) if text.strip() else None
     answers = confirmation.from_answers(passage, max(doc, 0.0), max(-doc, 0.0), quote)
-    judged = replace(answers, reasons=(text,), analysis=text)
+    judged = replace(answers, reasons_coded=as_written(text), analysis=text)
     meta = {"author": text, "publisher": text}
     return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,))
 
@@ -47,7 +48,7 @@ def check_report(text: str = "Varde", url: str = "https://varde.example/") -> Ch
         checks=(Check(text, results, text, (failure,)),),
         n_statements=2,
         usage=Usage(8, 1, 2, 3, 100, 20, 0.5, 1.5),
-        warnings=(text,),
+        warnings_coded=as_written(text),
         settings={"language": "en", "confirmation_threshold": 0.2, "where": text},
         versions={"pincite": "0", "judge": text},
         created="2026-11-21T12:00:00+00:00",

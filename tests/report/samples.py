@@ -1,6 +1,7 @@
 """A small report built by hand, and one whose every text is hostile."""
 
 from pincite.judgement.funnel import funnel
+from pincite.notes import Note, as_written
 from pincite.types import (
     Article,
     Bar,
@@ -51,7 +52,7 @@ def evidence(text: str, quote: str, url: str, title: str, score: float = 1.0) ->
         prob_neutral=0.2 if score >= 0 else 0.7,
         score=score,
         quote=Span(start, start + len(quote)),
-        reasons=("the passage does not state “1913”",),
+        reasons_coded=(Note("not_stated", {"words": ("1913",)}),),
     )
 
 
@@ -138,7 +139,7 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         findings=findings,
         n_claims=4,
         n_references=4,
-        warnings=(text,),
+        warnings_coded=as_written(text),
         settings={"depth": 100, "note": text},
         versions={"pincite": "0.1.0", "verifier": text},
         created="2026-11-21T08:00:00+00:00",

@@ -305,7 +305,8 @@ def test_a_verdict_on_a_reference_that_is_not_listed() -> None:
 
 
 def test_a_report_without_settings_or_answers() -> None:
-    report = replace(samples.answer_report(n_questions=1), settings={}, versions={}, warnings=())
+    bare = samples.answer_report(n_questions=1)
+    report = replace(bare, settings={}, versions={}, warnings_coded=())
     assert '<html lang="en">' in ask_html.to_html(report)
     assert "stopped after 0 of 1 questions" in shown(report)
     assert ask_markdown.to_markdown(report) == ""

@@ -10,6 +10,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.judgement.funnel import funnel
+from pincite.notes import Note
 from pincite.types import Article, Evidence, Finding, Label, Unchecked
 from pincite.verbs.verify import csv, html, terminal, wikitext, wording, worklist
 from pincite.verbs.verify.records import Report
@@ -111,12 +112,15 @@ def test_a_reason_is_left_out_that_names_what_is_named_as_missing() -> None:
     assert isinstance(result.outcome, Evidence)
     (part,) = finding.missing
     words = part.span.of(finding.claim.text).strip(" .")
-    told = (f"the passage does not state “{words}”", "source: 1889 · claim: 1886")
-    outcome = dataclasses.replace(result.outcome, reasons=told)
+    told = (
+        Note("not_stated", {"words": (words,)}),
+        Note("other_value", {"source": "1889", "claim": "1886"}),
+    )
+    outcome = dataclasses.replace(result.outcome, reasons_coded=told)
     again = dataclasses.replace(finding, citations=(dataclasses.replace(result, outcome=outcome),))
     for written in (page(of([again])), on_terminal(of([again]))):
-        assert told[0] not in written
-        assert told[1] in written
+        assert str(told[0]) not in written
+        assert str(told[1]) in written
 
 
 def test_where_nothing_was_judged_no_flag_is_advised_on() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.completions import Usage
-from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole
+from pincite.contract.codec import Coded, Offsets, Probability, Says, Scalar, Whole
 from pincite.judgement.references import Retraction, Standing, Support
 
 Texts: TypeAlias = tuple[str, ...]
@@ -38,6 +38,7 @@ class QuotedRecord:
         float, Says("log-odds of support; of a copied sentence, that it answers the question")
     ]
     reasons: Texts
+    reasons_coded: Coded = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,8 @@ class VerdictRecord:
     written: Annotated[str, Says("the reference as the sentence has it")]
     number: Annotated[Whole, Says("of the reference; null: there is no such")] | None
     support: Support
-    why: Annotated[str, Says("why it was not checked")]
+    why: Annotated[str, Says("why it was not checked, or what a rule saw")]
+    why_coded: Coded = ()
     evidence: QuotedRecord | None
 
 
@@ -69,6 +71,7 @@ class SentenceRecord:
     standing: Standing
     inherited: Annotated[bool, Says("its references are those of the sentence beside it")]
     notes: Texts
+    notes_coded: Coded = ()
     verdicts: tuple[VerdictRecord, ...]
 
 
@@ -101,6 +104,7 @@ class ChangeRecord:
     before: SentenceRecord
     after: str
     why: str
+    why_coded: Coded = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +130,7 @@ class AnswerRecord:
     written_by: str
     is_extractive: Annotated[bool, Says("its sentences are copied, not written by a model")]
     abstained: Annotated[str, Says("why there is no answer")] | None
+    abstained_coded: Coded = ()
     complete: bool
     cut: Annotated[bool, Says("the writer was stopped before it ended")]
     failure: str | None
@@ -150,6 +155,7 @@ class AnswerReportRecord:
     answers: tuple[AnswerRecord, ...]
     usage: Usage
     warnings: Texts
+    warnings_coded: Coded = ()
     settings: Mapping[str, Scalar | Texts]
     versions: Mapping[str, str]
     created: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.completions import Usage
-from pincite.contract.codec import Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.contract.codec import Coded, Offsets, Probability, Says, Scalar, Whole, Within
 from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
 from pincite.types import Failed, Span
 
@@ -28,7 +28,8 @@ class TracedRecord:
     prob_reading: Probability
     prob_negation: Probability
     quote: Annotated[Span, Says("in the passage's text")] | None
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    reasons_coded: Coded = ()
     analysis: str
 
 
@@ -57,6 +58,7 @@ class WeighedRecord:
     quote: str | None
     quote_span: Annotated[Offsets, Says("of the quote in the document's text")] | None
     reasons: tuple[str, ...]
+    reasons_coded: Coded = ()
     analysis: Annotated[str, Says("what a model wrote before it chose")]
     failed: Failed | None
 
@@ -134,6 +136,7 @@ class CheckReportRecord:
     checks: tuple[CheckRecord, ...]
     usage: Usage
     warnings: tuple[str, ...]
+    warnings_coded: Coded = ()
     settings: Mapping[str, Scalar]
     versions: Mapping[str, str]
     created: str

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pincite.errors import InputError
+from pincite.notes import Note
 from pincite.types import Span
 
 T = TypeVar("T")
@@ -93,6 +94,10 @@ Whole: TypeAlias = Annotated[int, Within(0)]
 Probability: TypeAlias = Annotated[float, Within(0, 1)]
 Offsets: TypeAlias = Annotated[Span, InOrder(), Says("half-open character offsets")]
 Scalar: TypeAlias = str | float | int | bool | None
+# Reports of an earlier Pincite lack it: its default is none.
+Coded: TypeAlias = Annotated[
+    tuple[Note, ...], Says("the same as codes with values, to be worded in other languages")
+]
 
 
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────

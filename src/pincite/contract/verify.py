@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pincite.contract.codec import EachOf, Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.contract.codec import Coded, EachOf, Offsets, Probability, Says, Scalar, Whole, Within
 from pincite.types import Bar, Copy, CopyKind, Label, PartKind, Place, Reason, Reliability, Stage
 
 Texts: TypeAlias = tuple[str, ...]
@@ -29,6 +29,7 @@ class EvidenceRecord:
     prob_neutral: Probability
     score: Annotated[float, Says("log-odds of support; ranks evidence")]
     reasons: Texts
+    reasons_coded: Coded = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +227,7 @@ class ReportRecord:
     advice: str | None
     findings: tuple[FindingRecord, ...]
     warnings: Texts
+    warnings_coded: Coded = ()
     settings: Mapping[str, Scalar]
     versions: Mapping[str, str]
     created: str

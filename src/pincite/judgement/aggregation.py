@@ -76,7 +76,7 @@ def settled(claim: str, evidence: Evidence, page: str) -> Evidence:
         evidence,
         prob_refuted=0.0,
         prob_neutral=1.0 - evidence.prob_supported,
-        reasons=evidence.reasons[1:],
+        reasons_coded=evidence.reasons_coded[1:],
     )
 
 

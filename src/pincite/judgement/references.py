@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pincite.judgement import aggregation
+from pincite.notes import Note, joined
 from pincite.text import words
 from pincite.text.contrasts import contrasts, other_figures
 from pincite.text.sentences import sentences
@@ -18,7 +19,6 @@ CONTRADICTED_FROM = 0.5
 # 60 negated sentences 47 are then caught instead of 36, and of 1,188 sound ones 61 instead of 43
 # are held to lack evidence (tools/planted.py).
 SURE_FROM = 0.65
-OTHER_FIGURE = "the sentence says “%(sentence)s”, the reference “%(reference)s”"
 
 
 class Retraction(StrEnum):
@@ -55,9 +55,14 @@ class Verdict:
 
     support: Support
     evidence: Evidence | None = None  # the passage that speaks, with the closest sentence as quote
-    why: str = ""  # what a rule saw, or why it was not checked
+    why_coded: tuple[Note, ...] = ()
     written: str = ""  # the reference as the sentence has it
     number: int | None = None  # of the reference; None: there is no such
+
+    @property
+    def why(self) -> str:
+        """What a rule saw, or why it was not checked; in English."""
+        return joined(self.why_coded)
 
 
 class Standing(StrEnum):
@@ -109,18 +114,21 @@ def is_turned(text: str, quote: str) -> bool:
     return negated or bool(contrasts(text, quote))
 
 
-def other_figures_said(text: str, passage: str) -> str:
+def other_figures_said(text: str, passage: str) -> tuple[Note, ...]:
     """What the passage says otherwise, if it says the same with another figure; else empty.
 
     The verifier is sure of such a sentence where its figure stands elsewhere in the abstract: of
     ten that were planted it found one (tools/planted.py). This rule is `ask`'s alone, since the
     sentences of an answer are close to their sources as those of an article are not.
 
-    >>> other_figures_said("The rate fell by 9%.", "Of 90 women, 9% left. The rate fell by 4%.")
-    'the sentence says “9%”, the reference “4%”'
+    >>> found = other_figures_said("It fell by 9%.", "Of 90 women, 9% left. It fell by 4%.")
+    >>> print(*found)
+    the sentence says “9%”, the reference “4%”
     """
     said = other_figures(text, [span.of(passage) for span in sentences(passage)])
-    return "; ".join(OTHER_FIGURE % {"sentence": mine, "reference": other} for mine, other in said)
+    return tuple(
+        Note("other_figure", {"sentence": mine, "reference": other}) for mine, other in said
+    )
 
 
 def standing(said: Iterable[Support]) -> Standing:

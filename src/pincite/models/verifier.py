@@ -11,6 +11,7 @@ from pincite.judgement.witness import Witness, witness
 from pincite.models import calibration, weights
 from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
+from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import names, values
 from pincite.text import words as wording
@@ -18,12 +19,6 @@ from pincite.types import Claim, Evidence, Passage
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 MAX_NAMED = 4  # figures or names listed in a reason
-VALUE = "source: %(source)s · claim: %(claim)s"
-DENIED = "source: “%(source)s” · claim: “%(claim)s”"
-READ_SO = "the network reads the quote as saying the contrary (probability %(share)s)"
-NOT_NAMED = "the passage does not name %(names)s"
-NOT_STATED = "the passage does not state %(figures)s"
-SENTENCES = (VALUE, DENIED, READ_SO, NOT_NAMED, NOT_STATED)  # for who says them again
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
 # (docs/benchmarks.md). The calibration may say more.
 OF_A_RULE = 0.6
@@ -140,7 +135,7 @@ def _evidence(
         against = 0.0
     said = [_told(seen)] if seen else []
     if against and not seen:
-        said = [READ_SO % {"share": f"{against:.2f}"}]
+        said = [Note("read_as_contrary", {"share": f"{against:.2f}"})]
     return Evidence(
         passage=passage,
         prob_supported=supported,
@@ -148,7 +143,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=seen.sentence if seen else wording.best_quote(claim.text, passage.text),
-        reasons=(*said, *reasons(claim.text, passage, seen)),
+        reasons_coded=(*said, *reasons(claim.text, passage, seen)),
     )
 
 
@@ -160,22 +155,22 @@ def _is_on_topic(claim: str, passage: Passage) -> bool:
     return wording.missing_words(claim, f"{passage.about}\n{passage.text}") <= ON_TOPIC
 
 
-def _told(seen: Witness) -> str:
-    template = DENIED if seen.kind == "negation" else VALUE
-    return template % {"source": seen.source, "claim": seen.claim}
+def _told(seen: Witness) -> Note:
+    values = {"source": seen.source, "claim": seen.claim}
+    return Note("denied", values) if seen.kind == "negation" else Note("other_value", values)
 
 
-def reasons(claim: str, passage: Passage, seen: Witness | None = None) -> tuple[str, ...]:
+def reasons(claim: str, passage: Passage, seen: Witness | None = None) -> tuple[Note, ...]:
     """What of the claim the passage lacks: values and names; what a witness shows is left out."""
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
     absent = [value.span.of(claim) for value in values.unstated(claim, source)]
-    listed = [f"“{words}”" for words in absent if words not in shown][:MAX_NAMED]
-    found = [NOT_STATED % {"figures": ", ".join(listed)}] if listed else []
+    listed = tuple(words for words in absent if words not in shown)[:MAX_NAMED]
+    found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [name for name in names.missing(claim, source) if name not in shown]
     if unnamed:
-        named = ", ".join(f"“{name}”" for name in _whole_names(claim, unnamed[:MAX_NAMED]))
-        found.append(NOT_NAMED % {"names": named})
+        whole = tuple(_whole_names(claim, unnamed[:MAX_NAMED]))
+        found.append(Note("not_named", {"words": whole}))
     return tuple(found)
 
 

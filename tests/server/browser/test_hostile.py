@@ -11,6 +11,7 @@ from samples import report
 from server.browser.watched import Watched, payloads
 from server.processes import Served
 
+from pincite.notes import as_written
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.types import Claim, Finding
@@ -32,7 +33,7 @@ def hostile_report(texts: list[str]) -> Report:
         made[0],
         findings=tuple(findings),
         n_claims=len(findings),
-        warnings=tuple(texts),
+        warnings_coded=as_written(*texts),
         settings={"threshold": 0.3, "note": texts[0]},
     )
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from pincite.errors import InputError
 from pincite.judgement.confirmation import StatementType
+from pincite.notes import Note
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.display import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
@@ -146,14 +147,21 @@ class _Sent:
             dataclasses.replace(f, citations=tuple(map(self._reworded, f.citations)))
             for f in report.findings
         ]
-        warnings = tuple(line.removeprefix(f"{SENT}/") for line in report.warnings)
-        return dataclasses.replace(report, findings=tuple(findings), warnings=warnings)
+        warnings = tuple(map(_without_folder, report.warnings_coded))
+        return dataclasses.replace(report, findings=tuple(findings), warnings_coded=warnings)
 
     def _reworded(self, result: CitationResult) -> CitationResult:
         outcome = result.outcome
         if isinstance(outcome, Unchecked) and str(self._folder) in outcome.detail:
             outcome = dataclasses.replace(outcome, detail=NOT_SENT)
         return dataclasses.replace(result, outcome=outcome)
+
+
+def _without_folder(note: Note) -> Note:
+    file = note.values.get("file")
+    if not isinstance(file, str):
+        return note
+    return dataclasses.replace(note, values={**note.values, "file": file.removeprefix(f"{SENT}/")})
 
 
 def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:

@@ -1,10 +1,11 @@
 """From a template and values to a page. Everything is escaped; the border's policy does the rest.
 
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
-`sign(label)`, `word(label)` and `meaning(label)` of a verdict; `again(text)`, a report's sentence
-in the reader's language, empty if it is not known (`say` of parts.html does the rest);
-`copy_read(result)`, which copy of a source was read; `link(url)`, the URL if a browser may open it,
-else none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides is in `page`.
+`sign(label)`, `word(label)` and `meaning(label)` of a verdict; `in_words(note)`, a note in the
+reader's language (`say` of parts.html marks what has no code); of a citation's result
+`copy_read(result)`, `where(result)` and `what_changed(result)`; `link(url)`, the URL if a browser
+may open it, else none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides
+is in `page`.
 `_` takes a template's own words or a constant of ours, never a text from outside: what it gives is
 taken for markup.
 """
@@ -20,10 +21,10 @@ from urllib.parse import unquote
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from pincite import notes
 from pincite.report import cells, templates
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import languages, static
-from pincite.server.pages.results import translated
 from pincite.server.pages.words import STEPS
 from pincite.server.people.identity import Identity
 from pincite.server.people.login import csrf_for
@@ -97,7 +98,10 @@ def _environment(language: str) -> Any:
         "STEPS": STEPS,
         "called": called,
         "copy_read": lambda result: wording.copy_read(result, texts.gettext),
-        "again": lambda text: translated.said(text, texts.gettext),
+        "where": lambda result: wording.where(result.place, result.label, texts.gettext),
+        "what_changed": lambda result: wording.what_changed(result, texts.gettext),
+        "in_words": lambda note: notes.said(note, texts.gettext),
+        "AS_WRITTEN": notes.AS_WRITTEN,
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = cells.one_line

@@ -10,11 +10,11 @@ from typing import Any
 
 from fastapi import Request
 
+from pincite import notes
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Retraction, Standing, Support, standing
 from pincite.report.cells import one_line
 from pincite.server.pages import languages, sent_files
-from pincite.server.pages.results import translated
 from pincite.server.study import wording as study_wording
 from pincite.types import Reason
 from pincite.verbs.ask import bibliography
@@ -47,7 +47,10 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     dict(enumerate((check_wording.ADVICE, ask_wording.ADVICE, ask_wording.COPIED))),
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
     dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
-    dict(enumerate(translated.SENTENCES)),
+    *(wording.ARCHIVED, wording.CHANGED, wording.ON_PAGE, wording.ELSEWHERE),
+    {code: said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN},
+    dict(enumerate((notes.QUOTED, ask_wording.ABSENT, ask_wording.CUT, ask_wording.MISSING))),
+    dict(enumerate((ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN))),
     *(study_wording.SIDES, study_wording.OTHERWISE, study_wording.EVIDENCE),
 )
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from pincite.judgement.references import (
     CONTRADICTED_FROM,
-    OTHER_FIGURE,
     SUPPORTED_FROM,
     Retraction,
     Standing,
@@ -19,6 +18,7 @@ from pincite.judgement.references import (
     standing,
     support_of,
 )
+from pincite.notes import Note
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
@@ -27,19 +27,12 @@ from pincite.text.passages import around, cited_passages
 from pincite.types import Claim, Document, Evidence, Passage, Span, about, claim_id_of
 from pincite.verbs.ask.records import Checked, Reference
 
-NOTES = {
-    Retraction.YES: "reference %(n)s was retracted",
-    Retraction.PARTLY: "reference %(n)s was retracted in part",
-    Retraction.CONCERN: "of reference %(n)s its journal expressed concern",
-    Retraction.CORRECTED: "reference %(n)s was corrected",
+_CODES = {  # of what became of a reference
+    Retraction.YES: "retracted",
+    Retraction.PARTLY: "retracted_partly",
+    Retraction.CONCERN: "concern",
+    Retraction.CORRECTED: "corrected",
 }
-NO_REFERENCE = "there is no reference %(written)s"
-OTHER_LANGUAGE = "it is in %(language)s, the verifier reads %(languages)s"
-NO_ABSTRACT = "it has no abstract here"
-SENTENCES = (  # for who says them again
-    *NOTES.values(),
-    *(NO_REFERENCE, OTHER_LANGUAGE, NO_ABSTRACT, OTHER_FIGURE),
-)
 
 
 @dataclass(slots=True)
@@ -125,16 +118,17 @@ class AnswerChecker:
             return []
         return cascade.worth_reading(text, cited_passages(document), self.read)
 
-    def _unreadable(self, document: Document) -> str:
+    def _unreadable(self, document: Document) -> tuple[Note, ...]:
         language = (document.language or "").split("-")[0]
         if language and language not in self.languages:
             reads = ", ".join(sorted(self.languages))
-            return OTHER_LANGUAGE % {"language": repr(language), "languages": reads}
-        return "" if document.text.strip() else NO_ABSTRACT
+            values = {"language": repr(language), "languages": reads}
+            return (Note("reference_in_other_language", values),)
+        return () if document.text.strip() else (Note("no_abstract"),)
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
         found = support_of(text, evidence, self.supported_from, self.contradicted_from)
-        return found if evidence else replace(found, why=self._unreadable(reference.document))
+        return found if evidence else replace(found, why_coded=self._unreadable(reference.document))
 
     def _one(
         self,
@@ -142,11 +136,11 @@ class AnswerChecker:
         inherited: bool,
         named: Sequence[tuple[str, Reference | None]],
     ) -> Checked:
-        verdicts, notes = [], []
+        verdicts, notes = list[Verdict](), list[Note]()
         for written, reference in named:
             if reference is None:
                 verdicts.append(Verdict(Support.NO_SUCH_REFERENCE, written=written))
-                notes.append(NO_REFERENCE % {"written": written})
+                notes.append(Note("no_such_reference", {"written": written}))
                 continue
             known = self._known[sentence.text, reference.ref_id]
             verdicts.append(replace(known, written=written, number=reference.number))
@@ -174,14 +168,13 @@ def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -
     evidence = Evidence(passage, 1.0, 0.0, 0.0, score, quote, ())
     number = reference.number
     verdict = Verdict(Support.VERBATIM, evidence, written=str(number), number=number)
-    return Checked(sentence, (verdict,), Standing.VERBATIM, notes=tuple(_notes(reference)))
+    return Checked(sentence, (verdict,), Standing.VERBATIM, notes_coded=_notes(reference))
 
 
-def _notes(reference: Reference) -> list[str]:
+def _notes(reference: Reference) -> tuple[Note, ...]:
     """What became of a reference, if a reader has to know."""
-    if reference.retraction not in NOTES:
-        return []
-    return [NOTES[reference.retraction] % {"n": reference.number}]
+    code = _CODES.get(reference.retraction)
+    return (Note(code, {"n": reference.number}),) if code else ()
 
 
 def _claim(text: str) -> Claim:

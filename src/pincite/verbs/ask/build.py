@@ -15,6 +15,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.notes import Note
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.settings import Settings
@@ -27,10 +28,6 @@ from pincite.verbs.ask.records import Answer, AnswerReport, Searched
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
 
-UNDATED = "Pages without a known date are not read while a date is asked for."
-GERMAN = "%(n)s of %(all)s questions look German; the models read English."
-SENTENCES = (UNDATED, GERMAN)  # for who says them again
-
 
 @dataclass(frozen=True, slots=True)
 class AskRun:
@@ -38,7 +35,7 @@ class AskRun:
 
     pipeline: AskPipeline
     versions: Mapping[str, str]
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
     calls: Calls | None
     started: float
 
@@ -117,7 +114,7 @@ def report_of(
         answers=tuple(answers),
         n_questions=n_questions,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings=(*run.warnings, *_of_questions(answers)),
+        warnings_coded=(*run.warnings, *_of_questions(answers)),
         settings={
             key: value for key, value in dataclasses.asdict(settings).items() if key not in PRIVATE
         },
@@ -126,11 +123,11 @@ def report_of(
     )
 
 
-def _of_questions(answers: Sequence[Answer]) -> tuple[str, ...]:
+def _of_questions(answers: Sequence[Answer]) -> tuple[Note, ...]:
     german = sum(looks_german(answer.question) for answer in answers)
     if not german:
         return ()
-    return (GERMAN % {"n": german, "all": len(answers)},)
+    return (Note("german_questions", {"n": german, "all": len(answers)}),)
 
 
 def finder(
@@ -171,5 +168,5 @@ def _writer(
     )
 
 
-def _warnings(settings: Settings) -> tuple[str, ...]:
-    return (UNDATED,) if settings.filters.leaves_out_undated else ()
+def _warnings(settings: Settings) -> tuple[Note, ...]:
+    return (Note("undated_not_read"),) if settings.filters.leaves_out_undated else ()

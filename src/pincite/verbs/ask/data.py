@@ -7,6 +7,7 @@ read again, not believed: it follows anew.
 from dataclasses import replace
 from pathlib import Path
 
+from pincite import notes
 from pincite.contract import codec
 from pincite.contract.ask import (
     AnswerRecord,
@@ -135,7 +136,9 @@ def report_of(record: AnswerReportRecord) -> AnswerReport:
     Raises:
         InputError: a quote does not lie in its passage.
     """
-    return made(AnswerReport, record, answers=tuple(map(_answer_of, record.answers)))
+    warnings = notes.stored(record.warnings_coded, *record.warnings)
+    answers = tuple(map(_answer_of, record.answers))
+    return made(AnswerReport, record, answers=answers, warnings_coded=warnings)
 
 
 def _answer_of(record: AnswerRecord) -> Answer:
@@ -144,14 +147,15 @@ def _answer_of(record: AnswerRecord) -> Answer:
         record,
         text=record.answer,
         by=record.written_by,
-        abstained=record.abstained or "",
+        abstained_coded=notes.stored(record.abstained_coded, record.abstained or ""),
         failure=record.failure or "",
         sentences=tuple(map(_checked_of, record.sentences)),
         references=tuple(map(_reference_of, record.references)),
         searched=made(Searched, record.searched),
         dropped=tuple(map(_checked_of, record.dropped)),
         changes=tuple(
-            made(Change, each, before=_checked_of(each.before)) for each in record.changes
+            made(Change, each, before=_checked_of(each.before), why_coded=_why_of(each))
+            for each in record.changes
         ),
         left_out=tuple(map(_reference_of, record.left_out)),
     )
@@ -160,11 +164,21 @@ def _answer_of(record: AnswerRecord) -> Answer:
 def _checked_of(record: SentenceRecord) -> Checked:
     marks = tuple(made(Mark, mark) for mark in record.marks)
     verdicts = tuple(
-        made(Verdict, each, evidence=_evidence_of(each.evidence) if each.evidence else None)
+        made(
+            Verdict,
+            each,
+            evidence=_evidence_of(each.evidence) if each.evidence else None,
+            why_coded=_why_of(each),
+        )
         for each in record.verdicts
     )
     sentence = made(Sentence, record, marks=marks)
-    return made(Checked, record, sentence=sentence, verdicts=verdicts)
+    noted = notes.stored(record.notes_coded, *record.notes)
+    return made(Checked, record, sentence=sentence, verdicts=verdicts, notes_coded=noted)
+
+
+def _why_of(record: VerdictRecord | ChangeRecord) -> tuple[notes.Note, ...]:
+    return notes.stored(record.why_coded, record.why)
 
 
 def _evidence_of(record: QuotedRecord) -> Evidence:
@@ -173,7 +187,8 @@ def _evidence_of(record: QuotedRecord) -> Evidence:
         raise InputError(f"a quote_span begins before its passage: {list(quote)} in {list(span)}")
     passage = made(Passage, record, text=record.passage)
     quote = quote.moved(-span.start) if quote else None
-    return made(Evidence, record, passage=passage, quote=quote)
+    reasons = notes.stored(record.reasons_coded, *record.reasons)
+    return made(Evidence, record, passage=passage, quote=quote, reasons_coded=reasons)
 
 
 def _reference_of(record: ReferenceRecord) -> Reference:

@@ -50,7 +50,7 @@ def view(answer: Answer) -> dict[str, Any]:
     return {
         "question": answer.question,
         "by": ask_wording.written_by(answer),
-        "abstained": answer.abstained,
+        "abstained": answer.abstained_coded,
         "incomplete": ask_wording.cautions(answer),
         "counts": [
             (n, TONES[standing], ask_wording.SIGNS[standing], ask_wording.SHORT[standing])
@@ -77,7 +77,7 @@ def _sentence(checked: Checked, known: dict[int, Document]) -> dict[str, object]
         "is_copied": standing is Standing.VERBATIM,
         "numbers": ask_wording.numbers(checked),
         "known": {str(number) for number in known},
-        "notes": checked.notes,
+        "notes": checked.notes_coded,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known) for verdict in checked.verdicts],
         # What is borne out need not be looked at; all else waits for a reader.
@@ -95,7 +95,7 @@ def _verdict(verdict: Verdict, known: dict[int, Document]) -> dict[str, object]:
         "tone": TONES[standing([verdict.support])],
         "words": ask_wording.verdict(verdict),
         "shares": ask_wording.shares(evidence) if evidence and _is_judged(verdict) else None,
-        "reasons": evidence.reasons if evidence else (),
+        "reasons": evidence.reasons_coded if evidence else (),
         "text": _marked(evidence, document) if evidence else None,
     }
 
@@ -147,4 +147,4 @@ def _reference(reference: Reference, answer: Answer) -> dict[str, object]:
 
 def _change(change: Change) -> dict[str, object]:
     before = change.before.sentence.text
-    return {"pieces": ask_wording.difference(before, change.after), "why": change.why}
+    return {"pieces": ask_wording.difference(before, change.after), "why": change.why_coded}

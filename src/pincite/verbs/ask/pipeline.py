@@ -11,6 +11,7 @@ source says it; marks that stand in it are its paper's own, and text.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from pincite.notes import Note
 from pincite.text import citation_marks
 from pincite.types import Document
 from pincite.verbs.ask.absent import absent_words
@@ -19,15 +20,6 @@ from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
 from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Writer, Written
-
-NOTHING_FOUND = "nothing in this corpus has words or meaning in common with the question"
-FILTERED = "nothing that the filters let through has words or meaning in common with the question"
-NOTHING_RELEVANT = "nothing that was found bears on the question closely enough"
-NOTHING_SAID = "no sentence of what was found answers the question"
-RETRACTED = "all that was found for the question was retracted"
-SENTENCES = (  # for who says them again
-    *(NOTHING_FOUND, FILTERED, NOTHING_RELEVANT, NOTHING_SAID, RETRACTED),
-)
 
 Tell = Callable[[Checked], None]
 Draft = Callable[[int, Sequence[str]], None]  # how many sentences are verified, those after them
@@ -74,7 +66,8 @@ class AskPipeline:
         left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
         silent = _silent(question, self.writer.fingerprint, searched, left_out)
         if best is None or best < self.least_relevance:
-            return replace(silent, abstained=self._why_nothing(best, retracted=bool(left_out)))
+            why = self._why_nothing(best, retracted=bool(left_out))
+            return replace(silent, abstained_coded=(why,))
         hears = _Hears(tell, draft or (lambda n_told, waiting: None)) if tell else None
         if isinstance(self.writer, Extractor):
             answer = self._extracted(self.writer, silent, references, hears)
@@ -85,11 +78,12 @@ class AskPipeline:
             answer = self._finished(question, text, ending, references, searched)
         return replace(answer, left_out=silent.left_out)
 
-    def _why_nothing(self, best: float | None, *, retracted: bool) -> str:
+    def _why_nothing(self, best: float | None, *, retracted: bool) -> Note:
         if retracted:
-            return RETRACTED
-        nothing = FILTERED if self.searched.filters else NOTHING_FOUND
-        return nothing if best is None else NOTHING_RELEVANT
+            return Note("all_retracted")
+        if best is not None:
+            return Note("nothing_relevant")
+        return Note("nothing_filtered") if self.searched.filters else Note("nothing_found")
 
     def check(self, question: str, text: str, references: Sequence[Reference]) -> Answer:
         """An answer that somebody else wrote, verified (and repaired) in the same way."""
@@ -121,7 +115,7 @@ class AskPipeline:
                 hears.tell(each)
         return replace(
             silent,
-            abstained="",
+            abstained_coded=(),
             text=text,
             sentences=tuple(checked),
             references=tuple(ordered),
@@ -225,9 +219,10 @@ def ref_id(document: Document) -> str:
 def _silent(
     question: str, by: str, searched: Searched, left_out: Sequence[FoundDocument]
 ) -> Answer:
-    """No answer; why is `NOTHING_SAID` where nothing else is known."""
+    """No answer, though something was found."""
     retracted = tuple(
         Reference(0, ref_id(e.document), replace(e.document, text=""), e.relevance)
         for e in left_out
     )
-    return Answer(question, "", (), (), by, searched, abstained=NOTHING_SAID, left_out=retracted)
+    why = (Note("nothing_answers"),)
+    return Answer(question, "", (), (), by, searched, abstained_coded=why, left_out=retracted)

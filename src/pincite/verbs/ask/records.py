@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pincite.completions import Usage
 from pincite.judgement.references import Retraction, Standing, Verdict, retraction_of
+from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence
 from pincite.types import Document
 
@@ -35,7 +36,12 @@ class Checked:
     verdicts: tuple[Verdict, ...]  # one for each reference, in the order of the text
     standing: Standing
     inherited: bool = False  # its references are a neighbour's, by the seed's rule
-    notes: tuple[str, ...] = ()  # "reference 2 was retracted", "no reference 7"
+    notes_coded: tuple[Note, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """In English: "reference 2 was retracted", "there is no reference 7"."""
+        return texts(self.notes_coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,12 @@ class Change:
 
     before: Checked
     after: str
-    why: str
+    why_coded: tuple[Note, ...]
+
+    @property
+    def why(self) -> str:
+        """In English."""
+        return joined(self.why_coded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +81,18 @@ class Answer:
     references: tuple[Reference, ...]  # by number
     by: str  # "extract", or the model
     searched: Searched
-    abstained: str = ""  # why there is no answer
+    abstained_coded: tuple[Note, ...] = ()  # why there is no answer
     dropped: tuple[Checked, ...] = ()  # by verification: no longer in `text`
     changes: tuple[Change, ...] = ()
     cut: bool = False  # the writer was stopped before it ended
     failure: str = ""  # why a part is missing: a server that went away
     # Retracted papers that would have been read; their number is 0, so that nothing can name them.
     left_out: tuple[Reference, ...] = ()
+
+    @property
+    def abstained(self) -> str:
+        """Why there is no answer, in English; empty where there is one."""
+        return joined(self.abstained_coded)
 
     @property
     def complete(self) -> bool:
@@ -92,10 +108,15 @@ class AnswerReport:
     answers: tuple[Answer, ...]
     n_questions: int  # more than `answers` if the run was stopped
     usage: Usage
-    warnings: tuple[str, ...]
+    warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | tuple[str, ...] | None]
     versions: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # ISO timestamp, UTC
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
 
     @property
     def complete(self) -> bool:

@@ -14,6 +14,7 @@ from pincite.completions import Completion, Prompt
 from pincite.judgement.references import Standing
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
+from pincite.notes import Note, as_written
 from pincite.text import citation_marks
 from pincite.types import Failed
 from pincite.verbs.ask.answer_check import AnswerChecker
@@ -21,11 +22,7 @@ from pincite.verbs.ask.records import Answer, Change, Checked, Reference
 
 STEP = "rewrite_sentence"
 REPLY_TOKENS = 150
-MADE_UP = "its references do not exist"
-SILENT = "its references say nothing of it"
-STILL_SILENT = "its references say nothing of it, rewritten or not"
-REWRITTEN = "rewritten to what its references say"
-SENTENCES = (MADE_UP, SILENT, STILL_SILENT, REWRITTEN)  # for who says them again
+_SILENT = Note("references_silent")
 _UNFOUNDED = (Standing.NO_EVIDENCE, Standing.FABRICATED)
 
 
@@ -66,18 +63,18 @@ class Repairer:
         self, checked: Checked, references: Sequence[Reference], checker: AnswerChecker
     ) -> Change:
         if checked.standing is Standing.FABRICATED:
-            return Change(checked, "", MADE_UP)
+            return Change(checked, "", (Note("references_do_not_exist"),))
         if self.calls is None or self.templates is None:
-            return Change(checked, "", SILENT)
+            return Change(checked, "", (_SILENT,))
         after = self._rewritten(checked)
         if isinstance(after, Failed):
-            return Change(checked, "", f"{SILENT}; {after.detail}")
+            return Change(checked, "", (_SILENT, *as_written(after.detail)))
         marks = "".join(f"[{v.number}]" for v in checked.verdicts if v.number)
         proposed = f"{after.rstrip('.')} {marks}."
         found = checker.checked(citation_marks.cited_sentences(proposed, self.language), references)
         if all(each.standing is Standing.SUPPORTED for each in found):
-            return Change(checked, proposed, REWRITTEN)
-        return Change(checked, "", STILL_SILENT)
+            return Change(checked, proposed, (Note("rewritten"),))
+        return Change(checked, "", (Note("references_still_silent"),))
 
     def _rewritten(self, checked: Checked) -> str | Failed:
         assert self.calls

@@ -6,9 +6,10 @@ Sign and word always go together, as everywhere: nobody should have to tell them
 import difflib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
+from pincite.notes import QUOTED
 from pincite.report.cells import one_line
 from pincite.types import Evidence, Span
 from pincite.verbs.ask.author_names import first_of
@@ -73,7 +74,6 @@ CUT = "The writer was stopped before its end: the answer breaks off."
 MISSING = "A part is missing: %(failure)s"
 UNKNOWN_ONE = "Whether the reference was retracted is not known here."
 UNKNOWN = "Whether %(n)s of %(all)s references was retracted is not known here."
-SENTENCES = (COPIED, ABSENT, CUT, MISSING, UNKNOWN_ONE, UNKNOWN)  # for who says them again
 EXTRACT = "extract"  # `Answer.by` of an answer that no model wrote
 
 
@@ -121,17 +121,22 @@ def are_abstracts(references: Sequence[Reference]) -> bool:
     return bool(coverage) and all(each == "abstract" for each in coverage)
 
 
-def cautions(answer: Answer) -> list[str]:
-    """What a reader must know of an answer: what is missing of it, what nobody spoke of."""
-    said = []
+def cautions(answer: Answer, say: Callable[[str], str] = str) -> list[str]:
+    """What a reader must know of an answer: what is missing of it, what nobody spoke of.
+
+    `say` may translate `ABSENT`, `CUT`, `MISSING` and the marks of a quote.
+    """
+    found = []
     if answer.searched.absent and answer.sentences:
-        words = ", ".join(f"“{one_line(word)}”" for word in answer.searched.absent)
-        said.append(ABSENT % {"words": words})
+        words = ", ".join(
+            say(QUOTED) % {"words": one_line(word)} for word in answer.searched.absent
+        )
+        found.append(say(ABSENT) % {"words": words})
     if answer.cut:
-        said.append(CUT)
+        found.append(say(CUT))
     if answer.failure:
-        said.append(MISSING % {"failure": one_line(answer.failure)})
-    return said
+        found.append(say(MISSING) % {"failure": one_line(answer.failure)})
+    return found
 
 
 def searched(answer: Answer) -> list[tuple[str, str]]:
@@ -162,7 +167,8 @@ def numbers(checked: Checked) -> list[str]:
 def verdict(found: Verdict) -> str:
     """Sign and words of one (sentence, reference) pair.
 
-    >>> verdict(Verdict(Support.NOT_CHECKED, why="in Danish"))
+    >>> from pincite.notes import as_written
+    >>> verdict(Verdict(Support.NOT_CHECKED, why_coded=as_written("in Danish")))
     '– not checked: in Danish'
     """
     words = f"{SIGNS[standing([found.support])]} {VERDICTS[found.support]}"
@@ -192,12 +198,17 @@ def retraction(reference: Reference) -> str:
     return f"⚠ {mark}" if mark else ""
 
 
-def unknown_retractions(references: Sequence[Reference]) -> str:
-    """For how many references nobody knows whether they were retracted; empty for none."""
+def unknown_retractions(references: Sequence[Reference], say: Callable[[str], str] = str) -> str:
+    """For how many references nobody knows whether they were retracted; empty for none.
+
+    `say` may translate `UNKNOWN_ONE` and `UNKNOWN`.
+    """
     n = sum(reference.retraction is Retraction.UNKNOWN for reference in references)
     if not n:
         return ""
-    return UNKNOWN_ONE if len(references) == 1 else UNKNOWN % {"n": n, "all": len(references)}
+    if len(references) == 1:
+        return say(UNKNOWN_ONE)
+    return say(UNKNOWN) % {"n": n, "all": len(references)}
 
 
 def published_in(reference: Reference) -> str:

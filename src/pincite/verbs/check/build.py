@@ -14,6 +14,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome
 from pincite.llm.calls import Calls
 from pincite.llm.templates import Templates
+from pincite.notes import Note, as_written, texts
 from pincite.protocols import Encoder, Expander
 from pincite.retrieval.retrievers import Expanded, Fused
 from pincite.settings import Settings
@@ -32,27 +33,6 @@ MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 w
 # About what a call takes: a text of 250 words with the prompt around it, and the mean of an
 # analysis of some sentences and a choice of one letter.
 PROMPT_TOKENS, REPLY_TOKENS = 700, 130
-UNDATED = "Pages without a known date are no evidence while a date is asked for."
-LANGUAGE = (
-    "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities mean "
-    'little here. Use a model (confirmation = "model").'
-)
-ROUGH = "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
-NO_NEGATION = "No rules for negation in %(language)s; readings have none."
-GERMAN = (
-    "%(n)s of %(all)s statements are German: their readings are found by the German rules, but the "
-    'verifier reads English. Use a model (confirmation = "model").'
-)
-OTHER_LANGUAGE = "Passages in a language that the verifier does not read were left out: %(n)s."
-LONG = (
-    "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
-    "their end, or not to that of the passage. Give it single sentences."
-)
-FILTERED = "No document of the knowledge base was looked at: the filters let none through."
-EMPTY = "No document of the knowledge base was looked at: it is empty."
-SENTENCES = (  # for who says them again
-    *(UNDATED, LANGUAGE, ROUGH, NO_NEGATION, GERMAN, OTHER_LANGUAGE, LONG, FILTERED, EMPTY),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +41,7 @@ class CheckRun:
 
     pipeline: CheckPipeline
     versions: Mapping[str, str]
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
     calls: Calls | None = None
     expander: Expander | None = None
     trace: TraceWriter | None = None
@@ -154,7 +134,7 @@ def report_of(
         checks=tuple(checks),
         n_statements=n_statements,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings=(*run.warnings, *late, *_of_statements(checks, settings)),
+        warnings_coded=(*run.warnings, *as_written(*late), *_of_statements(checks, settings)),
         settings=runtime.recorded(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -233,37 +213,40 @@ def _finder(
     )
 
 
-def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[str, ...]:
+def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[Note, ...]:
     found = []
     if settings.filters.leaves_out_undated:
-        found.append(UNDATED)
+        found.append(Note("undated_not_weighed"))
     if languages and settings.language not in languages:
         reads = ", ".join(sorted(languages))
-        found.append(LANGUAGE % {"language": repr(settings.language), "languages": reads})
+        language = repr(settings.language)
+        found.append(Note("unread_statements", {"language": language, "languages": reads}))
     estimating = settings.confirmation == "model" and settings.probabilities == "estimate"
     if estimating and settings.repetitions < FEW_REPETITIONS:
-        found.append(ROUGH % {"n": settings.repetitions, "few": FEW_REPETITIONS})
+        n, few = settings.repetitions, FEW_REPETITIONS
+        found.append(Note("few_repetitions", {"n": n, "few": few}))
     if settings.interpretation == "rules" and not readings.negation("x", settings.language):
-        found.append(NO_NEGATION % {"language": repr(settings.language)})
+        found.append(Note("no_negation_rules", {"language": repr(settings.language)}))
     return tuple(found)
 
 
-def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[str, ...]:
+def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[Note, ...]:
     """What a statement has that makes its results mean less than they seem to."""
     found = []
     german = sum(looks_german(check.statement) for check in checks)
     if german and settings.language == "en" and settings.confirmation == "verifier":
-        found.append(GERMAN % {"n": german, "all": len(checks)})
+        found.append(Note("german_statements", {"n": german, "all": len(checks)}))
     items = [item for check in checks for result in check.results for item in result.items]
     unread = sum(isinstance(i.outcome, Failed) and i.outcome.step == "language" for i in items)
     if unread:
-        found.append(OTHER_LANGUAGE % {"n": unread})
+        found.append(Note("unread_passages", {"n": unread}))
     long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
     if long and settings.confirmation == "verifier":
-        found.append(LONG % {"n": long, "all": len(checks), "most": MAX_WORDS})
+        values = {"n": long, "all": len(checks), "most": MAX_WORDS}
+        found.append(Note("long_statements", values))
     judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
     if judged and not any(result.items for result in judged):
-        found.append(FILTERED if settings.filters else EMPTY)
+        found.append(Note("filters_excluded_all" if settings.filters else "empty_corpus"))
     return tuple(found)
 
 
@@ -303,7 +286,7 @@ def _begin(run: CheckRun, settings: Settings) -> None:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "settings": runtime.recorded(settings),
             "versions": dict(run.versions),
-            "warnings": list(run.warnings),
+            "warnings": texts(run.warnings),
             "check": {
                 "ignored": sorted(map(str, run.pipeline.ignored)),
                 "threshold": run.pipeline.threshold,

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pincite import notes
 from pincite.contract import codec
 from pincite.contract.check import (
     AsOfRecord,
@@ -92,14 +93,14 @@ def _item(item: Weighed, threshold: float, *, strong: bool) -> WeighedRecord:
     passage, outcome = item.passage, item.outcome
     failed = outcome if isinstance(outcome, Failed) else None
     quote = None if isinstance(outcome, Failed) else outcome.quote
-    nothing = {"prob_reading": None, "prob_negation": None, "reasons": (), "analysis": ""}
+    nothing = {"prob_reading": None, "prob_negation": None, "reasons": (), "reasons_coded": ()}
     return rounded(
         made(
             WeighedRecord,
             item,
             passage,
             outcome,
-            **nothing if isinstance(outcome, Failed) else _answers(outcome),
+            **nothing | {"analysis": ""} if isinstance(outcome, Failed) else _answers(outcome),
             side=confirmation.side(item, threshold),
             doc=confirmation.degree_of(item),
             strong_contradiction=strong,
@@ -120,7 +121,9 @@ def report_of(record: CheckReportRecord) -> CheckReport:
     Raises:
         InputError: its parts do not fit together; names the first.
     """
-    return made(CheckReport, record, checks=tuple(map(_check_of, record.checks)))
+    warnings = notes.stored(record.warnings_coded, *record.warnings)
+    checks = tuple(map(_check_of, record.checks))
+    return made(CheckReport, record, checks=checks, warnings_coded=warnings)
 
 
 def _check_of(record: CheckRecord) -> Check:
@@ -155,7 +158,8 @@ def _evidence_of(record: WeighedRecord, passage: Passage) -> Evidence:
     answers = record.prob_reading, record.prob_negation
     place = quote.moved(-span.start) if quote else None
     found = confirmation.from_answers(passage, *answers, place)
-    return replace(found, reasons=record.reasons, analysis=record.analysis)
+    reasons = notes.stored(record.reasons_coded, *record.reasons)
+    return replace(found, reasons_coded=reasons, analysis=record.analysis)
 
 
 # ── In a trace ───────────────────────────────────────────────────────────────────────────────────
@@ -175,7 +179,8 @@ def outcome_of(given: Mapping[str, Any], passage: Passage) -> Evidence | Failed:
     record = codec.from_values(TracedRecord, given)
     answers = record.prob_reading, record.prob_negation
     found = confirmation.from_answers(passage, *answers, record.quote)
-    return replace(found, reasons=record.reasons, analysis=record.analysis)
+    reasons = notes.stored(record.reasons_coded, *record.reasons)
+    return replace(found, reasons_coded=reasons, analysis=record.analysis)
 
 
 def _answers(evidence: Evidence) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _item(result: ReadingResult, place: int) -> dict[str, object]:
         "head": passage.text[:start],
         "quote": passage.text[start:end],
         "tail": passage.text[end:],
-        "reasons": outcome.reasons,
+        "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
         "copies": item.copies,
     }

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pincite.completions import Usage
 from pincite.judgement.confirmation import ReadingOrigin, StatementType, Weighed, Weight
+from pincite.notes import Note, texts
 from pincite.types import Evidence, Failed, Passage
 
 
@@ -73,10 +74,15 @@ class CheckReport:
     checks: tuple[Check, ...]
     n_statements: int  # more than `checks` if the run was stopped
     usage: Usage
-    warnings: tuple[str, ...]
+    warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, judge, encoder, corpus, prompts
     created: str  # ISO timestamp, UTC
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
 
     @property
     def complete(self) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pincite import notes
 from pincite.completions import Completion, Prompt, Usage
 from pincite.contract import codec
 from pincite.contract.check import CheckReportRecord
@@ -168,7 +169,9 @@ def replayed(trace: Trace) -> CheckReport:
             checks=tuple(checks),
             n_statements=recorded.n_statements if recorded else len(checks),
             usage=recorded.usage if recorded else Usage(),
-            warnings=recorded.warnings if recorded else tuple(run["warnings"]),
+            warnings_coded=notes.stored(recorded.warnings_coded, *recorded.warnings)
+            if recorded
+            else notes.as_written(*run["warnings"]),
             settings=run["settings"],
             versions=run["versions"],
             created=recorded.created if recorded else run["created"],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
@@ -18,6 +19,7 @@ from pincite.library import reliability
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
 from pincite.models.calibration import Calibration
+from pincite.notes import Note, as_written
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.settings.ask import AskSettings
@@ -33,7 +35,6 @@ from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where something is done, never what comes out.
 WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
-UNDATED = "Pages without a known date are never suggested while a date is asked for (see undated)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Run:
 
     pipeline: VerifyPipeline
     versions: Mapping[str, str]
-    warnings: tuple[str, ...]
+    warnings: tuple[Note, ...]
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
     prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
@@ -106,9 +107,9 @@ def verifying(
             versions["reliability"] = listed.fingerprint
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
-        warnings = tuple(map(str, copies.warnings)) if copies else ()
+        warnings = tuple(map(_of_copies, copies.warnings)) if copies else ()
         if stored and settings.filters.leaves_out_undated:
-            warnings = (*warnings, UNDATED)
+            warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.threshold)
         estimator = Estimator(
             stored=pipeline.copies.at_hand,
@@ -126,6 +127,14 @@ def verifying(
             )
         prepare = pipeline.copies.prepare
         yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
+
+
+def _of_copies(problem: Problem) -> Note:
+    """A file among the stored copies that could not be used; whoever stored it knows its name."""
+    file, line, said = problem
+    if line:
+        return Note("unused_line", {"file": file, "line": line, "problem": said})
+    return Note("unused_file", {"file": file, "problem": said})
 
 
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
@@ -151,7 +160,11 @@ def report_of(
         findings=tuple(aggregation.ranked(findings)),
         n_claims=len(article.claims),
         n_references=article.n_references,
-        warnings=(*article.warnings, *run.warnings, *late_warnings(run.pipeline)),
+        warnings_coded=(
+            *as_written(*article.warnings),
+            *run.warnings,
+            *as_written(*late_warnings(run.pipeline)),
+        ),
         settings=report_settings(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),

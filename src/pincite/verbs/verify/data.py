@@ -7,6 +7,7 @@ evidence for a clause all but its probabilities and quote.
 from collections import Counter
 from pathlib import Path
 
+from pincite import notes
 from pincite.contract import codec
 from pincite.contract.codec import made, rounded
 from pincite.contract.verify import (
@@ -201,6 +202,7 @@ def report_of(record: ReportRecord) -> Report:
         Report,
         record,
         record.article,
+        warnings_coded=notes.stored(record.warnings_coded, *record.warnings),
         findings=tuple(_finding_of(each, title) for each in record.findings),
         n_claims=record.counts.claims,
         n_references=record.counts.references,
@@ -287,7 +289,10 @@ def _evidence_of(record: EvidenceRecord) -> Evidence:
     span, quote = record.span, record.quote_span
     if quote and quote.start < span.start:
         raise InputError(f"a quote_span begins before its passage: {list(quote)} in {list(span)}")
-    passage = made(Passage, record, text=record.passage)
     return made(
-        Evidence, record, passage=passage, quote=quote.moved(-span.start) if quote else None
+        Evidence,
+        record,
+        passage=made(Passage, record, text=record.passage),
+        quote=quote.moved(-span.start) if quote else None,
+        reasons_coded=notes.stored(record.reasons_coded, *record.reasons),
     )

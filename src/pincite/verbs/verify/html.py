@@ -11,6 +11,7 @@ from datetime import date
 
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS
+from pincite.notes import Note
 from pincite.report import cells, templates
 from pincite.types import (
     CitationResult,
@@ -42,7 +43,7 @@ class _Quoted:
     tail: str
     support: int
     refuted: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Note, ...]
 
 
 def to_html(report: Report, today: date) -> str:
@@ -161,9 +162,9 @@ def pieces(text: str, missing: Sequence[Part]) -> list[tuple[str, bool]]:
     return [piece for piece in [*found, (text[end:], False)] if piece[0]]
 
 
-def _shared_reasons(judged: Sequence[CitationResult]) -> tuple[str, ...]:
+def _shared_reasons(judged: Sequence[CitationResult]) -> tuple[Note, ...]:
     """What would be said of each of several sources: it is said once."""
-    found = [r.outcome.reasons for r in judged if isinstance(r.outcome, Evidence)]
+    found = [r.outcome.reasons_coded for r in judged if isinstance(r.outcome, Evidence)]
     if len(found) < 2:
         return ()
     return tuple(reason for reason in found[0] if all(reason in other for other in found[1:]))
@@ -186,10 +187,13 @@ def _unchecked(finding: Finding) -> list[dict[str, object]]:
     return [{"why": _sentence(why), "sources": sources} for why, sources in groups.items()]
 
 
-def _citation(result: CitationResult, finding: Finding, shared: Sequence[str]) -> dict[str, object]:
+def _citation(
+    result: CitationResult, finding: Finding, shared: Sequence[Note]
+) -> dict[str, object]:
     outcome, read = result.outcome, wording.copy_read(result)
     assert isinstance(outcome, Evidence)
-    reasons = wording.unsaid(outcome.reasons, finding.claim.text, result.missing or finding.missing)
+    missing = result.missing or finding.missing
+    reasons = wording.unsaid(outcome.reasons_coded, finding.claim.text, missing)
     differs = result.missing != finding.missing or result.label is not finding.label
     today = result.changed.evidence if result.changed else None
     text = finding.claim.text
@@ -205,7 +209,7 @@ def _citation(result: CitationResult, finding: Finding, shared: Sequence[str]) -
         "evidence": _quoted(outcome, [r for r in reasons if r not in shared]),
         "where": wording.where(result.place, result.label),
         "changed": wording.what_changed(result),
-        "today": _quoted(today, today.reasons) if today else None,
+        "today": _quoted(today, today.reasons_coded) if today else None,
     }
 
 
@@ -217,7 +221,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "href": cells.safe_link(passage.url),
         "published": suggestion.published,
         "listed": _listed(suggestion.listing),
-        "evidence": _quoted(evidence, evidence.reasons),
+        "evidence": _quoted(evidence, evidence.reasons_coded),
         "where": wording.where(suggestion.place, Label.SUPPORTED),
     }
 
@@ -234,7 +238,7 @@ def _listed(listing: Listing | None) -> dict[str, object] | None:
     return {"label": listing.reliability, "words": words, "href": cells.safe_link(listing.link)}
 
 
-def _quoted(evidence: Evidence, reasons: Sequence[str]) -> _Quoted:
+def _quoted(evidence: Evidence, reasons: Sequence[Note]) -> _Quoted:
     text, quote = evidence.passage.text, evidence.quote
     start, end = (quote.start, quote.end) if quote else (0, 0)
     return _Quoted(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pincite.notes import Note, texts
 from pincite.types import Finding, Funnel
 
 
@@ -16,7 +17,7 @@ class Report:
     findings: tuple[Finding, ...]  # ranked: `pincite.judgement.aggregation.ranked`
     n_claims: int  # of the article; more than `findings` if the run was stopped
     n_references: int
-    warnings: tuple[str, ...]
+    warnings_coded: tuple[Note, ...]
     settings: Mapping[str, str | float | int | bool | None]
     versions: Mapping[str, str]  # pincite, verifier, encoder, corpus
     created: str  # ISO timestamp, UTC
@@ -24,6 +25,11 @@ class Report:
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.warnings_coded)
 
     @property
     def complete(self) -> bool:

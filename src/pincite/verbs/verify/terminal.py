@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement import aggregation
+from pincite.notes import Note
 from pincite.report import cells
 from pincite.types import (
     CitationResult,
@@ -169,7 +170,9 @@ def _details(finding: Finding) -> Text:
             text.append(_copy_lines(result), style="dim")
             if finding.label is not Label.SUPPORTED:  # of a sound claim the source is enough
                 reasons = wording.unsaid(
-                    result.outcome.reasons, finding.claim.text, result.missing or finding.missing
+                    result.outcome.reasons_coded,
+                    finding.claim.text,
+                    result.missing or finding.missing,
                 )
                 text.append(_evidence_lines(result.outcome, reasons), style="dim")
             if place := wording.where(result.place, result.label):
@@ -216,11 +219,11 @@ def _excluded(report: Report) -> Text:
     return text
 
 
-def _evidence_lines(evidence: Evidence, reasons: Sequence[str]) -> str:
+def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
     shown = excerpts.excerpt(evidence.passage.text, evidence.quote)
     quoted = f"“{cells.shortened(shown.quote, CLAIM_WIDTH)}”" if shown else excerpts.NONE
     lines = [f"\n      {quoted}"]
-    lines += [f"\n      {cells.one_line(reason)}" for reason in reasons[:2]]
+    lines += [f"\n      {cells.one_line(str(reason))}" for reason in reasons[:2]]
     return "".join(lines)
 
 

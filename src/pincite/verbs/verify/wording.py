@@ -3,12 +3,12 @@
 Sign and word always go together: nobody should have to tell verdicts by their colour.
 """
 
-import re
 from collections.abc import Callable, Sequence
 
 from pincite.judgement import aggregation
 from pincite.judgement.own import digest_of
 from pincite.judgement.reliability import LABELS as LISTED
+from pincite.notes import Note
 from pincite.report import cells
 from pincite.types import (
     Bar,
@@ -126,9 +126,10 @@ READ = {(kind, dated): _read(kind, dated) for kind in CopyKind for dated in (Tru
 NOT_LIVE = "%(read)s; the page itself: %(why)s"
 NOT_LIVE_STATUS = "%(read)s; the citation says url-status=%(status)s"
 # What an archived copy supports, the whole or a part, and today's page less of it.
+ARCHIVED = {True: "the archived copy of %(date)s", False: "the archived copy"}  # if it is dated
 _THEN = {
-    True: "the archived copy of %(date)s supports the claim",
-    False: "the archived copy of %(date)s supports a part of the claim",
+    True: "%(copy)s supports the claim",
+    False: "%(copy)s supports a part of the claim",
 }
 _TODAY = {
     Label.PARTLY_SUPPORTED: "today's page only a part of it",
@@ -151,7 +152,6 @@ ELSEWHERE = {
         (None, "elsewhere"),
     )
 }
-SENTENCES = (*CHANGED.values(), *ON_PAGE.values(), *ELSEWHERE.values())  # for who says them again
 CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",
@@ -164,7 +164,6 @@ ADVICE = "A suggestion by a program: read the source before you tag or replace a
 READ_FIRST = "Read the source before you tag."
 # The order in which verdicts are counted: what needs a person first.
 ORDER = aggregation.ORDER
-_IN_QUOTES = re.compile("“([^“”]+)”")
 MAX_PART = 120  # characters of a missing part
 
 
@@ -183,8 +182,10 @@ def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
-def where(place: Place | None, label: Label) -> str:
+def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
     """Where in its source a quote stands, and where it was cited if that is elsewhere.
+
+    `say` may translate the texts of `ON_PAGE` and `ELSEWHERE`.
 
     >>> where(Place("31", printed=True, cited="p. 12", elsewhere=True), Label.SUPPORTED)
     'cited p. 12, found on p. 31'
@@ -193,10 +194,10 @@ def where(place: Place | None, label: Label) -> str:
         return ""
     page = cells.one_line(place.page or "")
     if not place.elsewhere:
-        return ON_PAGE[place.printed] % {"page": page} if page else ""
+        return say(ON_PAGE[place.printed]) % {"page": page} if page else ""
     found = label in (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
     said = ELSEWHERE[found, place.printed if page else None]
-    return said % {"cited": cells.one_line(place.cited or ""), "page": page}
+    return say(said) % {"cited": cells.one_line(place.cited or ""), "page": page}
 
 
 def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
@@ -223,14 +224,17 @@ def _digest(copy: Copy) -> str:
     return " + ".join(one[:12] for one in (digest_of(copy.url) or "").split("+"))
 
 
-def what_changed(result: CitationResult) -> str:
-    """How the source changed since it was cited; empty if it was not found to have."""
+def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str:
+    """How the source changed since it was cited; empty if it was not found to have.
+
+    `say` may translate the texts of `CHANGED` and `ARCHIVED`.
+    """
     if result.changed is None or result.copy is None:
         return ""
-    said = CHANGED[result.label is Label.SUPPORTED, result.changed.label]
-    if not result.copy.date:
-        return said.replace(" of %(date)s", "")
-    return cells.one_line(said % {"date": result.copy.date[:10]})
+    date = (result.copy.date or "")[:10]
+    copy = say(ARCHIVED[bool(date)]) % {"date": date}
+    said = say(CHANGED[result.label is Label.SUPPORTED, result.changed.label])
+    return cells.one_line(said % {"copy": copy})
 
 
 def why_open(finding: Finding) -> str:
@@ -283,20 +287,22 @@ def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:
     return "; ".join(said)
 
 
-def unsaid(reasons: Sequence[str], claim: str, missing: Sequence[Part]) -> tuple[str, ...]:
+def unsaid(reasons: Sequence[Note], claim: str, missing: Sequence[Part]) -> tuple[Note, ...]:
     """The reasons but for those that name nothing except what is named as missing already.
 
     >>> from pincite.types import Span
     >>> part = Part("figure", Span(10, 14), "1911", supported=False)
-    >>> told = ["the passage does not state “1911”", "the claim says “1911”, the quote “1913”"]
-    >>> unsaid(told, "Opened in 1911.", [part])
-    ('the claim says “1911”, the quote “1913”',)
+    >>> absent = Note("not_stated", {"words": ("1911",)})
+    >>> other = Note("other_value", {"source": "1913", "claim": "1911"})
+    >>> unsaid([absent, other], "Opened in 1911.", [part]) == (other,)
+    True
     """
     named = [part.span.of(claim) for part in missing]
 
-    def is_named(reason: str) -> bool:
-        words = _IN_QUOTES.findall(reason)
-        return bool(words) and all(any(word in part for part in named) for word in words)
+    def is_named(reason: Note) -> bool:
+        words = reason.values.get("words")
+        several = words if isinstance(words, tuple) else ()
+        return bool(several) and all(any(word in part for part in named) for word in several)
 
     return tuple(reason for reason in reasons if not is_named(reason))
 

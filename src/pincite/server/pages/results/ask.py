@@ -173,6 +173,8 @@ def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any
     if view["by"]:
         abstracts = wording.are_abstracts(answer.references)
         view["by"] = words.written_by(answer.by, abstracts=abstracts)
+    view["incomplete"] = wording.cautions(answer, words._)
+    view["unknown"] = wording.unknown_retractions(answer.references, words._)
     view["counts"] = [
         (n, html.TONES[standing], wording.SIGNS[standing], words.short(standing))
         for standing, n in wording.counts(answer.sentences)
@@ -192,7 +194,7 @@ def _word_sentence(shown: dict[str, Any], checked: Checked, words: Words) -> Non
     shown["label"] = words.label(checked)
     shown["standing"] = checked.standing.value
     for verdict, each in zip(shown["verdicts"], checked.verdicts, strict=True):
-        verdict |= {"words": words.support(each.support), "why": each.why}
+        verdict |= {"words": words.support(each.support), "why": each.why_coded}
         verdict["place"] = each.number
 
 

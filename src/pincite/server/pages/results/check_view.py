@@ -77,7 +77,7 @@ def _passage(result: ReadingResult, place: int) -> dict[str, Any]:
         "head": text[:start],
         "quote": text[start:end],
         "tail": text[end:],
-        "reasons": outcome.reasons,
+        "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
     }
 

@@ -13,6 +13,7 @@ from pincite.judgement import aggregation
 from pincite.judgement.funnel import stage
 from pincite.judgement.thresholds import relabelled
 from pincite.library.own_refs import keys_of
+from pincite.notes import Note
 from pincite.report import cells
 from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
@@ -192,7 +193,7 @@ class Quoted(NamedTuple):
     language: str
     supported: int  # percent
     refuted: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Note, ...]
     doc_id: str
 
 
@@ -260,8 +261,6 @@ def _citation(
         "quoted": quoted(outcome, documents) if isinstance(outcome, Evidence) else None,
         "result": result,
         "read_href": cells.safe_link(result.copy.url) if result.copy else None,
-        "where": wording.where(result.place, result.label),
-        "changed": wording.what_changed(result),
         "today": quoted(result.changed.evidence, {}) if result.changed else None,
     }
 
@@ -301,7 +300,7 @@ def quoted(evidence: Evidence, documents: Mapping[str, Any]) -> Quoted:
         language=(document or {}).get("language") or "",
         supported=round(100 * evidence.prob_supported),
         refuted=round(100 * evidence.prob_refuted),
-        reasons=evidence.reasons,
+        reasons=evidence.reasons_coded,
         doc_id=passage.doc_id if document else "",
     )
 

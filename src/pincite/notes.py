@@ -1,0 +1,137 @@
+"""What the program has to say to people, as data: a code with values, worded at the edge.
+
+A report holds notes beside their English. Whoever shows a report in another language translates the
+wording and puts the values in; no code reads the sentences that were made of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Value: TypeAlias = str | int | tuple[str, ...]  # several words are quoted, one by one
+QUOTED = "“%(words)s”"
+AS_WRITTEN = "as_written"  # of a text without a code: an older report's, or a foreign one
+ENGLISH: Mapping[str, str] = {
+    AS_WRITTEN: "%(text)s",
+    # Reasons for and against a verdict.
+    "other_value": "source: %(source)s · claim: %(claim)s",
+    "denied": "source: “%(source)s” · claim: “%(claim)s”",
+    "read_as_contrary": (
+        "the network reads the quote as saying the contrary (probability %(share)s)"
+    ),
+    "not_named": "the passage does not name %(words)s",
+    "not_stated": "the passage does not state %(words)s",
+    # References of an answer.
+    "retracted": "reference %(n)s was retracted",
+    "retracted_partly": "reference %(n)s was retracted in part",
+    "concern": "of reference %(n)s its journal expressed concern",
+    "corrected": "reference %(n)s was corrected",
+    "no_such_reference": "there is no reference %(written)s",
+    "reference_in_other_language": ("it is in %(language)s, the verifier reads %(languages)s"),
+    "no_abstract": "it has no abstract here",
+    "other_figure": "the sentence says “%(sentence)s”, the reference “%(reference)s”",
+    # Why a sentence of an answer was changed or struck out.
+    "references_do_not_exist": "its references do not exist",
+    "references_silent": "its references say nothing of it",
+    "references_still_silent": "its references say nothing of it, rewritten or not",
+    "rewritten": "rewritten to what its references say",
+    # Why there is no answer.
+    "nothing_found": "nothing in this corpus has words or meaning in common with the question",
+    "nothing_filtered": (
+        "nothing that the filters let through has words or meaning in common with the question"
+    ),
+    "nothing_relevant": "nothing that was found bears on the question closely enough",
+    "nothing_answers": "no sentence of what was found answers the question",
+    "all_retracted": "all that was found for the question was retracted",
+    # Warnings about a whole run.
+    "unused_file": "%(file)s: %(problem)s",
+    "unused_line": "%(file)s line %(line)s: %(problem)s",
+    "undated_not_suggested": (
+        "Pages without a known date are never suggested while a date is asked for (see undated)."
+    ),
+    "undated_not_read": "Pages without a known date are not read while a date is asked for.",
+    "undated_not_weighed": (
+        "Pages without a known date are no evidence while a date is asked for."
+    ),
+    "german_questions": "%(n)s of %(all)s questions look German; the models read English.",
+    "german_statements": (
+        "%(n)s of %(all)s statements are German: their readings are found by the German rules, but "
+        'the verifier reads English. Use a model (confirmation = "model").'
+    ),
+    "unread_statements": (
+        "The statements are in %(language)s, the verifier reads %(languages)s: its probabilities "
+        'mean little here. Use a model (confirmation = "model").'
+    ),
+    "unread_passages": (
+        "Passages in a language that the verifier does not read were left out: %(n)s."
+    ),
+    "long_statements": (
+        "%(n)s of %(all)s statements have more than %(most)s words: the verifier does not read to "
+        "their end, or not to that of the passage. Give it single sentences."
+    ),
+    "few_repetitions": (
+        "Probabilities are estimated from %(n)s repetitions: of fewer than %(few)s they are rough."
+    ),
+    "no_negation_rules": "No rules for negation in %(language)s; readings have none.",
+    "filters_excluded_all": (
+        "No document of the knowledge base was looked at: the filters let none through."
+    ),
+    "empty_corpus": "No document of the knowledge base was looked at: it is empty.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that the program found and that a person reads."""
+
+    code: str
+    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        """In English."""
+        return said(self)
+
+
+def said(note: Note, say: Callable[[str], str] = str) -> str:
+    """The note in words; `say` may translate the wordings, which are those of `ENGLISH`.
+
+    >>> said(Note("not_stated", {"words": ("1913", "June")}))
+    'the passage does not state “1913”, “June”'
+    """
+
+    def shown(value: Value) -> str:
+        if isinstance(value, tuple):
+            return ", ".join(say(QUOTED) % {"words": words} for words in value)
+        return str(value)
+
+    wording = ENGLISH[note.code]
+    worded = wording if note.code == AS_WRITTEN else say(wording)
+    return worded % {name: shown(value) for name, value in note.values.items()}
+
+
+def texts(notes: Iterable[Note]) -> tuple[str, ...]:
+    """Each in English."""
+    return tuple(map(str, notes))
+
+
+def joined(notes: Iterable[Note]) -> str:
+    """All in English, in one line."""
+    return "; ".join(map(str, notes))
+
+
+def as_written(*written: str) -> tuple[Note, ...]:
+    """Texts that have no code; empty ones are left out."""
+    return tuple(Note(AS_WRITTEN, {"text": text}) for text in written if text)
+
+
+def stored(notes: Sequence[Note], *written: str) -> tuple[Note, ...]:
+    """The notes of a report that is read; its texts where it has none, or one not known here.
+
+    >>> stored((Note("of_next_year"),), "in plain words")
+    (Note(code='as_written', values={'text': 'in plain words'}),)
+    """
+    try:
+        known = bool(texts(notes))
+    except KeyError:  # an unknown code, or one that lacks a value
+        known = False
+    return tuple(notes) if known else as_written(*written)
