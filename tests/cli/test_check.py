@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from check_replies import Model, step_of
@@ -12,6 +13,8 @@ from click.testing import CliRunner, Result
 from models.chat_server import Server, good, refusal
 
 from pincite.cli import cli
+from pincite.contract import codec
+from pincite.notes import Note, texts
 
 # ── Without a language model ─────────────────────────────────────────────────────────────────────
 
@@ -206,6 +209,26 @@ def test_a_changed_trace_gives_another_result(
 def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:
     first = written(run(*CHECK, "--trace", "run.jsonl", "--json", "-"))
     assert written(run("replay", "run.jsonl", "--json", "-")) == first
+
+
+def test_an_older_trace_is_replayed_with_its_words(run: Callable[..., Result]) -> None:
+    """Of a Pincite that wrote reasons in English only."""
+
+    def older(value: Any) -> Any:
+        if isinstance(value, dict):
+            coded = codec.from_values(tuple[Note, ...], value.get("reasons_coded", []))
+            kept = {name: older(v) for name, v in value.items() if not name.endswith("_coded")}
+            return kept | ({"reasons": list(texts(coded))} if coded else {})
+        return [older(each) for each in value] if isinstance(value, list) else value
+
+    asked = ("check", "The bridge opened in 1850.", "--corpus", "kb", "--trace", "run.jsonl")
+    first = written(run(*asked, "--json", "-"))
+    assert any(item["reasons_coded"] for item in readings(first)[0]["evidence"])
+    events = map(json.loads, Path("run.jsonl").read_text().splitlines())
+    Path("older.jsonl").write_text("".join(json.dumps(older(event)) + "\n" for event in events))
+    replayed = run("replay", "older.jsonl", "--json", "-")
+    assert "The same results" in replayed.stderr
+    assert older(written(replayed)) == older(first)
 
 
 def test_the_key_is_in_no_output(
