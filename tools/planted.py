@@ -225,7 +225,7 @@ class Outcome:
         if kind == "uncited":
             return found.standing is Standing.UNCITED
         if kind == "retracted":
-            return any("was retracted" in note for note in found.notes)
+            return any(note.code == "retracted" for note in found.notes_coded)
         return found.standing is not Standing.SUPPORTED
 
 

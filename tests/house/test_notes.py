@@ -57,6 +57,12 @@ def searches_in_notes(tree: ast.AST) -> list[str]:
         if isinstance(call.func, ast.Attribute)
         and call.func.attr in SEARCHES
         and any(map(worded, (call.func.value, *call.args)))
+    ] + [
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops)
+        and any(map(worded, node.comparators))
     ]
 
 
@@ -113,6 +119,7 @@ def test_the_rule_sees_what_it_forbids() -> None:
         "re.match('x', str(verdict.why))",
         "answer.abstained.startswith('nothing')",
         "'; '.join(texts(notes)).split('; ')",
+        "'1913' in evidence.reasons[0]",
     ):
         assert searches_in_notes(ast.parse(code)), code
     (pattern,) = patterns(ast.parse("re.compile(r'the passage does not state (.+)')"))

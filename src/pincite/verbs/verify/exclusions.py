@@ -40,9 +40,9 @@ class Exclusions:
     def of_site(self, url: str, title: str = "") -> Exclusion | None:
         """Why nothing of this site may be suggested; None if it may."""
         if is_below(url, WIKIPEDIA_AND_MIRRORS):
-            return Exclusion(url, title, Bar.WIKI, "Wikipedia or a mirror would prove itself")
+            return Exclusion(url, title, Bar.WIKI)
         if is_below(url, self.sites):
-            return Exclusion(url, title, Bar.SITE, "a site that the settings exclude")
+            return Exclusion(url, title, Bar.SITE)
         listing = self.listing_of(url)
         if listing is None or listing.reliability not in BARRED:
             return None

@@ -263,8 +263,6 @@ def reliability(listing: Listing | None) -> str:
 def why_excluded(left_out: Exclusion) -> str:
     """The reason in words, with the detail."""
     words, detail = BARS[left_out.bar], left_out.detail
-    if detail.startswith(words):
-        return cells.one_line(detail)
     return cells.one_line(f"{words}: {detail}" if detail else words)
 
 
