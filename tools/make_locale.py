@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import extract_from_dir, extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
@@ -27,6 +27,7 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     *(wording.LABELS, wording.REASONS, words.STEPS, wording.BARS, LISTED),
     *words.SHARED,
 )
+CALLS: dict[str, tuple[int, ...] | None] = {"say": None, "plural": (1, 2)}
 WIDTH = 100
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # the time of making would differ with every run
 HEADER = "# What Pincite's pages say. Apache-2.0, as the program."
@@ -40,6 +41,10 @@ def collected() -> Catalog:
     )
     for file, _, message, _, _ in sorted(found, key=lambda each: (each[0], each[1])):
         catalog.add(message, locations=[(file, 0)])
+    for verb in ("ask", "check"):  # what their wordings give to `say` and `plural`
+        path = SERVER.parent / "verbs" / verb / "wording.py"
+        for _, message, _, _ in extract_from_file("python", path, CALLS):
+            catalog.add(message, locations=[(f"verbs/{verb}/wording.py", 0)])
     for table in SHARED:
         for text in table.values():
             catalog.add(text, locations=[("verbs/verify/wording.py", 0)])

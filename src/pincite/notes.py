@@ -81,6 +81,17 @@ ENGLISH: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Language:
+    """What a language says for English: a text, and one that counts (for one, for several)."""
+
+    say: Callable[[str], str]
+    plural: Callable[[str, str, int], str]
+
+
+IN_ENGLISH = Language(str, lambda one, several, n: one if n == 1 else several)
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something that the program found and that a person reads."""
 

@@ -20,6 +20,7 @@ from server.people_of_tests import SERVER, browser, somebody
 from pincite.contract.codec import values_of
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
+from pincite.notes import Language
 from pincite.server.jobs.store import Kind, Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
@@ -59,7 +60,10 @@ class Opened(HTMLParser):
                 self.scripted.append((name, value or ""))
 
 
-ENGLISH = Words(languages.translations("en").gettext, languages.translations("en").ngettext)
+ENGLISH, GERMAN = (
+    Words(Language(texts.gettext, texts.ngettext))
+    for texts in map(languages.translations, ("en", "de"))
+)
 READINGS = {
     "readings": [
         {"reading_id": "r1", "text": "It is old.", "kind": "descriptive", "negation": "It is not."},
@@ -120,11 +124,14 @@ def test_the_corpus_that_one_used_last_comes_first(
 
 def test_the_words_of_a_check_are_the_reports() -> None:
     report = check_report()
+    said = (check_wording.sentence, check_wording.mean_degree, check_wording.warning)
     for result in report.checks[0].results:
-        assert ENGLISH.result(result) == check_wording.sentence(result)
-        said = check_wording.warning(result)
-        assert ENGLISH.warning(result) == said
-    assert ENGLISH.legend(0.2) == check_wording.legend(0.2)
+        for words in (each(result) for each in said):
+            assert "%" not in words
+        for each in said:
+            assert each(result, ENGLISH.language) == each(result)
+            assert each(result, GERMAN.language) != each(result) or not each(result)
+    assert check_wording.legend(0.2, GERMAN.language) != check_wording.legend(0.2)
     assert all(ENGLISH.outcome(outcome) == check_wording.LABELS[outcome] for outcome in Outcome)
     assert all(ENGLISH.kind(kind) == check_wording.KINDS[kind] for kind in StatementType)
 
@@ -132,10 +139,9 @@ def test_the_words_of_a_check_are_the_reports() -> None:
 def test_the_words_of_an_answer_are_the_reports() -> None:
     assert all(ENGLISH.standing(each) == wording.LABELS[each] for each in Standing)
     for answer in ask_samples.everything().answers:
-        abstracts = wording.are_abstracts(answer.references)
-        if not answer.abstained:
-            said = ENGLISH.written_by(answer.by, abstracts=abstracts)
-            assert said == wording.written_by(answer)
+        said = wording.written_by(answer)
+        assert wording.written_by(answer, ENGLISH._) == said
+        assert wording.written_by(answer, GERMAN._) != said or not said
         for sentence in answer.sentences:
             for verdict in sentence.verdicts:
                 assert wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))

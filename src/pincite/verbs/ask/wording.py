@@ -83,8 +83,8 @@ def counts(sentences: Sequence[Checked]) -> list[tuple[Standing, int]]:
     return [(each, found[each]) for each in ORDER if found[each]]
 
 
-def label(checked: Checked) -> str:
-    """How a sentence stands, in words.
+def label(checked: Checked, say: Callable[[str], str] = str) -> str:
+    """How a sentence stands, in words; `say` may translate those of `LABELS`, `VERBATIM_FROM`.
 
     >>> from pincite.text.citation_marks import Sentence
     >>> copied = Verdict(Support.VERBATIM, written="2", number=2)
@@ -92,8 +92,8 @@ def label(checked: Checked) -> str:
     'verbatim from [2]'
     """
     if checked.standing is not Standing.VERBATIM:
-        return LABELS[checked.standing]
-    return VERBATIM_FROM % {"numbers": f"[{', '.join(numbers(checked))}]"}
+        return say(LABELS[checked.standing])
+    return say(VERBATIM_FROM) % {"numbers": f"[{', '.join(numbers(checked))}]"}
 
 
 def advice(answers: Sequence[Answer]) -> str:
@@ -104,15 +104,16 @@ def advice(answers: Sequence[Answer]) -> str:
     return COPIED if copied and any(a.sentences for a in answers) else ADVICE
 
 
-def written_by(answer: Answer) -> str:
+def written_by(answer: Answer, say: Callable[[str], str] = str) -> str:
     """Who worded the answer, plainly."""
     if answer.abstained and not answer.sentences:
         return ""
-    if answer.by == EXTRACT:
-        texts = "abstracts" if are_abstracts(answer.references) else "documents"
-        return f"Extractive: sentences copied from the {texts}, not written by a model."
-    model = one_line(answer.by)
-    return f"Written by {model}; each sentence was then compared with its references."
+    if answer.by != EXTRACT:
+        said = say("Written by %(model)s; each sentence was then compared with its references.")
+        return said % {"model": one_line(answer.by)}
+    if are_abstracts(answer.references):
+        return say("Extractive: sentences copied from the abstracts, not written by a model.")
+    return say("Extractive: sentences copied from the documents, not written by a model.")
 
 
 def are_abstracts(references: Sequence[Reference]) -> bool:

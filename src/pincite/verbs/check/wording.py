@@ -2,6 +2,7 @@
 
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
@@ -45,12 +46,13 @@ def readings(n: int) -> str:
     return "1 reading" if n == 1 else f"{n or 'no'} readings"
 
 
-def legend(threshold: float) -> str:
+def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     """What the degrees mean, for who meets them first."""
-    return (
-        "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one within "
-        f"±{threshold:g} says neither. A result is the mean of the others."
+    said = words.say(
+        "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one "
+        "within ±%(threshold)s says neither. A result is the mean of the others."
     )
+    return said % {"threshold": f"{threshold:g}"}
 
 
 def has_degrees(report: CheckReport) -> bool:
@@ -58,7 +60,7 @@ def has_degrees(report: CheckReport) -> bool:
     return any(r.weight.doc is not None for check in report.checks for r in check.results)
 
 
-def sentence(result: ReadingResult) -> str:
+def sentence(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     """The result of one reading in words.
 
     >>> from pincite.verbs.check.records import Reading
@@ -67,35 +69,58 @@ def sentence(result: ReadingResult) -> str:
     >>> sentence(ReadingResult(reading, (), Weight(Outcome.NO_EVIDENCE, None, 0)))
     'nothing was found that could speak for or against it'
     """
-    weight, n_passages = result.weight, len(result.items)
+    say, weight, n_passages = words.say, result.weight, len(result.items)
     if weight.outcome is Outcome.NOT_JUDGED:
-        return f"left alone: it {KINDS[result.reading.kind]}"
+        return say("left alone: it %(kind)s") % {"kind": say(KINDS[result.reading.kind])}
     if weight.outcome is Outcome.NO_EVIDENCE and not n_passages:
-        return "nothing was found that could speak for or against it"
+        return say("nothing was found that could speak for or against it")
     if weight.outcome is Outcome.NO_EVIDENCE:
-        return f"{_texts(weight.n_silent)} found, none speaks for or against it"
+        texts = _texts(weight.n_silent, words)
+        return say("%(texts)s found, none speaks for or against it") % {"texts": texts}
     if weight.outcome is Outcome.FAILED:
-        return f"{weight.n_failed} of {n_passages} passages could not be judged, no other speaks"
-    words = f"{signed(weight.doc)} from {_texts(weight.n_texts)}"
+        said = say("%(n)s of %(all)s passages could not be judged, no other speaks")
+        return said % {"n": weight.n_failed, "all": n_passages}
+    values = {"doc": signed(weight.doc), "texts": _texts(weight.n_texts, words)}
+    return say("%(doc)s from %(texts)s") % values + _how_sure(result, words)
+
+
+def mean_degree(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
+    """The mean degree of a reading and how sure it is; empty without evidence."""
+    doc = result.weight.doc
+    if doc is None:
+        return ""
+    return words.say("mean degree %(doc)s") % {"doc": signed(doc)} + _how_sure(result, words)
+
+
+def _how_sure(result: ReadingResult, words: Language) -> str:
+    weight, said = result.weight, ""
     if weight.interval:
-        low, high = weight.interval
-        words += f", likely {signed(low)} to {signed(high)}"
+        low, high = map(signed, weight.interval)
+        said += words.say(", likely %(low)s to %(high)s") % {"low": low, "high": high}
     if weight.n_failed:
-        words += f"; {weight.n_failed} of {n_passages} passages could not be judged"
-    return words
+        unjudged = {"n": weight.n_failed, "all": len(result.items)}
+        said += words.say("; %(n)s of %(all)s passages could not be judged") % unjudged
+    return said
 
 
-def warning(result: ReadingResult) -> str:
+def warning(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     """What must not be overlooked beside the mean; empty if that is nothing."""
     n = len(result.weight.contradictions)
     if not n:
         return ""
     if result.weight.outcome is Outcome.BALANCED:
-        strong = "1 passage says" if n == 1 else f"{n} passages say"
-        return f"{strong} so strongly for or against it: they contradict each other"
-    return (
-        f"{n} passages strongly contradict this" if n > 1 else "1 passage strongly contradicts this"
-    )
+        said = words.plural(
+            "%(num)d passage says so strongly for or against it: they contradict each other",
+            "%(num)d passages say so strongly for or against it: they contradict each other",
+            n,
+        )
+    else:
+        said = words.plural(
+            "%(num)d passage strongly contradicts this",
+            "%(num)d passages strongly contradict this",
+            n,
+        )
+    return said % {"num": n}
 
 
 def signed(doc: float | None) -> str:
@@ -120,5 +145,5 @@ def threshold_of(report: CheckReport) -> float:
     return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
 
 
-def _texts(n: int) -> str:
-    return "1 document" if n == 1 else f"{n} documents"
+def _texts(n: int, words: Language) -> str:
+    return words.plural("%(num)d document", "%(num)d documents", n) % {"num": n}

@@ -170,9 +170,7 @@ def _modes(request: Request) -> list[tuple[str, str]]:
 
 def _worded(view: dict[str, Any], answer: Answer, words: Words) -> dict[str, Any]:
     """The reports' view of an answer, its words in the reader's language."""
-    if view["by"]:
-        abstracts = wording.are_abstracts(answer.references)
-        view["by"] = words.written_by(answer.by, abstracts=abstracts)
+    view["by"] = wording.written_by(answer, words._)
     view["incomplete"] = wording.cautions(answer, words._)
     view["unknown"] = wording.unknown_retractions(answer.references, words._)
     view["counts"] = [

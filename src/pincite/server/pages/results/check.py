@@ -133,7 +133,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
             for check in report.checks
         ],
         words=words,
-        legend=words.legend(threshold) if wording.has_degrees(report) else "",
+        legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
         used=wording.used(report),
         covers=corpora.covered(site, corpus, who) if who else None,
         footnotes=markdown.to_footnotes(report),
@@ -245,9 +245,10 @@ def _worded(
             "outcome": result.weight.outcome.value,
             "label": words.outcome(result.weight.outcome),
             "meaning": words.kind(result.reading.kind),
-            "summary": words.degree(result) or words.result(result),
+            "summary": wording.mean_degree(result, words.language)
+            or wording.sentence(result, words.language),
             "sides": check_view.sides(result, threshold),
-            "warning": words.warning(result),
+            "warning": wording.warning(result, words.language),
             "reading_id": result.reading.reading_id,
             "years": [
                 (year, wording.signed(then.doc), words.outcome(then.outcome))
