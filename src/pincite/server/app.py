@@ -3,21 +3,6 @@
 from fastapi import Depends, FastAPI
 
 from pincite.server import problems
-from pincite.server.api import accounts as api_accounts
-from pincite.server.api import audit as api_audit
-from pincite.server.api import copies as api_copies
-from pincite.server.api import corpora as api_corpora
-from pincite.server.api import documents as api_documents
-from pincite.server.api import feedback as api_feedback
-from pincite.server.api import groups as api_groups
-from pincite.server.api import jobs as api_jobs
-from pincite.server.api import links as api_links
-from pincite.server.api import me as api_me
-from pincite.server.api import meta as api_meta
-from pincite.server.api import rating as api_rating
-from pincite.server.api import search as api_search
-from pincite.server.api import session as api_session
-from pincite.server.api import studies as api_studies
 from pincite.server.guard import LOCAL_NAMES, Border
 from pincite.server.jobs.worker import Worker
 from pincite.server.openapi import describe
@@ -28,6 +13,21 @@ from pincite.server.people.gate import Gated, gate_of
 from pincite.server.people.identity import Identify, identify_local
 from pincite.server.people.login import csrf_checked, identifier
 from pincite.server.people.rate_limit import Limits, RateLimited
+from pincite.server.routes import meta as api_meta
+from pincite.server.routes.accounts import accounts as api_accounts
+from pincite.server.routes.accounts import audit as api_audit
+from pincite.server.routes.accounts import groups as api_groups
+from pincite.server.routes.accounts import me as api_me
+from pincite.server.routes.accounts import session as api_session
+from pincite.server.routes.corpora import corpora as api_corpora
+from pincite.server.routes.corpora import documents as api_documents
+from pincite.server.routes.corpora import search as api_search
+from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.jobs import links as api_links
+from pincite.server.routes.results import copies as api_copies
+from pincite.server.routes.results import feedback as api_feedback
+from pincite.server.routes.studies import rating as api_rating
+from pincite.server.routes.studies import studies as api_studies
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 

@@ -331,7 +331,7 @@ def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) 
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pincite.server.api.copies.attached", slowly)
+        patch.setattr("pincite.server.routes.results.copies.attached", slowly)
         assert hand_in(ada.client, job_id, book, ("a.txt", b"The bridge.")).status_code == 404
     assert not site.own.folder(ada.account.account_id).exists()
 
