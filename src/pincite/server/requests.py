@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from pincite.retrieval.fusion import Mode
 from pincite.server.examples import Example
-from pincite.server.jobs.store import Kind
+from pincite.server.tables import Kind
 
 
 def _storable(text: str) -> str:

@@ -22,10 +22,9 @@ from pincite.library.own_refs import named
 from pincite.server.library import own as own_module
 from pincite.server.library.attaching import Given, attached
 from pincite.server.people.identity import May, Role
-from pincite.server.people.tables import accounts
 from pincite.server.site import Site
 from pincite.server.study.items import Gathered, gathered
-from pincite.server.tables import feedback
+from pincite.server.tables import accounts, feedback
 from pincite.settings import Settings
 from pincite.types import Evidence
 

@@ -9,10 +9,11 @@ import samples
 from fastapi.testclient import TestClient
 
 from pincite.models.verifier import reasons
-from pincite.server.jobs.store import Kind, Status
+from pincite.server.jobs.store import Status
 from pincite.server.pages import languages
 from pincite.server.pages.results import translated
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.types import (
     Citation,
     CitationResult,

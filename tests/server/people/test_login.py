@@ -13,8 +13,8 @@ from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, pr
 from pincite.server import tables
 from pincite.server.people import passwords
 from pincite.server.people.identity import May, Role
-from pincite.server.people.tables import accounts, api_keys, sessions
 from pincite.server.site import Site
+from pincite.server.tables import accounts, api_keys, sessions
 
 COOKIE = "__Host-pincite-session"
 EXAMPLE = {"example": "article"}

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, program, somebody
 
 from pincite.errors import ConfigError
+from pincite.server import tables
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.library.register import CorpusRegister, Shared
 from pincite.server.people import personal, sharing
-from pincite.server.people import tables as accounts_tables
 from pincite.server.people.accounts import AccountExists, Accounts, LastAdmin
 from pincite.server.people.groups import Groups
 from pincite.server.people.identity import Identity, May, Role
@@ -202,7 +202,7 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     [listed] = ada.client.get(here).json()["links"]
     assert listed == {key: made[key] for key in ("link_id", "created", "expires")}
     with site.database.reading() as db:
-        assert token not in str(db.execute(sa.select(accounts_tables.share_links)).all())
+        assert token not in str(db.execute(sa.select(tables.share_links)).all())
     assert grace.client.delete(f"{here}/{made['link_id']}").status_code == 404
     assert sharing.shared_job(site, token)
     assert ada.client.delete(f"{here}/{made['link_id']}").status_code == 204

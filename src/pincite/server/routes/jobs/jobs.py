@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from pincite.corpus.embedded import is_corpus
 from pincite.judgement.own import digest_of
-from pincite.server.jobs.store import Event, Job, JobStore, Kind, Status
+from pincite.server.jobs.store import Event, Job, JobStore, Status
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner, owned
 from pincite.server.people.sharing import may_read
@@ -22,6 +22,7 @@ from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import AskRequest, CheckRequest, VerifyRequest
 from pincite.server.requests import Request as Asked
 from pincite.server.site import Site, Stores
+from pincite.server.tables import Kind
 
 router = APIRouter(
     prefix="/api/v1",

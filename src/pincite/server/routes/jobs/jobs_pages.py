@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from pincite.server.jobs.store import Event, Job, Kind, Status
+from pincite.server.jobs.store import Event, Job, Status
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
@@ -17,6 +17,7 @@ from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.jobs import jobs as api_jobs
 from pincite.server.routes.results import ask, check, verified
 from pincite.server.site import Site, Stores
+from pincite.server.tables import Kind
 
 # Makes the page of a result: the request, who looks at which job, the stores, the report's JSON.
 # None if another version of Pincite wrote it.

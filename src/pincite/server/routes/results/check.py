@@ -17,7 +17,7 @@ from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
 from pincite.library.feedback import SIGNS
 from pincite.server import demo
-from pincite.server.jobs.store import Job, Kind
+from pincite.server.jobs.store import Job
 from pincite.server.library.register import CorpusEntry
 from pincite.server.pages import faults, forms
 from pincite.server.pages.forms import Form
@@ -32,6 +32,7 @@ from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.jobs import jobs as api_jobs
 from pincite.server.routes.results import check_view
 from pincite.server.site import Site, Stores
+from pincite.server.tables import Kind
 from pincite.verbs.check import claimreview, data, html, markdown, wording
 
 router = APIRouter(include_in_schema=False)
