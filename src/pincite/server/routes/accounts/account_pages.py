@@ -8,8 +8,9 @@ from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.people.identity import ALLOWED, Identity, InPerson
 from pincite.server.people.login import clear_cookie
+from pincite.server.requests import IdPath
 from pincite.server.routes.accounts import me as api_me
-from pincite.server.routes.accounts.bodies import IdPath, person_body, with_accounts
+from pincite.server.routes.accounts.bodies import person_body, with_accounts
 from pincite.server.routes.accounts.me import KeyRequest, PasswordRequest
 from pincite.server.site import Site, Stores
 

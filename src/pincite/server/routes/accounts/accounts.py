@@ -13,8 +13,8 @@ from pincite.server.people.audited import noted
 from pincite.server.people.identity import Admin, Role
 from pincite.server.people.names import Name, key_of
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.requests import Text
-from pincite.server.routes.accounts.bodies import AccountBody, IdPath, account_body, with_accounts
+from pincite.server.requests import IdPath, Text
+from pincite.server.routes.accounts.bodies import AccountBody, account_body, with_accounts
 from pincite.server.site import Site, Stores
 
 router = APIRouter(

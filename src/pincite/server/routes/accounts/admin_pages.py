@@ -10,10 +10,11 @@ from pincite.server.paging import Cursor, cursor_of, read_cursor
 from pincite.server.people.identity import Admin, Role
 from pincite.server.people.names import key_of
 from pincite.server.problems import Problem
+from pincite.server.requests import IdPath
 from pincite.server.routes.accounts import accounts as api_accounts
 from pincite.server.routes.accounts import groups as api_groups
 from pincite.server.routes.accounts.accounts import AccountChange, NewAccountRequest
-from pincite.server.routes.accounts.bodies import IdPath, with_accounts
+from pincite.server.routes.accounts.bodies import with_accounts
 from pincite.server.routes.accounts.groups import GroupRequest
 from pincite.server.site import Stores
 

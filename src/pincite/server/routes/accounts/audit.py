@@ -10,8 +10,8 @@ from pincite.server.people.identity import Admin
 from pincite.server.problems import ProblemBody
 from pincite.server.requests import Id
 from pincite.server.routes.accounts.bodies import with_accounts
-from pincite.server.routes.jobs.jobs import iso
 from pincite.server.site import Stores
+from pincite.server.texts import iso
 
 router = APIRouter(
     prefix="/api/v1/audit",

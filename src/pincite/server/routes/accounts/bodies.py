@@ -1,18 +1,14 @@
 """What the API shows of people, and what its routes about them share."""
 
-from typing import Annotated
-
-from fastapi import Path
 from pydantic import BaseModel
 
 from pincite.server.people.accounts import Account
 from pincite.server.people.groups import Group
 from pincite.server.people.identity import Identity, May, Role
 from pincite.server.problems import Problem
-from pincite.server.routes.jobs.jobs import iso
 from pincite.server.site import Site, Stores
+from pincite.server.texts import iso
 
-IdPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 FRESH_SECONDS = 600.0  # since somebody proved who they are, for what cannot be taken back
 
 

@@ -10,7 +10,8 @@ from pincite.server.people.groups import Group
 from pincite.server.people.identity import Admin, Reader
 from pincite.server.people.names import Name, key_of
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.routes.accounts.bodies import GroupBody, IdPath, group_body, with_accounts
+from pincite.server.requests import IdPath
+from pincite.server.routes.accounts.bodies import GroupBody, group_body, with_accounts
 from pincite.server.site import Site, Stores
 
 router = APIRouter(

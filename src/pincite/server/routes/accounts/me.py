@@ -17,18 +17,17 @@ from pincite.server.people.identity import ALLOWED, Anybody, Identity, InPerson,
 from pincite.server.people.login import clear_cookie
 from pincite.server.people.sessions import ApiKey
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.requests import Text
+from pincite.server.requests import IdPath, Text
 from pincite.server.routes.accounts.bodies import (
     FRESH_SECONDS,
-    IdPath,
     PersonBody,
     person_body,
     with_accounts,
 )
 from pincite.server.routes.accounts.session import begun
-from pincite.server.routes.jobs.jobs import iso
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
+from pincite.server.texts import iso
 
 router = APIRouter(
     prefix="/api/v1/me",

@@ -16,12 +16,10 @@ from pincite.server.library.open_corpora import Opened
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader, owned
-from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
-from pincite.server.routes.jobs.jobs import iso
 from pincite.server.site import Site, Stores
-from pincite.server.texts import whole
+from pincite.server.texts import iso, whole
 
 router = APIRouter(
     prefix="/api/v1/corpora",
@@ -126,7 +124,7 @@ class CorpusState(CorpusBody):
 def list_corpora(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CorpusList:
     """One's own corpora and those that others share, by name."""
     after = read_cursor(cursor, (str, str))
-    found = [entry for entry in site.corpora.listed() if may_read(entry, who)]
+    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     if after:
         found = [entry for entry in found if (entry.name, entry.corpus_id) > after]
     page = found[:limit]
@@ -199,7 +197,7 @@ def changed(site: Site, who: Identity, corpus_id: str, body: CorpusChange) -> Co
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
     """A corpus that the one who asks may read; else 404."""
     entry = site.corpora.get(corpus_id) if "\0" not in corpus_id else None
-    if entry is None or not may_read(entry, who):
+    if entry is None or not who.may_read(entry):
         raise not_found()
     return entry
 

@@ -17,7 +17,6 @@ from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Librarian, Reader
-from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem
 from pincite.server.routes.corpora import corpora as api_corpora
 from pincite.server.routes.corpora import documents as api_documents
@@ -51,7 +50,7 @@ class Asked(BaseModel):
 @router.get("/corpora")
 def corpora(request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """All that one may read, and a form for a new one."""
-    found = [entry for entry in site.corpora.listed() if may_read(entry, who)]
+    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     listed = [(entry, _size(site, entry)) for entry in found]
     return page(request, "corpora.html", who, corpora=listed, groups=_groups(site, who))
 
@@ -195,7 +194,7 @@ def _found(site: Site, entry: CorpusEntry, asked: Asked) -> dict[str, Any]:
 def covered(site: Site, corpus_id: str, who: Identity) -> CorpusState | None:
     """What a corpus holds, for pages that say what an answer is made of; None if it is gone."""
     entry = site.corpora.get(corpus_id)
-    if entry is None or not may_read(entry, who):
+    if entry is None or not who.may_read(entry):
         return None
     try:
         return api_corpora.state_of(site, entry, who)

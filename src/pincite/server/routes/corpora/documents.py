@@ -16,7 +16,7 @@ from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, IngestRequest, SentFile
 from pincite.server.routes.corpora.corpora import changeable, opened, readable
-from pincite.server.routes.jobs.jobs import OF_STARTING, JobBody, job_body
+from pincite.server.routes.job import OF_STARTING, JobBody, job_body
 from pincite.server.routes.receiving import FILE, form_of, form_schema
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole

@@ -14,7 +14,8 @@ from pincite.server.pages.viewer import Look
 from pincite.server.paging import Cursor, cursor_of, read_cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.routes.corpora import corpora_pages as corpora
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import readable
+from pincite.server.routes.jobs import jobs
 from pincite.server.routes.results import ask, check, verified
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
@@ -37,7 +38,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/jobs/{job_id}")
 def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A job: its result if there is one."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     result = site.jobs.result(job_id) if job.ended else None
     view = VIEWS.get(job.kind)
     if result is not None and view and (shown := view(request, Look(job, who), site, result)):
@@ -48,7 +49,7 @@ def job_page(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
 @router.get("/jobs/{job_id}/progress")
 def progress(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """The piece of its page that says how far it is; when it has ended: load the page anew."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     headers = {"HX-Refresh": "true"} if job.ended else None
     return page(request, "progress.html", who, headers=headers, **_progress(request, site, job))
 
@@ -56,7 +57,7 @@ def progress(job_id: str, request: Request, who: Reader, site: Stores) -> HTMLRe
 @router.post("/jobs/{job_id}/cancel")
 def cancel(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
     """Stop a job."""
-    api_jobs.cancel_job(job_id, who, site)
+    jobs.cancel_job(job_id, who, site)
     return forms.to(f"/jobs/{job_id}")
 
 

@@ -9,9 +9,10 @@ from pincite.server.people.audited import noted
 from pincite.server.people.identity import Runner
 from pincite.server.people.links import ShareLink
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.routes.accounts.bodies import IdPath
-from pincite.server.routes.jobs.jobs import iso, readable
+from pincite.server.requests import IdPath
+from pincite.server.routes.job import readable
 from pincite.server.site import Site, Stores
+from pincite.server.texts import iso
 
 router = APIRouter(
     prefix="/api/v1/jobs/{job_id}/links",

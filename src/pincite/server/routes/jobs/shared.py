@@ -4,22 +4,23 @@ Through a link a result is read only. It quotes its sources; their whole texts, 
 and downloads are for those whose job it is.
 """
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from pincite.server.jobs.store import Job
 from pincite.server.pages import forms
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Guest, Identity, Runner
-from pincite.server.people.sharing import SharedJob, shared_job
 from pincite.server.problems import Problem, not_found
-from pincite.server.routes.accounts.bodies import IdPath
+from pincite.server.requests import IdPath
+from pincite.server.routes.job import readable
 from pincite.server.routes.jobs import jobs_pages as jobs
 from pincite.server.routes.jobs import links as api_links
-from pincite.server.routes.jobs.jobs import readable
 from pincite.server.routes.jobs.links import LinkRequest
 from pincite.server.routes.results import verified
 from pincite.server.routes.results.verified import Threshold
@@ -28,6 +29,14 @@ from pincite.server.site import Site, Stores
 router = APIRouter(include_in_schema=False)
 Token = Annotated[str, Path(max_length=100)]
 READ = ("verify", "check", "ask")  # kinds of jobs whose results are for readers
+
+
+@dataclass(frozen=True, slots=True)
+class SharedJob:
+    """What a share link opens: the report, which quotes its sources, and nothing else of them."""
+
+    job: Job
+    result: bytes  # the report's JSON
 
 
 @router.get("/s/{token}")
@@ -101,6 +110,14 @@ def _links(request: Request, who: Identity, site: Site, job_id: str, new: str = 
         raise not_found()
     listed = site.people.links.of(job_id)
     return page(request, "links.html", who, job=job, links=listed, new=new)
+
+
+def shared_job(site: Site, token: str) -> SharedJob | None:
+    """What a share link's token opens; None: nothing (any more)."""
+    job_id = site.people.links.job_of(token)
+    job = site.jobs.get(job_id) if job_id else None
+    result = site.jobs.result(job.job_id) if job else None
+    return SharedJob(job, result) if job and result is not None else None
 
 
 def _found(site: Site, token: str) -> SharedJob:

@@ -23,7 +23,7 @@ from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import AskRequest
 from pincite.server.routes.corpora import corpora_pages as corpora
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import readable, started
 from pincite.server.routes.results.check import filled
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import data, html, markdown, references, wording
@@ -60,7 +60,7 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     asked |= {"settings": settings, "repair": bool(forms.text(form, "repair"))}
     try:
         body = forms.checked(AskRequest, asked)
-        job = api_jobs.started(site, who, "ask", body, Response(), None)
+        job = started(site, who, "ask", body, Response(), None)
     except Problem as problem:
         return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
     return forms.to(f"/jobs/{job.job_id}")
@@ -77,7 +77,7 @@ def _form(
 @router.get("/jobs/{job_id}/answer.{ending}")
 def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     """The references for a bibliography, or the answer as one file."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     report = _report(site.jobs.result(job_id)) if job.kind == "ask" else None
     if report is None or ending not in EXPORTS:
         raise not_found()

@@ -25,11 +25,10 @@ from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
 from pincite.server.pages.words import Words, words_of
 from pincite.server.people.identity import Identity, Reader, Runner
-from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import CheckRequest
 from pincite.server.routes.corpora import corpora_pages as corpora
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import readable, started
 from pincite.server.routes.results import check_view
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
@@ -71,7 +70,7 @@ def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
 @router.post("/jobs/{job_id}/readings")
 def readings(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> Response:
     """The readings as edited: go on to the evidence, or edit them further."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     if job.kind != "check":
         raise not_found()
     rows, step = _rows(form), forms.text(form, "step")
@@ -94,7 +93,7 @@ def readings(job_id: str, request: Request, form: Form, who: Runner, site: Store
 @router.get("/jobs/{job_id}/check.{ending}")
 def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
     """A check to take along: footnotes in Markdown, ClaimReview, or one page."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     report = _report(site.jobs.result(job_id)) if job.kind == "check" else None
     if report is None or ending not in EXPORTS:
         raise not_found()
@@ -153,7 +152,7 @@ def _form(
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
     """The corpora that one may read and that hold something, first the one that one used last."""
-    found = [entry for entry in site.corpora.listed() if may_read(entry, who)]
+    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
     usual = last.request.get("corpus") if last else tried and tried.corpus_id
     found = [entry for entry in found if is_corpus(entry.folder)]
@@ -162,7 +161,7 @@ def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> l
 
 def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectResponse:
     body = forms.checked(CheckRequest, dict(asked))
-    job = api_jobs.started(site, who, "check", body, Response(), None)
+    job = started(site, who, "check", body, Response(), None)
     return forms.to(f"/jobs/{job.job_id}")
 
 

@@ -21,7 +21,7 @@ from pincite.server.library.multipart import Form
 from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.routes.jobs.jobs import readable
+from pincite.server.routes.job import readable
 from pincite.server.routes.receiving import FILE, form_of, form_schema
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole

@@ -13,7 +13,7 @@ from pincite.server.paging import Cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import Problem, not_found
 from pincite.server.requests import VerifyFilesRequest
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import readable, started
 from pincite.server.routes.results import copies as api_copies
 from pincite.server.routes.results import verified
 from pincite.server.routes.results.copies import Sha256
@@ -41,7 +41,7 @@ async def hand_in(
         if isinstance(kept, OwnCopy):
             return forms.to(f"/jobs/{job_id}/findings/{claim_id}/copies/{kept.sha256}")
         failed = Handed(citation_id, unchecked=kept)
-    look = Look(await run_sync(api_jobs.readable, site, job_id, who), who)
+    look = Look(await run_sync(readable, site, job_id, who), who)
     return await run_sync(verified.finding_page, request, look, site, claim_id, None, failed)
 
 
@@ -50,7 +50,7 @@ def handed_in(
     job_id: str, claim_id: str, sha256: Sha256, request: Request, who: Reader, site: Stores
 ) -> HTMLResponse:
     """The finding, with what was read of the copy that was handed in for it."""
-    look = Look(api_jobs.readable(site, job_id, who), who)
+    look = Look(readable(site, job_id, who), who)
     copy = api_copies.of_file(site, who, sha256)[-1]
     return verified.finding_page(request, look, site, claim_id, None, Handed(copy=copy))
 
@@ -58,11 +58,11 @@ def handed_in(
 @router.post("/jobs/{job_id}/again")
 def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
     """A new job with the same request, which reads what was handed in since; the old one stays."""
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     if job.kind != "verify":
         raise not_found()
     body = forms.checked(VerifyFilesRequest, site.jobs.whole_request(job))
-    new = api_jobs.started(site, who, "verify", body, Response(), None)
+    new = started(site, who, "verify", body, Response(), None)
     return forms.to(f"/jobs/{new.job_id}")
 
 

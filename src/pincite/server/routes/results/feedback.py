@@ -14,9 +14,9 @@ from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Line, Text
-from pincite.server.routes.jobs.jobs import iso, readable
+from pincite.server.routes.job import readable
 from pincite.server.site import Site, Stores
-from pincite.server.texts import whole
+from pincite.server.texts import iso, whole
 
 router = APIRouter(
     prefix="/api/v1/feedback",

@@ -20,7 +20,7 @@ from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Reader
 from pincite.server.problems import not_found
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import file_of, own_file, readable
 from pincite.server.routes.results import verify_view
 from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site, Stores
@@ -62,7 +62,7 @@ def finding(
     threshold: Threshold = None,
 ) -> HTMLResponse:
     """The findings with this one open: a link to it."""
-    look = Look(api_jobs.readable(site, job_id, who), who)
+    look = Look(readable(site, job_id, who), who)
     return finding_page(request, look, site, claim_id, threshold)
 
 
@@ -97,7 +97,7 @@ def board(
     claim: str = "",
 ) -> HTMLResponse:
     """List, article and source at a threshold: a piece of the page."""
-    look = Look(api_jobs.readable(site, job_id, who), who)
+    look = Look(readable(site, job_id, who), who)
     return board_piece(request, look, site, claim, threshold)
 
 
@@ -119,8 +119,8 @@ def board_piece(
 @router.get("/jobs/{job_id}/sources/{doc_id}")
 def source(job_id: str, doc_id: str, request: Request, who: Reader, site: Stores) -> HTMLResponse:
     """A source's whole text, for who ran the job."""
-    job = api_jobs.readable(site, job_id, who)
-    document = api_jobs.get_file(job_id, doc_id, who, site)
+    job = readable(site, job_id, who)
+    document = own_file(site, job_id, doc_id, who)
     if "text" not in document:
         raise not_found()
     return page(request, "source.html", who, job=job, document=document)
@@ -155,7 +155,7 @@ def _file(text: str, media_type: str, name: str, headers: dict[str, str]) -> Res
 
 
 def _found(request: Request, who: Identity, site: Site, job_id: str) -> tuple[Job, Verified]:
-    job = api_jobs.readable(site, job_id, who)
+    job = readable(site, job_id, who)
     return job, _of(request, site, job)
 
 
@@ -182,7 +182,7 @@ def _values(
     report = verify_view.at(verified, at)
     stored: Callable[[str], Any] = _nothing
     if look.is_own and look.who:
-        stored = partial(api_jobs.file_of, site, look.job, who=look.who)
+        stored = partial(file_of, site, look.job, who=look.who)
     return {
         "look": look,
         "job": look.job,

@@ -14,10 +14,9 @@ from pincite.server.pages import faults, forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.people.identity import Identity, Reader, Runner
-from pincite.server.people.sharing import may_read
 from pincite.server.problems import Problem
 from pincite.server.requests import SentFile, VerifyFilesRequest, VerifyRequest
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes.job import started
 from pincite.server.routes.receiving import form_of
 from pincite.server.site import Site, Stores
 
@@ -44,7 +43,7 @@ def verify(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Start what the box asks for, or an example."""
     try:
         body = forms.checked(VerifyRequest, _asked(form) | _beside(form, site))
-        job = api_jobs.started(site, who, "verify", body, Response(), None)
+        job = started(site, who, "verify", body, Response(), None)
     except Problem as problem:
         return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
     return forms.to(f"/jobs/{job.job_id}")
@@ -86,7 +85,7 @@ def _started(site: Site, who: Identity, upload_id: str, sent: SentForm) -> tuple
         values |= {"upload": upload_id, "files": sources}
     model = VerifyFilesRequest if sources else VerifyRequest
     body = forms.checked(model, values)
-    job = api_jobs.started(site, who, "verify", body, Response(), None)
+    job = started(site, who, "verify", body, Response(), None)
     return f"/jobs/{job.job_id}", bool(sources)
 
 
@@ -112,7 +111,7 @@ def _form(
     request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     """The box; with what is wrong, and what was written in it."""
-    corpora = [entry for entry in site.corpora.listed() if may_read(entry, who)]
+    corpora = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     return page(
         request,
         "home.html",

@@ -9,9 +9,9 @@ from pincite.evaluation import plots, preferences
 from pincite.evaluation.preferences import PAIRS, Pair
 from pincite.report.cells import one_line
 from pincite.server.pages import rendering
-from pincite.server.routes.jobs.jobs import iso
 from pincite.server.study import wording
 from pincite.server.study.studies import Study, StudyStore
+from pincite.server.texts import iso
 
 BY_SCORE, BY_DIFFERENCE = "preferences-by-score.png", "preferences-by-difference.png"
 OVER_ALL = "preferences.png"

@@ -11,13 +11,14 @@ from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
 from pincite.server.people.identity import Identity, Researcher, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
-from pincite.server.routes.jobs.jobs import iso, readable
+from pincite.server.routes.job import readable
 from pincite.server.routes.studies import report as study_report
 from pincite.server.site import Site, Stores
 from pincite.server.study import exports as study_exports
 from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
+from pincite.server.texts import iso
 from pincite.types import Report
 from pincite.verbs.verify import data
 
