@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pincite.documents import confined, formats, warc
+from pincite.documents import xml_files as xml_formats
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
 from pincite.documents.lines import line_formats
 from pincite.documents.outcome import of_status
-from pincite.documents.xml import formats as xml_formats
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 

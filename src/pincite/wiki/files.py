@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from pincite.errors import InputError
+from pincite.wiki.dump import find_page, normal_title, read_pages
 from pincite.wiki.html.reader import page_title, revision_of
-from pincite.wiki.site.dump import find_page, normal_title, read_pages
 
 # Of one page. MediaWiki stops at 2 MB of wikitext; the HTML of the longest pages has about 10 MB.
 MAX_PAGE = 20_000_000
