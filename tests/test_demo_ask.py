@@ -21,8 +21,7 @@ from pincite.answers import (
     Verdict,
 )
 from pincite.cli import cli, options
-from pincite.cli.demo import DEMO_ASK
-from pincite.cli.demo.ask import differences
+from pincite.cli.demo import DEMO_ASK, differences
 from pincite.documents.collection import collected
 from pincite.types import Document, Reason, Span, Unchecked
 

@@ -60,7 +60,10 @@ def parts_of(package: str, graph: Mapping[str, set[str]]) -> dict[str, set[str]]
 
 def test_a_circle_through_packages_is_found() -> None:
     graph: dict[str, set[str]] = {
-        **{"p.a.x": {"p.b.y"}, "p.b.y": set(), "p.b.z": {"p.a.w"}, "p.a.w": set()},
+        "p.a.x": {"p.b.y"},
+        "p.b.y": set(),
+        "p.b.z": {"p.a.w"},
+        "p.a.w": set(),
         "p.c": {"p.a.x"},
     }
     assert circle(graph) == []

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import confined, formats, warc
-from pincite.documents import xml_files as xml_formats
+from pincite.documents import confined, formats, warc, xml_files
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
@@ -93,7 +92,7 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
         yield from (read_record(record, limits) for record in warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
-    elif xml_reader := xml_formats.reader_of(path):
+    elif xml_reader := xml_files.reader_of(path):
         yield from xml_reader(path, limits)
     else:
         yield read_file(path, limits)
@@ -135,7 +134,9 @@ def _read(body: Body) -> Document | Unchecked:
     if found is Format.MISLABELLED:
         return Unchecked(body.url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made to take long.
-    (outcome,) = read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+    (outcome,) = (
+        confined.read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+    )
     return with_language(outcome)
 
 
@@ -163,35 +164,3 @@ def _unpacked(data: bytes, limit: int) -> bytes:
     except zlib.error:
         return b"".join(parts)
     return b"".join(parts)
-
-
-def read_here(reader: str, body: Body) -> list[Document | Unchecked]:
-    """What a reader finds in a body, in this process; its libraries load with its first body.
-
-    `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
-    """
-    if reader == Format.HTML:
-        from pincite.documents.html.page import read_html
-
-        return [read_html(body)]
-    if reader == Format.PDF:
-        from pincite.documents.pdf.document import read_pdf
-
-        return [read_pdf(body)]
-    if reader == Format.DOCX:
-        from pincite.documents.docx import read_docx
-
-        return [read_docx(body)]
-    if reader in (Format.TEXT, Format.MARKDOWN):
-        from pincite.documents.text import read_markdown, read_text
-
-        return [read_text(body) if reader == Format.TEXT else read_markdown(body)]
-    return _read_xml(reader, body)
-
-
-def _read_xml(reader: str, body: Body) -> list[Document | Unchecked]:
-    from pincite.documents.xml import jats, pubmed
-
-    if reader == Format.JATS:
-        return [jats.read_jats(body)]
-    return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)
