@@ -5,11 +5,11 @@ path that is not there is the caller's mistake, and an `InputError`.
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pincite.documents import confined, formats, warc, xml_files
+from pincite.documents import confined, formats, warc
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
@@ -20,7 +20,10 @@ from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
+Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
 WARC_ENDINGS = (".warc", ".warc.gz")
+_MARK = b"<"  # of XML, behind what may stand before it: white space and byte order marks
+_BEFORE = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
 
 
@@ -92,10 +95,30 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
         yield from (read_record(record, limits) for record in warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
-    elif xml_reader := xml_files.reader_of(path):
+    elif xml_reader := xml_reader_of(path):
         yield from xml_reader(path, limits)
     else:
         yield read_file(path, limits)
+
+
+def xml_reader_of(path: Path) -> Reader | None:
+    """The reader for a file of PubMed's or of JATS articles; None if it is another kind of file."""
+    with path.open("rb") as opened:
+        start = opened.read(512)
+    if start[:2] != b"\x1f\x8b" and not start.lstrip(_BEFORE).startswith(_MARK):
+        return None  # most files; lxml is then not even loaded
+    from pincite.documents.xml import jats, pubmed, records
+
+    head = records.head_of(path)
+    if records.root_of(head) in pubmed.ROOTS:
+        return lambda file, limits: confined.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
+    return _articles if jats.is_article(head) else None
+
+
+def _articles(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
+    from pincite.documents.xml import jats
+
+    return map(with_language, confined.read_many(jats.RECORD, jats.bodies(path, limits)))
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:

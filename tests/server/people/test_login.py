@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
     real = tables.now
     of_people = ("accounts", "sessions", "links", "attempts", "stores", "audit")
-    for module in (*(f"people.{name}" for name in of_people), "api.me"):
+    for module in (*(f"people.{name}" for name in of_people), "routes.accounts.me"):
         monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
     return go
 

@@ -17,7 +17,6 @@ from pincite.types import (
     Copy,
     CopyKind,
     Exclusion,
-    Finding,
     Label,
     Listing,
     Part,
@@ -231,14 +230,6 @@ def what_changed(result: CitationResult) -> str:
     if not result.copy.date:
         return said.replace(" of %(date)s", "")
     return cells.one_line(said % {"date": result.copy.date[:10]})
-
-
-def why_open(finding: Finding) -> str:
-    """Why a finding is left open: the reasons of its unchecked citations, or that it has none."""
-    outcomes = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
-    if not finding.citations:
-        return "no source is cited"
-    return "; ".join(dict.fromkeys(why_unchecked(outcome) for outcome in outcomes))
 
 
 def reliability(listing: Listing | None) -> str:

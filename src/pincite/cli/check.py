@@ -1,18 +1,23 @@
 """`pincite check`: statements against a knowledge base."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pincite.checks import Check, CheckReport
+from pincite.checks import Check, CheckReport, Interpretation, Reading
 from pincite.cli import options
-from pincite.cli.check.readings import edited
-from pincite.cli.check.time_left import TimeLeft
 
 OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
+HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"  # on readings
 PARTIAL = 5  # exit code: something failed, the rest is there
+# How long a model will be asked is said by its first replies: nothing else knows its speed.
+_SHARE = 1 / 8  # of a statement's calls: fewer say little of the rest
+_FEWEST = 16  # calls; fewer are soon over
+_SHORT = 10.0  # seconds that nobody needs to be told of
 
 
 def output_options(command: Any) -> Any:
@@ -194,3 +199,88 @@ def deliver(
             options.say(f"{name}: {path.resolve()}", quiet)
     if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
         options.say(hint, quiet)
+
+
+def edited(bar: Any, language: str) -> Callable[[str, Interpretation], Interpretation]:
+    """A function that shows an interpretation and gives what a person made of it."""
+    from pincite.report import cells
+    from pincite.verbs.check import readings
+
+    def ask(statement: str, found: Interpretation) -> Interpretation:
+        bar.stop()  # else the progress is drawn over what is typed
+        kept = list(found.readings)
+        while True:
+            click.echo(f"\n{cells.one_line(statement)}", err=True)
+            for number, reading in enumerate(kept, 1):
+                click.echo(
+                    f"{number:3}  {cells.one_line(reading.text)}  ({reading.kind})", err=True
+                )
+            line = click.prompt(HELP, default="", show_default=False, err=True).strip()
+            if not line:
+                break
+            if not _apply(line, kept, language):
+                click.echo(f"“{cells.one_line(line)}” was not understood.", err=True)
+        bar.start()
+        if tuple(kept) == found.readings:
+            return found
+        # That rules found no reading is settled by one of a person.
+        failures = tuple(f for f in found.failures if f.step != "statement" or not kept)
+        mine = tuple(readings.numbered(kept))
+        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
+
+    return ask
+
+
+def _apply(line: str, kept: list[Reading], language: str) -> bool:
+    """Change the list as a line says; whether it was understood."""
+    from pincite.verbs.check import readings
+
+    head, _, text = line.partition(" ")
+    if head == "+" and text.strip():
+        kept.append(readings.of_user(text, language))
+        return True
+    number = head.lstrip("-")
+    if not number.isdecimal() or not 1 <= int(number) <= len(kept):
+        return False
+    if head.startswith("-") and not text.strip():
+        del kept[int(number) - 1]
+        return True
+    if head == number and text.strip():
+        kept[int(number) - 1] = readings.of_user(text, language)
+        return True
+    return False
+
+
+class TimeLeft:
+    """Told how many calls are done; says once how long the others will take."""
+
+    def __init__(self, say: Callable[[str], None], *, several: bool) -> None:
+        """`several`: there are other statements too."""
+        self._say: Callable[[str], None] | None = say
+        self._several = several
+        self._began, self._total = 0.0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """`done` of `total` calls of one step have been answered."""
+        now = time.monotonic()
+        if done == 0 or total != self._total:
+            self._began, self._total = now, total
+        if not self._say or not done or done < total * _SHARE or total < _FEWEST:
+            return
+        each = (now - self._began) / done
+        if each * total >= _SHORT:
+            left = _told(each * (total - done))
+            of_all = f"; {_told(each * total)} each for others like it" if self._several else ""
+            self._say(f"{done} of {total} calls are done, about {left} left{of_all}.")
+        self._say = None
+
+
+def _told(seconds: float) -> str:
+    """A length of time, roughly.
+
+    >>> _told(41.7), _told(200), _told(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

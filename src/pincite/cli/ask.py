@@ -1,6 +1,8 @@
 """`pincite ask`: questions answered from a corpus, every sentence verified."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,16 @@ import click
 
 from pincite.answers import Answer, AnswerReport, Checked
 from pincite.cli import options
-from pincite.cli.ask import rerun as again_
 from pincite.cli.check import PARTIAL
+from pincite.settings import Settings, places
+from pincite.settings.web import WebSettings
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
+# What belongs to a machine and not to the question.
+_NOT_THE_QUESTION = {
+    *("threads", "feedback_file"),
+    *(field.name for field in fields(WebSettings)),
+}
 
 
 def output_options(command: Any) -> Any:
@@ -81,7 +89,7 @@ def command(
     if given.pop("llm"):
         given["answer"] = "model"
     given["where"] = (*given["where"], *_conditions(given.pop("pmids")))
-    earlier = again_.earlier(again) if again else None
+    earlier = _earlier(again) if again else None
     if earlier:
         given = {**earlier.settings, **{k: v for k, v in given.items() if v not in (None, ())}}
     settings = options.settings_of(given)
@@ -182,3 +190,49 @@ def deliver(
     for name, path in outputs.items():
         if path is not None and str(path) != "-":
             options.say(f"{name}: {path.resolve()}", quiet)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A result to be made again."""
+
+    report: AnswerReport
+    settings: Mapping[str, Any]
+
+    @property
+    def questions(self) -> list[str]:
+        """Those that were asked."""
+        return [answer.question for answer in self.report.answers]
+
+    def same(self, now: AnswerReport) -> bool:
+        """Whether each answer has the same words, references and standings; tells which has not."""
+        if now.versions.get("corpus") != self.report.versions.get("corpus"):
+            options.say("The corpus has changed since; the answers may differ for that.")
+        pairs = zip(self.report.answers, now.answers, strict=False)
+        others = [then.question for then, found in pairs if _said(then) != _said(found)]
+        for question in others:
+            options.say(f"Another answer than before: {question}")
+        return not others and len(now.answers) == len(self.report.answers)
+
+
+def _earlier(path: Path) -> Earlier:
+    """The result in a JSON file of `ask`.
+
+    Raises:
+        InputError: it is none. ConfigError: its settings are none of this version.
+    """
+    from pincite.verbs.ask.data import read_answers
+
+    report = read_answers(path)
+    kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}
+    given = {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
+    return Earlier(report, places.checked(Settings, given, str(path)))
+
+
+def _said(answer: Answer) -> tuple[object, ...]:
+    return (
+        answer.text,
+        answer.abstained,
+        tuple((each.sentence.ids, each.standing) for each in answer.sentences),
+        tuple(reference.ref_id for reference in answer.references),
+    )
