@@ -1,8 +1,8 @@
 """Words that say the contrary, and figures replaced: what a rule sees and a model may not.
 
-"Rose" against "fell", "before" against "after", "90 women" against "40 women": sentences that share
-all other words. A contrast counts only if claim and quote each take one side, so that "rose and then
-fell" is never held against "fell".
+"Rose" against "fell", "before" against "after", "90 women" against "40 women": sentences that
+share all other words. A contrast counts only if claim and quote each take one side, so that "rose
+and then fell" is never held against "fell".
 """
 
 import re
