@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.errors import ConfigError
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people import personal
 from pincite.server.people.accounts import Account, AccountExists, LastAdmin
 from pincite.server.people.audited import noted
@@ -59,8 +59,8 @@ def list_accounts(
 ) -> AccountList:
     """All accounts, by name."""
     found = site.people.accounts.listed(limit + 1, read_cursor(cursor, (str,)))
-    after = cursor_of(key_of(found[limit - 1].name)) if len(found) > limit else None
-    return AccountList(accounts=[account_body(each) for each in found[:limit]], next=after)
+    page, after = page_of(found, limit, lambda each: (key_of(each.name),))
+    return AccountList(accounts=[account_body(each) for each in page], next=after)
 
 
 @router.post("", operation_id="create_account", status_code=201)

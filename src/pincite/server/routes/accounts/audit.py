@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel
 
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Admin
 from pincite.server.problems import ProblemBody
 from pincite.server.requests import Id
@@ -51,8 +51,7 @@ def list_audit(
     """What was done, the newest first."""
     before = read_cursor(cursor, (float, str))
     found = site.people.audit.listed(limit + 1, before, account_id=account_id, action=action)
-    more = len(found) > limit
-    found = found[:limit]
+    page, following = page_of(found, limit, lambda each: (each.at, each.audit_id))
     entries = [
         EntryBody(
             at=iso(each.at),
@@ -62,8 +61,6 @@ def list_audit(
             detail=dict(each.detail),
             request_id=each.request_id,
         )
-        for each in found
+        for each in page
     ]
-    return EntryList(
-        entries=entries, next=cursor_of(found[-1].at, found[-1].audit_id) if more else None
-    )
+    return EntryList(entries=entries, next=following)

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.accounts import AccountExists
 from pincite.server.people.audited import noted
 from pincite.server.people.groups import Group
@@ -43,8 +43,8 @@ def list_groups(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = N
     after = read_cursor(cursor, (str,))
     member = None if who.is_admin else who.account_id
     found = site.people.groups.listed(limit + 1, after[0] if after else None, member)
-    then = cursor_of(key_of(found[limit - 1].name)) if len(found) > limit else None
-    return GroupList(groups=[group_body(each) for each in found[:limit]], next=then)
+    page, then = page_of(found, limit, lambda each: (key_of(each.name),))
+    return GroupList(groups=[group_body(each) for each in page], next=then)
 
 
 @router.post("", operation_id="create_group", status_code=201)

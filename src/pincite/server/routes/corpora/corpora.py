@@ -14,7 +14,7 @@ from pincite.corpus.embedded import is_corpus
 from pincite.errors import CorpusError
 from pincite.server.library.open_corpora import Opened
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
@@ -127,9 +127,7 @@ def list_corpora(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = 
     found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     if after:
         found = [entry for entry in found if (entry.name, entry.corpus_id) > after]
-    page = found[:limit]
-    more = len(found) > limit
-    following = cursor_of(page[-1].name, page[-1].corpus_id) if more else None
+    page, following = page_of(found, limit, lambda entry: (entry.name, entry.corpus_id))
     return CorpusList(corpora=[body_of(site, e, who) for e in page], next=following)
 
 

@@ -11,7 +11,7 @@ from pincite.corpus.catalogue import Listed, Order, Which
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, CorpusInUse
 from pincite.server.library.register import CorpusEntry
-from pincite.server.paging import cursor_of, read_cursor
+from pincite.server.paging import page_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, IngestRequest, SentFile
@@ -191,8 +191,7 @@ def listed(site: Site, entry: CorpusEntry, asked: DocumentQuery) -> DocumentList
     which = Which(asked.order, asked.text, asked.kind, asked.language)
     with opened(site, entry) as shelf:
         rows = shelf.corpus.listed(which, asked.limit + 1, after) if shelf else []
-    page, more = rows[: asked.limit], len(rows) > asked.limit
-    following = cursor_of(page[-1].sorted_by, page[-1].key) if more else None
+    page, following = page_of(rows, asked.limit, lambda row: (row.sorted_by, row.key))
     return DocumentList(documents=[_listed(row) for row in page], next=following)
 
 

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from pincite.server.jobs.store import Event, JobStore
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Reader, Runner, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import AskRequest, CheckRequest, VerifyRequest
@@ -95,10 +95,8 @@ def list_jobs(
     """One's own jobs, the newest first."""
     before = read_cursor(cursor, (float, str))
     found = site.jobs.listed(who.account_id, limit + 1, before, kind or ())
-    more = len(found) > limit
-    found = found[:limit]
-    after = cursor_of(found[-1].created, found[-1].job_id) if more else None
-    return JobList(jobs=[job_body(job) for job in found], next=after)
+    page, after = page_of(found, limit, lambda job: (job.created, job.job_id))
+    return JobList(jobs=[job_body(job) for job in page], next=after)
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", responses=OF_ONE)

@@ -11,7 +11,7 @@ from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
-from pincite.server.paging import Cursor, cursor_of, read_cursor
+from pincite.server.paging import Cursor, page_of, read_cursor
 from pincite.server.people.identity import Reader, Runner
 from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.job import readable
@@ -72,14 +72,14 @@ def history(
     """One's own jobs, the newest first."""
     before = read_cursor(cursor, (float, str))
     found = site.jobs.listed(who.account_id, ROWS + 1, before, kind or ())
-    more, found = len(found) > ROWS, found[:ROWS]
+    jobs_shown, following = page_of(found, ROWS, lambda job: (job.created, job.job_id))
     return page(
         request,
         "history.html",
         who,
-        jobs=found,
+        jobs=jobs_shown,
         cursor=cursor,
-        next=cursor_of(found[-1].created, found[-1].job_id) if more else None,
+        next=following,
         **_words(request),
     )
 

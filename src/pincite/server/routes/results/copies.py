@@ -18,7 +18,7 @@ from pincite.report.cells import one_line
 from pincite.server.jobs.store import Job
 from pincite.server.library.attaching import Given, attached
 from pincite.server.library.multipart import Form
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.routes.job import readable
@@ -174,8 +174,7 @@ def listed(
     """A page of somebody's copies, and the cursor of the next one."""
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
-    page = found[:limit]
-    return page, cursor_of(page[-1].copy_id) if len(found) > limit else None
+    return page_of(found, limit, lambda copy: (copy.copy_id,))
 
 
 def copy_body(copy: OwnCopy) -> CopyBody:

@@ -10,7 +10,7 @@ from pincite.errors import InputError
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Words
 from pincite.server.feedback import Said, Thumb, opinion_on
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Line, Text
@@ -77,8 +77,7 @@ def list_feedback(
     """One's own, the newest first."""
     before = read_cursor(cursor, (float, str))
     found = site.feedback.listed(who.account_id, limit + 1, before, job_id)
-    page, more = found[:limit], len(found) > limit
-    after = cursor_of(page[-1].created, page[-1].feedback_id) if more else None
+    page, after = page_of(found, limit, lambda each: (each.created, each.feedback_id))
     return FeedbackList(feedback=[feedback_body(each) for each in page], next=after)
 
 

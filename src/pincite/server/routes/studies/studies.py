@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import InputError, MissingExtra
 from pincite.evaluation.preferences import Comparison
-from pincite.server.paging import Cursor, Limit, cursor_of, read_cursor
+from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Researcher, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
@@ -103,9 +103,8 @@ def list_studies(
     """One's own studies, the newest first; an administrator's are all."""
     before = read_cursor(cursor, (float, str))
     found = site.studies.listed(None if who.is_admin else who.account_id, limit + 1, before)
-    more, found = len(found) > limit, found[:limit]
-    after = cursor_of(found[-1].created, found[-1].study_id) if more else None
-    return StudyList(studies=[study_body(each) for each in found], next=after)
+    page, after = page_of(found, limit, lambda each: (each.created, each.study_id))
+    return StudyList(studies=[study_body(each) for each in page], next=after)
 
 
 @router.get("/{study_id}", operation_id="get_study")
