@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pincite.cli import cli, options
-from pincite.cli.demo import DEMO_ASK
-from pincite.cli.demo.ask import differences
+from pincite.cli.demo import DEMO_ASK, differences
 from pincite.documents.collection import collected
 from pincite.judgement.references import Standing, Support, Verdict
 from pincite.notes import as_written

@@ -21,7 +21,11 @@ from pincite.server.pages import languages, words
 from pincite.verbs.verify import wording
 
 SERVER = Path(languages.__file__).parents[1]
-METHODS = [("pages/**.py", "python"), ("templates/**.html", "jinja2")]
+METHODS = [
+    ("pages/**.py", "python"),
+    ("routes/**.py", "python"),
+    ("templates/**.html", "jinja2"),
+]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Mapping[Any, str], ...] = (
     *(wording.LABELS, wording.REASONS, words.STEPS, wording.BARS, LISTED),

@@ -43,7 +43,7 @@ HOMES = {
     "trafilatura": {"documents/html/page.py"},
     "pypdfium2": {"documents/pdf/worker.py"},
     "yaml": {"settings/seed_yaml.py", "report/yaml_text.py"},
-    "lxml": {"documents/html/markup.py", "documents/xml/records.py", "wiki/site/dump.py"},
+    "lxml": {"documents/html/markup.py", "documents/xml/records.py", "wiki/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},
     "jinja2": {"report/templates.py"},

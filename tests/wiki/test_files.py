@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import InputError
+from pincite.wiki import files
 from pincite.wiki.article import read_articles
-from pincite.wiki.site import files
 
 PAGE = """<page><title>{title}</title><ns>{ns}</ns><id>1</id>{redirect}
 <revision><id>{revision}</id><timestamp>2016-04-14T11:35:49Z</timestamp>

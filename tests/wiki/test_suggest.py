@@ -15,7 +15,6 @@ from pincite.wiki.suggest import (
     escape_parameter,
     escape_url,
     failed_verification,
-    insert_after_reference,
     reference,
 )
 
@@ -125,14 +124,3 @@ def test_urls(url: str, expected: str) -> None:
 def test_only_web_addresses(url: str) -> None:
     with pytest.raises(ValueError, match="expected http:// or https://"):
         escape_url(url)
-
-
-def test_a_tag_goes_right_behind_its_reference() -> None:
-    source = 'It is old.<ref name="a">http://a.example/1</ref> It is red.<ref name="a" />'
-    first, second = parse_article(source, "T").claims
-    tag = failed_verification(month_year="May 2026", reason="x")
-    assert insert_after_reference(source, second.citations[0], tag) == source + tag
-    once = insert_after_reference(source, first.citations[0], tag)
-    assert once.index(tag) == source.index(" It is red")
-    again = parse_article(once, "T").claims[0]
-    assert again.tags == ("failed verification",)

@@ -181,8 +181,8 @@ def import_(file: Path, data: str | None, config: Path | None) -> None:
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
     """What was preferred, by how much, and whether raters agree."""
+    from pincite.server.routes.studies import report as study_report
     from pincite.server.study import exports as study_exports
-    from pincite.server.study import report as study_report
 
     with _opened(data, config) as stores:
         found = stores.study(study)

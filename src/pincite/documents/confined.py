@@ -23,6 +23,7 @@ from dataclasses import asdict
 from typing import IO, Any, cast
 
 from pincite.documents.body import Body
+from pincite.documents.formats import Format
 from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
@@ -36,15 +37,13 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 
 def read(reader: str, body: Body) -> list[Found]:
-    """What `reader`, a name that `read.read_here` knows, finds in a body; or why it found nothing.
+    """What `reader`, a name that `read_here` knows, finds in a body; or why it found nothing.
 
     Raises:
         ImportError: a library that the reader needs is missing.
         KeyboardInterrupt: the process ends with what it was reading.
     """
     if not LIMITED:
-        from pincite.documents.read import read_here
-
         return read_here(reader, body)
     said = _POOL.answer(*_request(reader, [body]))
     if "found" in said:
@@ -83,6 +82,38 @@ def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
             yield from map(_found, next(answers))
         else:  # one of them broke the worker: each is read by itself, to see which
             yield from read(reader, item)
+
+
+def read_here(reader: str, body: Body) -> list[Found]:
+    """What a reader finds in a body, in this process; its libraries load with its first body.
+
+    `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
+    """
+    if reader == Format.HTML:
+        from pincite.documents.html.page import read_html
+
+        return [read_html(body)]
+    if reader == Format.PDF:
+        from pincite.documents.pdf.document import read_pdf
+
+        return [read_pdf(body)]
+    if reader == Format.DOCX:
+        from pincite.documents.docx import read_docx
+
+        return [read_docx(body)]
+    if reader in (Format.TEXT, Format.MARKDOWN):
+        from pincite.documents.text import read_markdown, read_text
+
+        return [read_text(body) if reader == Format.TEXT else read_markdown(body)]
+    return _read_xml(reader, body)
+
+
+def _read_xml(reader: str, body: Body) -> list[Found]:
+    from pincite.documents.xml import jats, pubmed
+
+    if reader == Format.JATS:
+        return [jats.read_jats(body)]
+    return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import read
 from pincite.documents.body import Body, Limits
-from pincite.documents.confined import read_frame, write_frame
+from pincite.documents.confined import read_frame, read_here, write_frame
 from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
@@ -57,7 +56,7 @@ def _of_body(reader: str, body: Body) -> dict[str, Any]:
     _limit(resource.RLIMIT_AS, body.limits.memory)
     signal.setitimer(signal.ITIMER_PROF, body.limits.seconds)
     try:
-        return {"found": [_as_json(one) for one in read.read_here(reader, body)]}
+        return {"found": [_as_json(one) for one in read_here(reader, body)]}
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # another ImportError is a library without memory

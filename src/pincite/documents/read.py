@@ -5,7 +5,7 @@ path that is not there is the caller's mistake, and an `InputError`.
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +15,15 @@ from pincite.documents.formats import Format
 from pincite.documents.language import with_language
 from pincite.documents.lines import line_formats
 from pincite.documents.outcome import of_status
-from pincite.documents.xml import formats as xml_formats
 from pincite.errors import InputError
 from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
+Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
 WARC_ENDINGS = (".warc", ".warc.gz")
+_MARK = b"<"  # of XML, behind what may stand before it: white space and byte order marks
+_BEFORE = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
 
 
@@ -93,10 +95,30 @@ def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
         yield from (read_record(record, limits) for record in warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
-    elif xml_reader := xml_formats.reader_of(path):
+    elif xml_reader := xml_reader_of(path):
         yield from xml_reader(path, limits)
     else:
         yield read_file(path, limits)
+
+
+def xml_reader_of(path: Path) -> Reader | None:
+    """The reader for a file of PubMed's or of JATS articles; None if it is another kind of file."""
+    with path.open("rb") as opened:
+        start = opened.read(512)
+    if start[:2] != b"\x1f\x8b" and not start.lstrip(_BEFORE).startswith(_MARK):
+        return None  # most files; lxml is then not even loaded
+    from pincite.documents.xml import jats, pubmed, records
+
+    head = records.head_of(path)
+    if records.root_of(head) in pubmed.ROOTS:
+        return lambda file, limits: confined.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
+    return _articles if jats.is_article(head) else None
+
+
+def _articles(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
+    from pincite.documents.xml import jats
+
+    return map(with_language, confined.read_many(jats.RECORD, jats.bodies(path, limits)))
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
@@ -135,7 +157,9 @@ def _read(body: Body) -> Document | Unchecked:
     if found is Format.MISLABELLED:
         return Unchecked(body.url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made to take long.
-    (outcome,) = read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+    (outcome,) = (
+        confined.read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+    )
     return with_language(outcome)
 
 
@@ -163,35 +187,3 @@ def _unpacked(data: bytes, limit: int) -> bytes:
     except zlib.error:
         return b"".join(parts)
     return b"".join(parts)
-
-
-def read_here(reader: str, body: Body) -> list[Document | Unchecked]:
-    """What a reader finds in a body, in this process; its libraries load with its first body.
-
-    `reader`: a `Format`, or `pubmed record` or `jats record` for a piece of a file.
-    """
-    if reader == Format.HTML:
-        from pincite.documents.html.page import read_html
-
-        return [read_html(body)]
-    if reader == Format.PDF:
-        from pincite.documents.pdf.document import read_pdf
-
-        return [read_pdf(body)]
-    if reader == Format.DOCX:
-        from pincite.documents.docx import read_docx
-
-        return [read_docx(body)]
-    if reader in (Format.TEXT, Format.MARKDOWN):
-        from pincite.documents.text import read_markdown, read_text
-
-        return [read_text(body) if reader == Format.TEXT else read_markdown(body)]
-    return _read_xml(reader, body)
-
-
-def _read_xml(reader: str, body: Body) -> list[Document | Unchecked]:
-    from pincite.documents.xml import jats, pubmed
-
-    if reader == Format.JATS:
-        return [jats.read_jats(body)]
-    return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)

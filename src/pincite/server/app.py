@@ -3,51 +3,62 @@
 from fastapi import Depends, FastAPI
 
 from pincite.server import problems
-from pincite.server.api import accounts as api_accounts
-from pincite.server.api import audit as api_audit
-from pincite.server.api import copies as api_copies
-from pincite.server.api import corpora as api_corpora
-from pincite.server.api import documents as api_documents
-from pincite.server.api import feedback as api_feedback
-from pincite.server.api import groups as api_groups
-from pincite.server.api import jobs as api_jobs
-from pincite.server.api import links as api_links
-from pincite.server.api import me as api_me
-from pincite.server.api import meta as api_meta
-from pincite.server.api import rating as api_rating
-from pincite.server.api import search as api_search
-from pincite.server.api import session as api_session
-from pincite.server.api import studies as api_studies
 from pincite.server.guard import LOCAL_NAMES, Border
+from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
 from pincite.server.jobs.worker import Worker
+from pincite.server.library.quotas import AccountFull, DiskFull
 from pincite.server.openapi import describe
 from pincite.server.operation.metrics import Metrics
-from pincite.server.pages import routes as pages
+from pincite.server.pages import home, problem, static, welcome
 from pincite.server.people.audited import Audited
 from pincite.server.people.gate import Gated, gate_of
 from pincite.server.people.identity import Identify, identify_local
 from pincite.server.people.login import csrf_checked, identifier
 from pincite.server.people.rate_limit import Limits, RateLimited
+from pincite.server.routes import meta
+from pincite.server.routes.accounts import (
+    account_pages,
+    accounts,
+    admin_pages,
+    audit,
+    groups,
+    login_pages,
+    me,
+    session,
+)
+from pincite.server.routes.corpora import corpora, corpora_pages, documents, search
+from pincite.server.routes.jobs import jobs, jobs_pages, links, shared
+from pincite.server.routes.results import (
+    ask,
+    check,
+    copies,
+    copies_pages,
+    feedback,
+    feedback_pages,
+    verified,
+    verify,
+)
+from pincite.server.routes.results.verify_view import Results
+from pincite.server.routes.studies import rating, rating_pages, studies, studies_pages
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 
-PARTS = (
-    api_meta,
-    api_jobs,
-    api_links,
-    api_copies,
-    api_corpora,
-    api_documents,
-    api_search,
-    api_feedback,
-    api_studies,
-    api_rating,
-    api_session,
-    api_me,
-    api_accounts,
-    api_groups,
-    api_audit,
+API = (
+    *(meta, jobs, links, copies, corpora, documents, search, feedback, studies, rating),
+    *(session, me, accounts, groups, audit),
 )
+PAGES = (
+    *(static, home, welcome, verify, verified, copies_pages, check, ask, corpora_pages),
+    *(feedback_pages, jobs_pages, shared, studies_pages, rating_pages),
+    *(login_pages, account_pages, admin_pages),
+)
+REFUSALS: problems.Refusals = {
+    QueueFull: (429, "queue_full", {"Retry-After": "30"}),
+    TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
+    KeyReused: (409, "idempotency_key_reused", {}),
+    DiskFull: (507, "disk_full", {}),
+    AccountFull: (422, "account_full", {}),
+}
 ABOUT = """Does the source bear the statement out, and which would?
 
 Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `events`, and take its
@@ -78,10 +89,11 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
     app.state.gate = gate = gate_of(site.server)
-    problems.install(app)
-    for part in PARTS:
+    app.state.problem_page = problem.problem_page
+    app.state.results = Results()
+    problems.install(app, REFUSALS)
+    for part in (*API, *PAGES):
         app.include_router(part.router)
-    pages.install(app)
     describe(app)
     if gate:
         app.add_middleware(Gated, gate=gate)

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pincite.server.operation.logs import REQUEST_ID
+from pincite.server.logs import REQUEST_ID
 from pincite.server.problems import Problem, response
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

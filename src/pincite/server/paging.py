@@ -3,12 +3,14 @@
 import base64
 import binascii
 import json
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 
 from pincite.server.problems import Problem
 
+Row = TypeVar("Row")
 Limit = Annotated[int, Query(ge=1, le=200, description="Rows of a page.")]
 Cursor = Annotated[
     str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
@@ -51,3 +53,17 @@ def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] 
     ):
         raise Problem(422, "invalid_cursor", "The cursor is none that this server gave.")
     return tuple(values)
+
+
+def page_of(
+    rows: list[Row], limit: int, key: Callable[[Row], tuple[Any, ...]]
+) -> tuple[list[Row], str | None]:
+    """The first `limit` rows, and the cursor of the next page; None if these are all.
+
+    `key`: the values by which the list is ordered.
+
+    >>> page_of(["a", "b"], 2, lambda row: (row,)), page_of(["a", "b"], 1, lambda row: (row,))[0]
+    ((['a', 'b'], None), ['a'])
+    """
+    page = rows[:limit]
+    return page, cursor_of(*key(page[-1])) if len(rows) > limit else None

@@ -18,20 +18,13 @@ from starlette.exceptions import HTTPException
 
 from pincite.errors import ConfigError, PinciteError
 from pincite.server.database import DatabaseError
-from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
-from pincite.server.library.quotas import AccountFull, DiskFull
 
 MEDIA_TYPE = "application/problem+json"
 LOG = logging.getLogger("pincite.server")
 _CODES = {413: "too_large"}  # where Python's names differ from version to version
 _RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
-_REFUSALS: dict[type[PinciteError], tuple[int, str, dict[str, str]]] = {
-    QueueFull: (429, "queue_full", {"Retry-After": "30"}),
-    TooManyOfYours: (429, "too_many_of_yours", {"Retry-After": "30"}),
-    KeyReused: (409, "idempotency_key_reused", {}),
-    DiskFull: (507, "disk_full", {}),
-    AccountFull: (422, "account_full", {}),
-}
+# Errors of the stores that are the answer to a request: status, code and headers of each.
+Refusals = Mapping[type[PinciteError], tuple[int, str, Mapping[str, str]]]
 
 
 class ProblemBody(BaseModel):
@@ -72,8 +65,9 @@ def not_found(
     return Problem(404, "not_found", what)
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, refusals: Refusals) -> None:
     """Answer every error of the application as a problem."""
+    app.state.refusals = refusals
     app.add_exception_handler(Problem, _of_problem)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_http)
@@ -139,7 +133,8 @@ async def _of_pincite(request: Request, error: Exception) -> Response:
         away = "The database does not answer. Try again later."  # its address is nobody's business
         again = {"Retry-After": "10"}
         return response(request, Problem(503, "database_unavailable", away, headers=again))
-    for kind, (status, code, headers) in _REFUSALS.items():
+    refusals: Refusals = request.app.state.refusals
+    for kind, (status, code, headers) in refusals.items():
         if isinstance(error, kind):
             return response(request, Problem(status, code, str(error), headers=headers))
     status = 422 if isinstance(error, ConfigError) else 500

@@ -7,11 +7,12 @@ is refused here.
 
 from typing import Annotated, Any, Literal
 
+from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pincite.retrieval.fusion import Mode
 from pincite.server.examples import Example
-from pincite.server.jobs.store import Kind
+from pincite.server.tables import Kind
 
 
 def _storable(text: str) -> str:
@@ -23,6 +24,7 @@ def _storable(text: str) -> str:
 Text = Annotated[str, AfterValidator(_storable)]
 Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+IdPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 

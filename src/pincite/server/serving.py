@@ -14,10 +14,10 @@ from fastapi import FastAPI
 
 from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
+from pincite.server import logs
 from pincite.server.app import create_app
 from pincite.server.demo import furnish
 from pincite.server.jobs.worker import Worker
-from pincite.server.operation import logs
 from pincite.server.operation.backup import using
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from pincite.errors import ConfigError
-from pincite.server.operation.logs import LogForm
+from pincite.server.logs import LogForm
 from pincite.settings import places
 
 TABLE = "server"

@@ -6,7 +6,7 @@ are seconds since 1970, UTC. An id is 22 characters of 128 random bits: nobody g
 
 import secrets
 import time
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -19,7 +19,9 @@ metadata = sa.MetaData(
     }
 )
 ID = sa.String(22)
+HASH = sa.String(64)  # SHA-256, hexadecimal
 OWNER = sa.String(22)  # an account's id, or "local" where there are no accounts
+Kind = Literal["verify", "check", "ask", "ingest"]  # of a job
 
 jobs = sa.Table(
     "jobs",
@@ -56,14 +58,12 @@ job_events = sa.Table(
     sa.Column("data", sa.JSON, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
-job_files = (
-    sa.Table(  # what its pages show beside the result: the article, the sources that were read
-        "job_files",
-        metadata,
-        sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
-        sa.Column("name", sa.String(40), primary_key=True),  # "article", or a document's id
-        sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, packed
-    )
+job_files = sa.Table(  # what its pages show beside the result: the article, the sources read
+    "job_files",
+    metadata,
+    sa.Column("job_id", ID, sa.ForeignKey("jobs.job_id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", sa.String(40), primary_key=True),  # "article", or a document's id
+    sa.Column("data", sa.LargeBinary, nullable=False),  # JSON, packed
 )
 corpora = sa.Table(
     "corpora",
@@ -114,6 +114,191 @@ tallies = sa.Table(
     sa.Column("name", sa.String(20), primary_key=True),
     sa.Column("label", sa.String(60), primary_key=True),
     sa.Column("value", sa.Double, nullable=False),
+)
+
+
+# ── server mode: who may come in, how, what they shared, and what was done ───────────────────────
+# Secrets (session tokens, API keys, tokens of share links) are kept as SHA-256 only: each has 256
+# random bits, so that nothing can be guessed from its hash, and a stolen database opens nothing.
+
+
+def _account(name: str = "account_id", **options: Any) -> sa.Column[str]:
+    key = sa.ForeignKey("accounts.account_id", ondelete="CASCADE")
+    return sa.Column(name, ID, key, nullable=False, **options)
+
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("account_id", ID, primary_key=True),
+    sa.Column("name", sa.String(60), nullable=False),
+    sa.Column("name_key", sa.String(240), nullable=False, unique=True),  # see `names.key_of`
+    sa.Column("role", sa.String(10), nullable=False),
+    sa.Column("password", sa.String(200)),  # argon2id; none: by a provider only
+    sa.Column("disabled", sa.Boolean, nullable=False, default=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("last_login", sa.Double),
+)
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("token_hash", HASH, primary_key=True),
+    sa.Column("session_id", ID, nullable=False, unique=True),  # to name it by; opens nothing
+    _account(index=True),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("proved", sa.Double, nullable=False),  # when its password or provider was last asked
+    sa.Column("seen", sa.Double, nullable=False),
+    sa.Column("agent", sa.String(200), nullable=False),  # what the browser calls itself
+)
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("key_id", ID, primary_key=True),
+    _account(index=True),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("prefix", sa.String(20), nullable=False),
+    sa.Column("key_hash", HASH, nullable=False, unique=True),
+    sa.Column("scopes", sa.JSON, nullable=False),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("expires", sa.Double, nullable=False),
+    sa.Column("used", sa.Double),
+)
+groups = sa.Table(
+    "groups",
+    metadata,
+    sa.Column("group_id", ID, primary_key=True),
+    sa.Column("name", sa.String(60), nullable=False),
+    sa.Column("name_key", sa.String(240), nullable=False, unique=True),
+    sa.Column("created", sa.Double, nullable=False),
+)
+group_members = sa.Table(
+    "group_members",
+    metadata,
+    sa.Column(
+        "group_id", ID, sa.ForeignKey("groups.group_id", ondelete="CASCADE"), primary_key=True
+    ),
+    _account(primary_key=True, index=True),
+)
+logins = sa.Table(  # by a provider
+    "logins",
+    metadata,
+    sa.Column("provider", sa.String(30), primary_key=True),
+    sa.Column("subject", sa.String(200), primary_key=True),  # what the provider calls somebody
+    _account(index=True),
+    sa.Column("name", sa.String(200), nullable=False),  # there
+    sa.Column("created", sa.Double, nullable=False),
+)
+login_attempts = sa.Table(  # begun at a provider, not come back yet
+    "login_attempts",
+    metadata,
+    sa.Column("state_hash", HASH, primary_key=True),
+    sa.Column("provider", sa.String(30), nullable=False),
+    sa.Column("browser_hash", HASH, nullable=False),  # of a cookie: who begins must end
+    sa.Column("verifier", sa.String(128), nullable=False),  # PKCE
+    sa.Column("account_id", ID),  # that the login is to be linked with
+    sa.Column("next", sa.Text, nullable=False),
+    sa.Column("expires", sa.Double, nullable=False),
+)
+share_links = sa.Table(
+    "share_links",
+    metadata,
+    sa.Column("link_id", ID, primary_key=True),
+    sa.Column(
+        "job_id",
+        ID,
+        sa.ForeignKey("jobs.job_id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("token_hash", HASH, nullable=False, unique=True),
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("expires", sa.Double, nullable=False),
+)
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("audit_id", ID, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("account_id", ID, nullable=False),  # "" where the account was deleted since
+    sa.Column("action", sa.String(60), nullable=False),
+    sa.Column("target", sa.String(200), nullable=False),  # ids only: no title, claim or name
+    sa.Column("detail", sa.JSON, nullable=False),
+    sa.Column("request_id", sa.String(40), nullable=False),
+    sa.Index("ix_audit_at", "at", "audit_id"),
+    sa.Index("ix_audit_account_id_at", "account_id", "at"),
+)
+
+# ── blind studies ───────────────────────────────────────────────────────────────────────────────
+# Of a rater nothing is kept that names a person: a number, a hash of the key that their browser
+# holds, and where they have an account a keyed hash of it, whose key is thrown away at the end.
+
+studies = sa.Table(
+    "studies",
+    metadata,
+    sa.Column("study_id", ID, primary_key=True),
+    sa.Column("owner", OWNER, nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("consent", sa.Text, nullable=False),  # what a rater agrees to
+    sa.Column("sample", sa.String(20), nullable=False),  # how the items were chosen
+    sa.Column("per_item", sa.Integer, nullable=False),  # ratings that each item is to get
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("compare", sa.String(20), nullable=False, server_default="citations"),
+    # Citations of which no two passages could be compared: no text at hand, or no other passage.
+    sa.Column("n_without_text", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("n_one_passage", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("token", ID, unique=True),  # of the invitation link; null: there is none
+    sa.Column("salt", HASH),  # of the hashes of accounts; null: the study is closed
+    sa.Column("created", sa.Double, nullable=False),
+    sa.Column("closed", sa.Double),
+    sa.Index("ix_studies_owner_created", "owner", "created", "study_id"),
+)
+study_items = sa.Table(
+    "study_items",
+    metadata,
+    sa.Column(
+        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("number", sa.Integer, primary_key=True),  # 1, 2, … of its study
+    sa.Column("data", sa.JSON, nullable=False),  # a `study_items.Item`
+)
+study_raters = sa.Table(
+    "study_raters",
+    metadata,
+    sa.Column("rater_id", ID, primary_key=True),
+    sa.Column(
+        "study_id", ID, sa.ForeignKey("studies.study_id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("number", sa.Integer, nullable=False),  # what reports and exports call them
+    sa.Column("key_hash", HASH, unique=True),  # null: imported, nobody can go on as this one
+    sa.Column("account_hash", HASH),
+    sa.Column("agreed", sa.Double, nullable=False),  # when they agreed to take part
+    sa.Column("finished", sa.Double),  # from then on nothing is changed, and the sides are told
+    sa.UniqueConstraint("study_id", "number"),
+    sa.UniqueConstraint("study_id", "account_hash"),
+)
+study_ratings = sa.Table(
+    "study_ratings",
+    metadata,
+    sa.Column(
+        "rater_id", ID, sa.ForeignKey("study_raters.rater_id", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("position", sa.Integer, primary_key=True),  # 1, 2, … in the order of the rater
+    sa.Column("study_id", ID, nullable=False),
+    sa.Column("item", sa.Integer, nullable=False),  # its number
+    sa.Column("baseline_first", sa.Boolean, nullable=False),  # see `preferences.PAIRS`: as side A
+    sa.Column("lease", sa.Double, nullable=False),  # until then nobody else is given its place
+    sa.Column("shown", sa.Double, nullable=False),  # when it was last opened
+    sa.Column("seconds", sa.Double, nullable=False),  # that it was visible, together
+    sa.Column("n_answers", sa.Integer, nullable=False),  # how often it was answered
+    sa.Column("answered", sa.Double),  # when, for the last time; null: not yet
+    sa.Column("answer", sa.String(10)),  # a, b, neither, both, unsure
+    sa.Column("evidence_a", sa.String(10)),  # enough, partial, none
+    sa.Column("evidence_b", sa.String(10)),
+    sa.UniqueConstraint("rater_id", "item"),
+    sa.ForeignKeyConstraint(
+        ["study_id", "item"], ["study_items.study_id", "study_items.number"], ondelete="CASCADE"
+    ),
+    sa.Index("ix_study_ratings_study_item", "study_id", "item"),
 )
 
 

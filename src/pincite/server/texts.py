@@ -1,4 +1,6 @@
-"""Texts of documents as a database and JSON take them."""
+"""Texts and times as a database and JSON take them."""
+
+from datetime import UTC, datetime
 
 
 def whole(text: str) -> str:
@@ -8,3 +10,8 @@ def whole(text: str) -> str:
     'tex??t'
     """
     return text.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def iso(at: float) -> str:
+    """A time for people and programs: UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

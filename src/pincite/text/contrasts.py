@@ -1,8 +1,8 @@
-"""Words that say the contrary, and figures of another unit: what a rule sees and a model may not.
+"""Words that say the contrary, and figures replaced: what a rule sees and a model may not.
 
-"Rose" against "fell", "before" against "after", "5 km" against "5 miles": sentences that share all
-other words. A contrast counts only if claim and quote each take one side, so that "rose and then
-fell" is never held against "fell".
+"Rose" against "fell", "before" against "after", "90 women" against "40 women": sentences that
+share all other words. A contrast counts only if claim and quote each take one side, so that "rose
+and then fell" is never held against "fell".
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from pincite.text import words as wording
-from pincite.text.figures import Figure, figures, missing, rivals
+from pincite.text.figures import Figure, missing, rivals
 
 # An axis: the words of its one side / those of the other. Inflected forms are written out, since a
 # stem would take "fallow" for "fall".
@@ -45,30 +45,10 @@ _SIDE_OF = {
 }
 _WORD = re.compile(r"[a-z]+")
 
-# Units by what they measure; names of one unit stand together.
-_MEASURES = """
-km kilometre kilometres kilometer kilometers, mile miles mi, metre metres meter meters,
-foot feet ft, inch inches, yard yards, cm centimetre centimetres centimeter centimeters
-| kg kilogram kilograms kilo kilos, g gram grams, lb lbs, mg milligram milligrams,
-ton tons, tonne tonnes
-| second seconds, minute minutes, hour hours, day days, week weeks, month months, year years,
-decade decades, century centuries
-| hectare hectares ha, acre acres
-| litre litres liter liters, gallon gallons, pint pints
-| dollar dollars $, euro euros €, pound pounds £, yen ¥
-"""
-_UNIT_OF = {
-    name: (number, unit.split()[0])
-    for number, measure in enumerate(_MEASURES.split("|"))
-    for unit in measure.split(",")
-    for name in unit.split()
-}
 # A sentence says the same as another but for its figures if it lacks no more of the other's words.
 # Wider, "fell in 212 adults" would be held against "fell by 1.8 days" where both are true.
 _OTHER_WORDS = 0.1
 _BEFORE, _AFTER = re.compile(r"(\w+)\W*\Z"), re.compile(r"\W*(\w+)")
-_UNIT_AFTER = re.compile(r"[ \-\u00a0]?([a-z]+)\b", re.IGNORECASE)
-_SIGNS = "$€£¥"
 
 
 def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
@@ -103,23 +83,6 @@ def turns_all(word: str) -> bool:
     return any(_SIDE_OF[each][0] == axis for each in _TURNING)
 
 
-def other_units(claim: str, quote: str) -> list[tuple[Figure, Figure]]:
-    """Figures of the claim that the quote states in another unit of the same measure.
-
-    >>> [(a.value, b.value) for a, b in other_units("It is 5 km long.", "It is 5 miles long.")]
-    [(5.0, 5.0)]
-    """
-    stated: dict[tuple[str, float], list[tuple[Figure, tuple[int, str] | None]]] = {}
-    for figure in figures(quote):
-        stated.setdefault(figure.key, []).append((figure, _unit(figure, quote)))
-    found = []
-    for figure in figures(claim):
-        mine, same = _unit(figure, claim), stated.get(figure.key, [])
-        if mine and same and all(unit and _rivals(mine, unit) for _, unit in same):
-            found.append((figure, same[0][0]))
-    return found
-
-
 def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
     """Figures of the claim, each with what a source has in its place where it says the rest.
 
@@ -152,19 +115,6 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
     after = _AFTER.match(text, figure.span.end)
     found = {("before", before[1].lower())} if before else set()
     return found | ({("after", after[1].lower())} if after else set())
-
-
-def _rivals(one: tuple[int, str], other: tuple[int, str]) -> bool:
-    return one[0] == other[0] and one[1] != other[1]
-
-
-def _unit(figure: Figure, text: str) -> tuple[int, str] | None:
-    """What the figure measures and its unit: the sign before it, or the word after it."""
-    sign = text[max(0, figure.span.start - 1) : figure.span.start]
-    if sign and sign in _SIGNS:
-        return _UNIT_OF[sign]
-    after = _UNIT_AFTER.match(text, figure.span.end)
-    return _UNIT_OF.get(after[1].lower()) if after else None
 
 
 @lru_cache(maxsize=4096)  # a claim meets many quotes, a quote is asked for twice

@@ -6,10 +6,10 @@ from typing import Literal
 
 from pincite.types import Article
 from pincite.wiki.claims import attach_tags, claims_of, headed
+from pincite.wiki.files import PageText, page_in, read_pages_of
 from pincite.wiki.flat import Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
-from pincite.wiki.site.files import PageText, page_in, read_pages_of
 from pincite.wiki.wikitext.reader import read_wikitext
 
 MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report

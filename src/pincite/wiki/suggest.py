@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote as percent_encode
 
-from pincite.types import Citation
-
 # One character each: what wikitext gives a meaning to, as the entity that only shows it. The pipe
 # has a template of its own, which editors know.
 _ESCAPES = {
@@ -124,12 +122,6 @@ def escape_url(url: str) -> str:
         raise ValueError(message)
     encoded = percent_encode(re.sub("[\ud800-\udfff]", "\ufffd", url), safe=_SAFE_IN_URL)
     return re.sub(r"'{2,}|~{3,}|__", lambda found: _percent(found[0]), encoded)
-
-
-def insert_after_reference(source: str, citation: Citation, template: str) -> str:
-    """`source` with `template` right behind this use of the reference, outside of it."""
-    end = citation.span.end
-    return source[:end] + template + source[end:]
 
 
 def _template(name: str, parameters: dict[str, str | None]) -> str:

@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
-from pincite.server.api import jobs as api_jobs
 from pincite.server.jobs.store import Status
+from pincite.server.routes.jobs import jobs as api_jobs
 from pincite.server.site import Site
 from pincite.settings import Settings
 

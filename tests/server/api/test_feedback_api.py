@@ -14,9 +14,10 @@ from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
 from pincite.documents.lines.labelled import read_labelled
-from pincite.server.jobs.store import Kind, Status
+from pincite.server.jobs.store import Status
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 
 F = "/api/v1/feedback"
 PASSAGE = "The bridge opened in 1911. It was built of local stone. The mayor came."

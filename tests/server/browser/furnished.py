@@ -10,13 +10,14 @@ from server.people_of_tests import PASSWORD
 from server.processes import Served
 from server.study_samples import study
 
-from pincite.server.jobs.store import JobStore, Kind, Status
+from pincite.server.jobs.store import JobStore, Status
 from pincite.server.people.accounts import Account
 from pincite.server.people.identity import May, Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.study.rating import Answer, Answered
 from pincite.server.study.studies import Study
+from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.verify import data
 

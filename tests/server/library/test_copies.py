@@ -22,10 +22,9 @@ from pincite.library.own_refs import named
 from pincite.server.library import own as own_module
 from pincite.server.library.attaching import Given, attached
 from pincite.server.people.identity import May, Role
-from pincite.server.people.tables import accounts
 from pincite.server.site import Site
 from pincite.server.study.items import Gathered, gathered
-from pincite.server.tables import feedback
+from pincite.server.tables import accounts, feedback
 from pincite.settings import Settings
 from pincite.types import Evidence
 
@@ -331,7 +330,7 @@ def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) 
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pincite.server.api.copies.attached", slowly)
+        patch.setattr("pincite.server.routes.results.copies.attached", slowly)
         assert hand_in(ada.client, job_id, book, ("a.txt", b"The bridge.")).status_code == 404
     assert not site.own.folder(ada.account.account_id).exists()
 

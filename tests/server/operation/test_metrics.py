@@ -13,12 +13,13 @@ import samples
 from fastapi.testclient import TestClient
 from server.conftest import client_of
 
+from pincite.server import logs
 from pincite.server.database import Database
 from pincite.server.jobs.runner import Runner
-from pincite.server.jobs.store import Kind, Status
+from pincite.server.jobs.store import Status
 from pincite.server.jobs.tallies import BUCKETS, STAGE_UNDER, Stopwatch, Tallies, of_result
-from pincite.server.operation import logs
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.check import data as check_data

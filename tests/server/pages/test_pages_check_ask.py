@@ -21,11 +21,12 @@ from pincite.contract.codec import values_of
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
 from pincite.notes import Language
-from pincite.server.jobs.store import Kind, Status
+from pincite.server.jobs.store import Status
 from pincite.server.pages import languages
 from pincite.server.pages.words import Words
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.ask import data, wording
 from pincite.verbs.check import data as check_data

@@ -21,9 +21,9 @@ from pincite.server.jobs.display import blocks_of, sections_of
 from pincite.server.jobs.source_files import Why
 from pincite.server.jobs.store import Status
 from pincite.server.pages import sent_files
-from pincite.server.pages.results import check_view, verify_view
-from pincite.server.pages.results.verify_view import Verified
 from pincite.server.people.identity import Role
+from pincite.server.routes.results import check_view, verify_view
+from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site
 from pincite.types import Label
 from pincite.verbs.check.records import ReadingResult

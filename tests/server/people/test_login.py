@@ -13,8 +13,8 @@ from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, pr
 from pincite.server import tables
 from pincite.server.people import passwords
 from pincite.server.people.identity import May, Role
-from pincite.server.people.tables import accounts, api_keys, sessions
 from pincite.server.site import Site
+from pincite.server.tables import accounts, api_keys, sessions
 
 COOKIE = "__Host-pincite-session"
 EXAMPLE = {"example": "article"}
@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
     real = tables.now
     of_people = ("accounts", "sessions", "links", "attempts", "stores", "audit")
-    for module in (*(f"people.{name}" for name in of_people), "api.me"):
+    for module in (*(f"people.{name}" for name in of_people), "routes.accounts.me"):
         monkeypatch.setattr(f"pincite.server.{module}.now", lambda: real() + passed)
     return go
 

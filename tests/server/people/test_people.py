@@ -11,17 +11,18 @@ import sqlalchemy as sa
 from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, program, somebody
 
 from pincite.errors import ConfigError
+from pincite.server import tables
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
 from pincite.server.library.register import CorpusRegister, Shared
-from pincite.server.people import personal, sharing
-from pincite.server.people import tables as accounts_tables
+from pincite.server.people import personal
 from pincite.server.people.accounts import AccountExists, Accounts, LastAdmin
 from pincite.server.people.groups import Groups
 from pincite.server.people.identity import Identity, May, Role
 from pincite.server.people.links import ShareLinks
 from pincite.server.people.names import MAX_KEY, checked, key_of
 from pincite.server.people.stores import people_of
+from pincite.server.routes.jobs.shared import shared_job
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 from pincite.server.tables import metadata
@@ -193,20 +194,20 @@ def test_a_share_link_opens_one_result_until_it_is_revoked(site: Site) -> None:
     assert made["url"].startswith("https://pincite.example.org/s/")
     token = made["url"].rpartition("/")[2]
     assert len(token) == 43
-    shared = sharing.shared_job(site, token)
+    shared = shared_job(site, token)
     assert shared
     assert (shared.job.job_id, shared.result) == (job_id, b'{"a": 1}')
     assert "whole of a source" not in str(shared)
     for wrong in ("", token[:-1], token + "x", token.swapcase(), job_id, made["link_id"], "\0"):
-        assert sharing.shared_job(site, wrong) is None
+        assert shared_job(site, wrong) is None
     [listed] = ada.client.get(here).json()["links"]
     assert listed == {key: made[key] for key in ("link_id", "created", "expires")}
     with site.database.reading() as db:
-        assert token not in str(db.execute(sa.select(accounts_tables.share_links)).all())
+        assert token not in str(db.execute(sa.select(tables.share_links)).all())
     assert grace.client.delete(f"{here}/{made['link_id']}").status_code == 404
-    assert sharing.shared_job(site, token)
+    assert shared_job(site, token)
     assert ada.client.delete(f"{here}/{made['link_id']}").status_code == 204
-    assert sharing.shared_job(site, token) is None
+    assert shared_job(site, token) is None
 
 
 def test_share_links_expire_and_go_with_their_job(database: Database) -> None:
@@ -406,12 +407,8 @@ def test_the_register_says_nothing_of_another_register(database: Database, tmp_p
     register = CorpusRegister(database, tmp_path)
     mine = register.add("a" * 22, "c", shared=Shared.GROUP, group_id="g" * 22)
     who = somebody_with(frozenset())
-    assert not sharing.may_read(mine, who)
-    assert sharing.may_read(mine, somebody_with(frozenset({"g" * 22})))
-    assert not sharing.may_share(who, Shared.GROUP, "g" * 22)
-    assert not sharing.may_share(who, Shared.GROUP, None)
-    assert sharing.may_share(who, Shared.EVERYBODY, None)
-    assert not sharing.may_share(who, Shared.PRIVATE, "g" * 22)
+    assert not who.may_read(mine)
+    assert somebody_with(frozenset({"g" * 22})).may_read(mine)
 
 
 def somebody_with(groups: frozenset[str]) -> Identity:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pincite.cli import options, verify
+from pincite.cli import options
+from pincite.cli.verify.run import fetched, judged, said
 from pincite.errors import InputError
 from pincite.verbs.verify.records import Report
 from pincite.wiki.site.addresses import Site
@@ -49,7 +50,7 @@ class Batch:
                     self.corpus,
                     self.sources,
                     own_copies=True,
-                    fetching=verify.fetched(shown),
+                    fetching=fetched(shown),
                 ) as run,
             ):
                 settings = build.report_settings(self.settings)
@@ -138,11 +139,11 @@ class _Going:
 
         article, settings = self._wikis.article(page), self._batch.settings
         quiet = self._batch.quiet or self._checked > 0  # the first stands for the others
-        findings, interrupted = verify.judged(
+        findings, interrupted = judged(
             self._run,
             article,
             self._shown,
-            first=lambda: verify.said(self._run, article, settings, quiet),
+            first=lambda: said(self._run, article, settings, quiet),
         )
         if findings or not interrupted:
             with options.held_back():

@@ -7,14 +7,17 @@ pages), all visible text but navigation is taken. The one file that knows trafil
 
 import logging
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 from pincite.documents import outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
 from pincite.documents.clean import cleaned, n_words, one_line
-from pincite.documents.html import anchors, gaps, markup
+from pincite.documents.html import gaps, markup
 from pincite.documents.html.page_metadata import (
     EARLIEST,
     Statements,
@@ -25,6 +28,11 @@ from pincite.documents.html.page_metadata import (
 from pincite.documents.language import code_of
 from pincite.types import Document, Reason, Unchecked
 
+MAX_ANCHORS = 500  # of a page; generated documentation has some thousand, a name for each line
+MAX_CHARS = 2_000_000  # of a text; each name is looked for in all of it
+# Words that follow a name: eight tell a section from its line in a table of contents, and the
+# first three are left where an advertisement stood behind the heading.
+_PROBES = (8, 3)
 # trafilatura takes about 0.1 ms an element, and its time grows faster than the page from here on:
 # 40,000 paragraphs took 3.5 s, and pages of that size are lists and dumps, not articles.
 MAX_ELEMENTS = 40_000
@@ -45,7 +53,7 @@ def read_html(body: Body) -> Document | Unchecked:
     if page is None:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     markup.drop_camouflaged(page)
-    visible, names, pieces = markup.visible(page, anchors.MAX_ANCHORS)
+    visible, names, pieces = markup.visible(page, MAX_ANCHORS)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
     stated = markup.statements_of(page)
@@ -64,7 +72,7 @@ def read_html(body: Body) -> Document | Unchecked:
         fetched=body.fetched,
         language=code_of(declared),
         meta=_meta(article, stated),
-        anchors=anchors.located(names, text),
+        anchors=located(names, text),
     )
 
 
@@ -121,3 +129,40 @@ def _extractor() -> Any:
     from trafilatura import bare_extraction
 
     return bare_extraction
+
+
+def located(names: Sequence[tuple[str, str]], text: str) -> dict[str, int]:
+    """The offset in `text` of each named place (`#History`) whose following words stand there.
+
+    The extraction keeps no names, so a place is found by the words that follow it in the page as a
+    reader sees it. One that cannot be found has no offset.
+
+    Args:
+        names: a name and the words that follow it, in the order of the page.
+        text: what was extracted of the page.
+    """
+    if not names or len(text) > MAX_CHARS:
+        return {}
+    words = [(match[0], match.start()) for match in re.finditer(r"\S+", text)]
+    flat = f" {' '.join(word for word, _ in words)} "
+    places = [0, *accumulate(len(word) + 1 for word, _ in words)]  # of the spaces before words
+    found: dict[str, int] = {}
+    reached = 0
+    for name, following in names[:MAX_ANCHORS]:
+        at = _place(following.split(), flat, reached)
+        if at >= 0 and name not in found:
+            found[name] = words[bisect_left(places, at)][1]
+            reached = at
+    return found
+
+
+def _place(following: Sequence[str], flat: str, reached: int) -> int:
+    """Where the words stand from `reached` on, else anywhere; -1 if nowhere."""
+    for length in _PROBES:
+        if len(following) >= length or length == _PROBES[-1]:
+            probe = " ".join(following[:length])
+            at = flat.find(f" {probe} ", reached) if probe else -1
+            at = flat.find(f" {probe} ") if probe and at < 0 else at
+            if at >= 0:
+                return at
+    return -1

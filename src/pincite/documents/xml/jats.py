@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import confined
 from pincite.documents.body import Body, Limits, unusable
 from pincite.documents.clean import cleaned
-from pincite.documents.language import code_of, with_language
+from pincite.documents.language import code_of
 from pincite.documents.xml import records
 from pincite.documents.xml.jats_body import blocks, text_blocks
 from pincite.documents.xml.jats_front import address, identifiers, meta_of, published, title_of
@@ -21,7 +20,7 @@ from pincite.documents.xml.records import Broken, Record, local
 from pincite.types import Document, Reason, Unchecked
 
 _NAMES = ("article",)
-RECORD = "jats record"  # what `read.read_here` calls `read_record`
+RECORD = "jats record"  # what `confined.read_here` calls `read_record`
 _ROOTS = frozenset({"article", "pmc-articleset", "OAI-PMH"})
 # DocBook has articles too; only these have journals.
 _JOURNAL = re.compile(rb"//NLM//DTD|\bJATS\b|<(journal-meta|article-meta)[\s>]")
@@ -33,12 +32,7 @@ def is_article(head: bytes) -> bool:
     return records.root_of(head) in _ROOTS and bool(_JOURNAL.search(head))
 
 
-def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    """The articles in a file, each at its own address; one that is broken costs only itself."""
-    yield from map(with_language, confined.read_many(RECORD, _bodies(path, limits)))
-
-
-def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+def bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
     """The records of a file; of a broken one, why there is none."""
     for record in records.records(path, _NAMES, limits):
         where = path.resolve().as_uri()

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pincite.documents import confined
 from pincite.documents.body import Body, Limits, unusable
 from pincite.documents.checksum import mismatch
 from pincite.documents.clean import one_line
@@ -23,26 +22,21 @@ from pincite.types import Document, Reason, Unchecked
 
 ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
 _NAMES = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
-RECORD = "pubmed record"  # what `read.read_here` calls `read_record`
+RECORD = "pubmed record"  # what `confined.read_here` calls `read_record`
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other` writes it
 _NO_TITLE = frozenset({"", "Not Available"})
 
 
-def documents(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
-    """The records of a file in order; one that is broken costs only itself.
+def bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
+    """The records of a file; of a broken one, why there is none.
 
     A file that does not fit the checksum beside it (`.md5`) is not read at all.
     """
     if fault := mismatch(path):
         yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, fault)
         return
-    yield from confined.read_many(RECORD, _bodies(path, limits))
-
-
-def _bodies(path: Path, limits: Limits) -> Iterator[Body | Unchecked]:
-    """The records of a file; of a broken one, why there is none."""
     for record in records.records(path, _NAMES, limits):
         where = f"{path.name} record {record.number}"
         if record.broken:

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from pincite import settings as pipeline_settings
 from pincite.contract import codec
 from pincite.errors import InputError, PinciteError
+from pincite.server import logs
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
@@ -30,7 +31,6 @@ from pincite.server.library.library import removed
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusRegister
 from pincite.server.library.uploads import Uploads
-from pincite.server.operation import logs
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.settings import Settings

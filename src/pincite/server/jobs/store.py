@@ -12,22 +12,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 
 from pincite.errors import PinciteError
 from pincite.server.database import Database, Lock
 from pincite.server.jobs.turns import AHEAD, following
-from pincite.server.tables import job_events, job_files, jobs, new_id, newest_first, now
+from pincite.server.tables import Kind, job_events, job_files, jobs, new_id, newest_first, now
 
 LEASE_SECONDS = 20.0  # without a sign of life; a worker gives one every few seconds
 MAX_ATTEMPTS = 3  # a job that brings its process down would do so for ever
 MAX_TITLE = 300
 TEXT = "text"  # of a request: up to megabytes, which nobody wants who asks how far a job is
-
-
-Kind = Literal["verify", "check", "ask", "ingest"]
 
 
 class Status(StrEnum):

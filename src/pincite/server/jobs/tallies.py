@@ -17,8 +17,7 @@ from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
 from pincite.errors import InputError
 from pincite.server.database import Database
-from pincite.server.jobs.store import Kind
-from pincite.server.tables import tallies
+from pincite.server.tables import Kind, tallies
 
 Key = tuple[str, str]  # what is counted, and of which sort
 VERDICTS, UNCHECKED, STAGE, STAGE_UNDER = "verdicts", "unchecked", "stage", "stage_under"

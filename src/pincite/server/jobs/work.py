@@ -17,7 +17,6 @@ from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.display import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
 from pincite.server.jobs.source_matching import SENT, as_values, matched
-from pincite.server.jobs.store import Kind
 from pincite.server.library.uploads import Sources
 from pincite.server.requests import (
     KINDS,
@@ -27,6 +26,7 @@ from pincite.server.requests import (
     VerifyFilesRequest,
     VerifyRequest,
 )
+from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.types import Article, Citation, CitationResult, Document, Evidence, Finding, Unchecked
 from pincite.verbs.check import readings

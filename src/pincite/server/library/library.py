@@ -8,16 +8,30 @@ an older copy of the database may have been restored.
 
 import logging
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from pincite.corpus.lock import WriterLock
-from pincite.server.jobs.store import JobStore
 from pincite.server.library.open_corpora import Shelf
 from pincite.server.library.register import CorpusEntry, CorpusRegister
 from pincite.server.library.uploads import Uploads
 
 LOG = logging.getLogger("pincite.server.library.library")
+
+
+class Jobs(Protocol):
+    """What a library asks of the queue, see `jobs.store.JobStore`."""
+
+    def open_requests(self, kind: Literal["ingest"]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Ids and requests of the jobs that are still to add files to corpora."""
+
+    def sent_files(self, owner: str | None = None) -> Mapping[str, int]:
+        """Uploads that jobs name, and their bytes."""
+
+    def cancel(self, job_id: str) -> object:
+        """Ask for a job's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +40,7 @@ class Library:
 
     register: CorpusRegister
     uploads: Uploads
-    jobs: JobStore
+    jobs: Jobs
     shelf: Shelf
 
     def delete(self, entry: CorpusEntry) -> None:

@@ -2,9 +2,6 @@
 
 from alembic import context
 
-# Their tables are part of the metadata.
-from pincite.server.people import tables as _people  # noqa: F401
-from pincite.server.study import tables as _study  # noqa: F401
 from pincite.server.tables import metadata
 
 connection = context.config.attributes["connection"]

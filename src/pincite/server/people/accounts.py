@@ -13,8 +13,7 @@ from pincite.server.database import Database
 from pincite.server.people import passwords
 from pincite.server.people.identity import Role
 from pincite.server.people.names import MAX_NAME, checked, key_of
-from pincite.server.people.tables import accounts, api_keys, logins, sessions
-from pincite.server.tables import new_id, now
+from pincite.server.tables import accounts, api_keys, logins, new_id, now, sessions
 
 
 class AccountExists(PinciteError):

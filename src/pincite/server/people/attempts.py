@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from pincite.server.database import Database
 from pincite.server.people.sessions import hash_of
-from pincite.server.people.tables import login_attempts
-from pincite.server.tables import now
+from pincite.server.tables import login_attempts, now
 
 SECONDS = 600.0  # for a person to log in at the provider
 

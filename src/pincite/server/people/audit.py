@@ -7,8 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pincite.server.database import Database
-from pincite.server.people.tables import audit
-from pincite.server.tables import new_id, now
+from pincite.server.tables import audit, new_id, now
 
 
 @dataclass(frozen=True, slots=True)

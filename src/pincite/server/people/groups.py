@@ -8,8 +8,7 @@ from pincite.server.database import Database
 from pincite.server.library.register import Shared
 from pincite.server.people.accounts import AccountExists
 from pincite.server.people.names import checked, key_of
-from pincite.server.people.tables import accounts, group_members, groups
-from pincite.server.tables import corpora, new_id, now
+from pincite.server.tables import accounts, corpora, group_members, groups, new_id, now
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from pincite.server.library.register import CorpusEntry, Shared
 from pincite.server.problems import Problem, not_found
 
 LOCAL = "local"
@@ -70,6 +71,12 @@ class Identity:
     def owns(self, owner: str) -> bool:
         """Whether something of this owner may be seen and changed."""
         return self.is_admin or owner == self.account_id
+
+    def may_read(self, corpus: CorpusEntry) -> bool:
+        """Whether a corpus may be searched and its documents read."""
+        if self.owns(corpus.owner) or corpus.shared is Shared.EVERYBODY:
+            return True
+        return corpus.shared is Shared.GROUP and corpus.group_id in self.groups
 
 
 THE_LOCAL_ONE = Identity(LOCAL, "you", Role.ADMIN, frozenset(May))

@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from pincite.server.database import Database
 from pincite.server.people.sessions import DAY, hash_of
-from pincite.server.people.tables import share_links
-from pincite.server.tables import new_id, now
+from pincite.server.tables import new_id, now, share_links
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,22 @@ from pincite.server.database import Database
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import Shared
 from pincite.server.people.accounts import spare_last_admin
-from pincite.server.people.tables import (
+from pincite.server.tables import (
     accounts,
     api_keys,
     audit,
+    corpora,
+    feedback,
     group_members,
     groups,
+    jobs,
     login_attempts,
     logins,
+    new_id,
+    now,
     sessions,
+    studies,
 )
-from pincite.server.study.tables import studies
-from pincite.server.tables import corpora, feedback, jobs, new_id, now
 
 # Whose a row is. What is deleted with the account by the database itself stands here too.
 KEPT: dict[str, sa.Column[Any]] = {

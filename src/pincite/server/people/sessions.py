@@ -12,8 +12,7 @@ import sqlalchemy as sa
 
 from pincite.server.database import Database
 from pincite.server.people.identity import ALLOWED, Identity, May, Role
-from pincite.server.people.tables import accounts, api_keys, group_members, sessions
-from pincite.server.tables import new_id, now
+from pincite.server.tables import accounts, api_keys, group_members, new_id, now, sessions
 
 KEY_MARK = "pincite_"  # what keys begin with, so that programs that look for lost secrets find them
 SEEN_SECONDS = 60.0  # a session's or key's last use is known this exactly: writing costs more

@@ -17,8 +17,7 @@ from pincite.errors import PinciteError
 from pincite.evaluation.preferences import PAIRS, Amount, Choice, Comparison, Side
 from pincite.server.database import Database
 from pincite.server.study.items import Item, item_of
-from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
-from pincite.server.tables import new_id, now
+from pincite.server.tables import new_id, now, studies, study_items, study_raters, study_ratings
 
 Answer = Literal["a", "b", "neither", "both", "unsure"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)

@@ -32,8 +32,15 @@ from pincite.server.study.items import (
     item_of,
 )
 from pincite.server.study.rating import MAX_SECONDS, Answer, choice_of, shown_as
-from pincite.server.study.tables import studies, study_items, study_raters, study_ratings
-from pincite.server.tables import new_id, newest_first, now
+from pincite.server.tables import (
+    new_id,
+    newest_first,
+    now,
+    studies,
+    study_items,
+    study_raters,
+    study_ratings,
+)
 from pincite.server.texts import whole
 from pincite.verbs.verify.records import Report
 

@@ -17,7 +17,6 @@ from pincite.types import (
     Copy,
     CopyKind,
     Exclusion,
-    Finding,
     Label,
     Listing,
     Part,
@@ -235,14 +234,6 @@ def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str
     copy = say(ARCHIVED[bool(date)]) % {"date": date}
     said = say(CHANGED[result.label is Label.SUPPORTED, result.changed.label])
     return cells.one_line(said % {"copy": copy})
-
-
-def why_open(finding: Finding) -> str:
-    """Why a finding is left open: the reasons of its unchecked citations, or that it has none."""
-    outcomes = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
-    if not finding.citations:
-        return "no source is cited"
-    return "; ".join(dict.fromkeys(why_unchecked(outcome) for outcome in outcomes))
 
 
 def reliability(listing: Listing | None) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
-from pincite.wiki.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.nodes import Kind, Node
 from pincite.wiki.wikitext.parameters import Parameter, name_of, parameters
 from pincite.wiki.wikitext.render import Renderer, plain
+from pincite.wiki.wikitext.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.templates import (
     HARVARD,
     NOTES,

@@ -1,0 +1,238 @@
+"""`pincite ask`: questions answered from a corpus, every sentence verified."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.cli.check import PARTIAL
+from pincite.settings import Settings, places
+from pincite.settings.web import WebSettings
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked
+
+OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
+# What belongs to a machine and not to the question.
+_NOT_THE_QUESTION = {
+    *("threads", "feedback_file"),
+    *(field.name for field in fields(WebSettings)),
+}
+
+
+def output_options(command: Any) -> Any:
+    """An option for each format."""
+    for option in reversed(
+        [
+            click.option("--json", "json_path", type=options.FilePath, help="JSON (- stdout)."),
+            click.option("--html", "html_path", type=options.FilePath, help="One HTML page."),
+            click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
+            click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
+            click.option("--bibtex", "bibtex_path", type=options.FilePath, help="References."),
+            click.option("--ris", "ris_path", type=options.FilePath, help="References."),
+            click.option("--csl", "csl_path", type=options.FilePath, help="References, CSL-JSON."),
+            click.option("-q", "--quiet", is_flag=True, help="No progress, no answer shown."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("ask", short_help="answer a question, every sentence verified")
+@click.argument("question", required=False)
+@click.option("--corpus", type=options.FilePath, required=True, help="Where to look.")
+@click.option("--file", "file", type=options.FilePath, help="Questions, one a line (- stdin).")
+@click.option("--llm", is_flag=True, help="A model writes: --chat-url. Else sentences are quoted.")
+@click.option("--chat-url", help="An OpenAI-compatible server, up to /v1: it gets the abstracts.")
+@click.option("--chat-model", help="As that server calls it.")
+@click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not supported.")
+@click.option("--again", type=options.FilePath, help="A result: its questions and settings.")
+@click.option("--documents", type=int, help="Papers to answer from. [10]")
+@click.option("--sentences", type=int, help="Of an answer without a model. [5]")
+@click.option("--fusion", help="How both searches become one; verifai: 0.7 and 0.3. [weighted]")
+@click.option(
+    "--include-retracted/--not-retracted",
+    default=None,
+    help="Read retracted papers too, and mark them. [left out, and listed]",
+)
+@click.option("--pmids", type=options.FilePath, help="Only these papers: a PMID a line.")
+@click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
+@click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
+@click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
+@click.option("--language", help="Of the questions: en, de, … [en]")
+@output_options
+@options.model_options
+@options.filter_options
+def command(
+    question: str | None,
+    corpus: Path,
+    file: Path | None,
+    again: Path | None,
+    **given: Any,
+) -> None:
+    """Answer QUESTION, or each of a file, from the documents of a corpus.
+
+    \b
+    pincite ask "Does sleep loss impair memory?" --corpus papers/
+    pincite ask "…" --corpus papers/ --llm --chat-url http://localhost:8080/v1 \\
+        --chat-model qwen3 --repair --html answer.html --bibtex references.bib
+    pincite ask --again answer.json --corpus papers/
+
+    Every sentence is labelled by what its references say of it. Where nothing relevant is found
+    there is no answer. Exit codes: 5 something could not be written or checked; 1 --again gave
+    another answer.
+    """
+    outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
+    template, quiet = given.pop("template"), given.pop("quiet")
+    if given.pop("llm"):
+        given["answer"] = "model"
+    given["where"] = (*given["where"], *_conditions(given.pop("pmids")))
+    earlier = _earlier(again) if again else None
+    if earlier:
+        given = {**earlier.settings, **{k: v for k, v in given.items() if v not in (None, ())}}
+    settings = options.settings_of(given)
+    asked = earlier.questions if earlier else _questions(question, file)
+    report, interrupted = _answered(settings, corpus, asked, quiet)
+    deliver(report, outputs, template, quiet)
+    if interrupted:
+        options.say(f"Stopped after {len(report.answers)} of {len(asked)} questions.")
+        raise click.exceptions.Exit(130)
+    if not report.complete:
+        options.say("Something could not be written or checked; the result says what.")
+        raise click.exceptions.Exit(PARTIAL)
+    if earlier and not earlier.same(report):
+        raise click.exceptions.Exit(1)
+
+
+def _conditions(pmids: Path | None) -> list[str]:
+    """The filters that have an option of their own, as conditions on metadata."""
+    found = []
+    if pmids:
+        listed = options.lines_of(pmids)
+        wrong = [pmid for pmid in listed if not pmid.isdigit()]
+        if wrong or not listed:
+            raise click.UsageError(
+                f"{pmids} has {wrong[0] if wrong else 'no line'}; expected PMIDs."
+            )
+        found.append(f"pmid in {', '.join(listed)}")
+    return found
+
+
+def _questions(question: str | None, file: Path | None) -> list[str]:
+    if (question is None) == (file is None):
+        raise click.UsageError("Give a QUESTION, --file or --again, one of them.")
+    asked = options.lines_of(file) if file else [" ".join((question or "").split())]
+    if not any(asked):
+        raise click.UsageError("There is no question to answer.")
+    return asked
+
+
+def _answered(
+    settings: Any, corpus: Path, asked: list[str], quiet: bool
+) -> tuple[AnswerReport, bool]:
+    """The report, and whether Ctrl-C cut it short."""
+    from pincite.verbs.ask import build
+
+    answers: list[Answer] = []
+    interrupted = False
+    with build.asking(settings, corpus) as run:
+        try:
+            for each in asked:
+                # An extract is there at once; a repaired answer is another than was written.
+                waits = settings.answer == "model" and not (quiet or settings.repair)
+                tell = _shower() if waits else None
+                answers.append(run.pipeline.ask(each, tell))
+        except KeyboardInterrupt:
+            interrupted = True
+        return build.report_of(answers, len(asked), settings, run), interrupted
+
+
+def _shower() -> Any:
+    """Shows each sentence on stderr as soon as it is verified, where a person looks on."""
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    from pincite.verbs.ask.terminal import sentence_line
+
+    console = Console(stderr=True)
+
+    def tell(checked: Checked) -> None:
+        console.print(sentence_line(checked))
+
+    return tell
+
+
+def deliver(
+    report: AnswerReport, outputs: dict[str, Path | None], template: Path | None, quiet: bool
+) -> None:
+    """Write the asked-for formats; the answer goes to the terminal unless stdout carries data."""
+    from rich.console import Console
+
+    from pincite.verbs.ask import data, html, markdown, references, terminal
+
+    used = references.used(report)
+    writers = {
+        "json": lambda: data.to_json(report),
+        "html": lambda: html.to_html(report),
+        "markdown": lambda: markdown.to_markdown(report, template),
+        "bibtex": lambda: references.to_bibtex(used),
+        "ris": lambda: references.to_ris(used),
+        "csl": lambda: references.to_csl(used),
+    }
+    for name, path in outputs.items():
+        if path is not None:
+            options.write(writers[name](), path)
+    if not quiet and not any(str(path) == "-" for path in outputs.values()):
+        terminal.print_report(report, Console())
+    for name, path in outputs.items():
+        if path is not None and str(path) != "-":
+            options.say(f"{name}: {path.resolve()}", quiet)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A result to be made again."""
+
+    report: AnswerReport
+    settings: Mapping[str, Any]
+
+    @property
+    def questions(self) -> list[str]:
+        """Those that were asked."""
+        return [answer.question for answer in self.report.answers]
+
+    def same(self, now: AnswerReport) -> bool:
+        """Whether each answer has the same words, references and standings; tells which has not."""
+        if now.versions.get("corpus") != self.report.versions.get("corpus"):
+            options.say("The corpus has changed since; the answers may differ for that.")
+        pairs = zip(self.report.answers, now.answers, strict=False)
+        others = [then.question for then, found in pairs if _said(then) != _said(found)]
+        for question in others:
+            options.say(f"Another answer than before: {question}")
+        return not others and len(now.answers) == len(self.report.answers)
+
+
+def _earlier(path: Path) -> Earlier:
+    """The result in a JSON file of `ask`.
+
+    Raises:
+        InputError: it is none. ConfigError: its settings are none of this version.
+    """
+    from pincite.verbs.ask.data import read_answers
+
+    report = read_answers(path)
+    kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}
+    given = {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
+    return Earlier(report, places.checked(Settings, given, str(path)))
+
+
+def _said(answer: Answer) -> tuple[object, ...]:
+    return (
+        answer.text,
+        answer.abstained,
+        tuple((each.sentence.ids, each.standing) for each in answer.sentences),
+        tuple(reference.ref_id for reference in answer.references),
+    )

@@ -1,0 +1,286 @@
+"""`pincite check`: statements against a knowledge base."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
+
+OUTPUTS = ("json", "html", "csv", "markdown", "yaml", "claimreview")
+HELP = "Enter: go on · -N: strike out · N TEXT: reword · + TEXT: add"  # on readings
+PARTIAL = 5  # exit code: something failed, the rest is there
+# How long a model will be asked is said by its first replies: nothing else knows its speed.
+_SHARE = 1 / 8  # of a statement's calls: fewer say little of the rest
+_FEWEST = 16  # calls; fewer are soon over
+_SHORT = 10.0  # seconds that nobody needs to be told of
+
+
+def output_options(command: Any) -> Any:
+    """An option for each format, and what belongs to them; `replay` has them too."""
+    for option in reversed(
+        [
+            click.option("--json", "json_path", type=options.FilePath, help="JSON (- stdout)."),
+            click.option("--html", "html_path", type=options.FilePath, help="One HTML page."),
+            click.option("--csv", "csv_path", type=options.FilePath, help="A row a passage."),
+            click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
+            click.option("--yaml", "yaml_path", type=options.FilePath, help="YAML."),
+            click.option(
+                "--claimreview",
+                "claimreview_path",
+                type=options.FilePath,
+                help="JSON-LD; see claimreview_author and its kin in the settings.",
+            ),
+            click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
+            click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
+            click.option("-q", "--quiet", is_flag=True, help="No progress, no table."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("check", short_help="what a knowledge base says for and against a statement")
+@click.argument("statement", required=False)
+@click.option("--corpus", type=options.FilePath, required=True, help="The knowledge base.")
+@click.option("--file", "file", type=options.FilePath, help="Statements, one a line (- stdin).")
+@click.option("-i", "--interactive", is_flag=True, help="Change the readings before the search.")
+@click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
+@click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
+@click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
+@click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
+@click.option("--top-k", type=int, help="Texts for a reading. [8]")
+@click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
+@click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
+@click.option("--language", help="Of the statements: en, de, … [en]")
+@click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
+@output_options
+@options.expansion_options
+@options.model_options
+@options.filter_options
+def command(
+    statement: str | None,
+    corpus: Path,
+    file: Path | None,
+    interactive: bool,
+    trace: Path | None,
+    **given: Any,
+) -> None:
+    """Weigh STATEMENT, or each of a file, against the documents of a corpus.
+
+    \b
+    pincite check "Bridges are built of stone" --corpus kb/
+    pincite check --file claims.txt --corpus kb/ --llm --chat-url http://localhost:8080/v1 \\
+        --chat-model qwen3 --max-calls 500 --trace run.jsonl --html report.html
+
+    Every reading of a statement stands alone: what speaks for it, what against it, and how much.
+    Exit code 5: something could not be judged; the same command with the same --trace asks for the
+    rest only.
+    """
+    from pincite.verbs.check import build
+
+    outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
+    shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
+    refuse_lost_work(outputs, shown["template"])
+    if given.pop("llm"):
+        given |= {"interpretation": "model", "confirmation": "model"}
+    given["published_to"] = given.pop("as_of") or given["published_to"]
+    settings = options.settings_of(given)
+    statements = _statements(statement, file)
+    if interactive and str(file) == "-":
+        raise click.UsageError("--interactive asks on stdin, which --file - has read.")
+    with options.progress(shown["quiet"]) as bar:
+        tell = options.teller(bar)
+        time_left = TimeLeft(options.say, several=len(statements) > 1)
+
+        def judged(done: int, total: int) -> None:
+            tell("asking", done, total)
+            if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
+                time_left(done, total)
+
+        with build.checking(settings, corpus, trace, judged) as run:
+            options.say(run.estimate, shown["quiet"] or not run.estimate)
+            asker = edited(bar, settings.language) if interactive else None
+            checks, interrupted = _checked(run, statements, tell, asker)
+            report = build.report_of(checks, len(statements), settings, run)
+            if run.trace:
+                from pincite.contract.codec import values_of
+                from pincite.verbs.check import data
+
+                reported = values_of(data.record_of(report))
+                run.trace.record({"event": "report", "report": reported})
+    deliver(report, outputs, **shown)
+    if interrupted:
+        options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
+        raise click.exceptions.Exit(130)
+    if not report.complete:
+        again = f" The same command asks for the rest only, with --trace {trace}." if trace else ""
+        options.say(f"Something could not be judged; the report says what.{again}")
+        raise click.exceptions.Exit(PARTIAL)
+
+
+def _statements(statement: str | None, file: Path | None) -> list[str]:
+    if (statement is None) == (file is None):
+        raise click.UsageError("Give a STATEMENT or --file, one of them.")
+    kept = options.lines_of(file) if file else [" ".join((statement or "").split())]
+    if not any(kept):
+        raise click.UsageError("There is no statement to check.")
+    return kept
+
+
+def _checked(
+    run: Any, statements: list[str], tell: Any, asker: Any | None
+) -> tuple[list[Check], bool]:
+    """The checks, and whether Ctrl-C cut them short."""
+    checks: list[Check] = []
+    try:
+        for number, statement in enumerate(statements):
+            tell("checking statements", number, len(statements))
+            interpretation = run.pipeline.interpretation(statement)
+            if asker:
+                interpretation = asker(statement, interpretation)
+            checks.append(run.pipeline.check(statement, interpretation))
+            if checks[-1].stopped:
+                return checks, True
+    except KeyboardInterrupt:
+        return checks, True
+    return checks, False
+
+
+def refuse_lost_work(outputs: dict[str, Path | None], template: Path | None) -> None:
+    """What could not be written would else be found out after all calls are paid for."""
+    if template and outputs["markdown"] is None:
+        raise click.UsageError("--template lays out --markdown: give that too.")
+    for name, path in outputs.items():
+        if path and str(path) != "-" and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise click.UsageError(
+                f"--{name} {path} cannot be written: expected a file in a folder that is there."
+            )
+    if template:
+        from pincite.report import templates
+
+        templates.parsed(template)
+
+
+def deliver(
+    report: CheckReport,
+    outputs: dict[str, Path | None],
+    *,
+    template: Path | None,
+    limit: int,
+    quiet: bool,
+) -> None:
+    """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
+    from rich.console import Console
+
+    from pincite.contract.codec import values_of
+    from pincite.report import yaml_text
+    from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
+
+    writers: dict[str, Callable[[], str]] = {
+        "json": lambda: data.to_json(report),
+        "html": lambda: html.to_html(report),
+        "csv": lambda: csv.to_csv(report),
+        "markdown": lambda: markdown.to_markdown(report, template),
+        "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
+        "claimreview": lambda: claimreview.to_claimreview(report),
+    }
+    for name, path in outputs.items():
+        if path is not None:
+            options.write(writers[name](), path)
+    if not quiet and not any(str(path) == "-" for path in outputs.values()):
+        terminal.print_report(report, Console(), limit)
+    for name, path in outputs.items():
+        if path is not None and str(path) != "-":
+            options.say(f"{name}: {path.resolve()}", quiet)
+    if outputs["claimreview"] is not None and (hint := claimreview.lacking(report)):
+        options.say(hint, quiet)
+
+
+def edited(bar: Any, language: str) -> Callable[[str, Interpretation], Interpretation]:
+    """A function that shows an interpretation and gives what a person made of it."""
+    from pincite.report import cells
+    from pincite.verbs.check import readings
+
+    def ask(statement: str, found: Interpretation) -> Interpretation:
+        bar.stop()  # else the progress is drawn over what is typed
+        kept = list(found.readings)
+        while True:
+            click.echo(f"\n{cells.one_line(statement)}", err=True)
+            for number, reading in enumerate(kept, 1):
+                click.echo(
+                    f"{number:3}  {cells.one_line(reading.text)}  ({reading.kind})", err=True
+                )
+            line = click.prompt(HELP, default="", show_default=False, err=True).strip()
+            if not line:
+                break
+            if not _apply(line, kept, language):
+                click.echo(f"“{cells.one_line(line)}” was not understood.", err=True)
+        bar.start()
+        if tuple(kept) == found.readings:
+            return found
+        # That rules found no reading is settled by one of a person.
+        failures = tuple(f for f in found.failures if f.step != "statement" or not kept)
+        mine = tuple(readings.numbered(kept))
+        return replace(found, readings=mine, by=f"{found.by} + user", failures=failures)
+
+    return ask
+
+
+def _apply(line: str, kept: list[Reading], language: str) -> bool:
+    """Change the list as a line says; whether it was understood."""
+    from pincite.verbs.check import readings
+
+    head, _, text = line.partition(" ")
+    if head == "+" and text.strip():
+        kept.append(readings.of_user(text, language))
+        return True
+    number = head.lstrip("-")
+    if not number.isdecimal() or not 1 <= int(number) <= len(kept):
+        return False
+    if head.startswith("-") and not text.strip():
+        del kept[int(number) - 1]
+        return True
+    if head == number and text.strip():
+        kept[int(number) - 1] = readings.of_user(text, language)
+        return True
+    return False
+
+
+class TimeLeft:
+    """Told how many calls are done; says once how long the others will take."""
+
+    def __init__(self, say: Callable[[str], None], *, several: bool) -> None:
+        """`several`: there are other statements too."""
+        self._say: Callable[[str], None] | None = say
+        self._several = several
+        self._began, self._total = 0.0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        """`done` of `total` calls of one step have been answered."""
+        now = time.monotonic()
+        if done == 0 or total != self._total:
+            self._began, self._total = now, total
+        if not self._say or not done or done < total * _SHARE or total < _FEWEST:
+            return
+        each = (now - self._began) / done
+        if each * total >= _SHORT:
+            left = _told(each * (total - done))
+            of_all = f"; {_told(each * total)} each for others like it" if self._several else ""
+            self._say(f"{done} of {total} calls are done, about {left} left{of_all}.")
+        self._say = None
+
+
+def _told(seconds: float) -> str:
+    """A length of time, roughly.
+
+    >>> _told(41.7), _told(200), _told(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

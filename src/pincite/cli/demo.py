@@ -1,0 +1,187 @@
+"""`pincite demo`: the real pipelines on shipped documents, and what they should find."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.cli.verify.run import deliver, judged
+from pincite.judgement.references import Standing
+from pincite.settings import Settings
+from pincite.verbs.ask.records import Answer, Reference
+
+DEMO = Path(__file__).parents[1] / "demo"
+DEMO_CHECK = Path(__file__).parents[1] / "demo_check"
+DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
+
+
+@click.command("demo", short_help="see it work on a shipped article, offline")
+@click.option("--out", type=options.FilePath, default=Path("pincite-demo"), show_default=True)
+@click.option(
+    "--check", "what", flag_value="check", help="Five statements against a knowledge base instead."
+)
+@click.option("--ask", "what", flag_value="ask", help="Three questions to sixty abstracts instead.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
+def command(out: Path, what: str | None, quiet: bool) -> None:
+    """Check a shipped article against shipped sources; needs no network, key or server.
+
+    With --check: five statements against a shipped knowledge base of 30 documents; exit code 1 if
+    one has another result than its writer expects.
+
+    With --ask: three questions to 60 shipped abstracts, with retracted papers and papers that
+    contradict each other among them; exit code 1 as with --check.
+
+    Everything in the demo is invented: places, people, newspapers, journals, supplements, diseases.
+    """
+    if what:
+        {"check": _check, "ask": _ask}[what](out, quiet)
+        return
+    from pincite.verbs.verify import build
+    from pincite.wiki.article import read_articles
+
+    settings = options.settings_of({"online": False})
+    title = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["title"]
+    page = next(iter(read_articles(DEMO / "article.wiki", title=title)))
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
+        folder = Path(scratch) / "corpus"
+        options.say("1/2 indexing the demo's web pages …", quiet)
+        _index(folder, settings, quiet)
+        options.say("2/2 checking the article's citations …", quiet)
+        with build.verifying(settings, folder, DEMO / "sources", keep=False) as run:
+            with options.progress(quiet) as shown:
+                findings, interrupted = judged(run, page, shown)
+            report = build.report_of(page, findings, settings, run)
+    outputs: dict[str, Path | None] = {"json": out / "report.json", "html": out / "report.html"}
+    deliver(report, outputs, limit=None, quiet=quiet)
+    shutil.copy(DEMO / "article.wiki", out)
+    if interrupted:
+        raise click.exceptions.Exit(130)
+
+
+def _index(
+    folder: Path, settings: Settings, quiet: bool, documents: Path = DEMO / "corpus"
+) -> None:
+    """A demo's documents as a corpus; the encoder's memory is free again afterwards."""
+    from pincite import runtime
+    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.library.ingest import Intake, ingest
+
+    with (
+        EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
+        options.progress(quiet) as shown,
+    ):
+        task = shown.add_task("adding documents", total=None)
+
+        def tell(intake: Intake) -> None:
+            shown.update(task, completed=intake.n_read)
+
+        ingest(corpus, [documents], tell)
+
+
+def _check(out: Path, quiet: bool) -> None:
+    """The knowledge base, the five statements, and whether they have the results they should."""
+    from pincite.cli import check as cli_check
+    from pincite.verbs.check import build
+
+    settings = options.settings_of({})
+    expected = (DEMO_CHECK / "expected.json").read_text(encoding="utf-8")
+    wanted = json.loads(expected)["statements"]
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
+        folder = Path(scratch) / "corpus"
+        options.say("1/2 indexing the knowledge base …", quiet)
+        _index(folder, settings, quiet, DEMO_CHECK / "documents")
+        options.say("2/2 checking five statements …", quiet)
+        with build.checking(settings, folder, keep=False) as ready:
+            checks = [ready.pipeline.check(one["statement"]) for one in wanted]
+            report = build.report_of(checks, len(checks), settings, ready)
+    outputs: dict[str, Path | None] = dict.fromkeys(cli_check.OUTPUTS)
+    outputs |= {"json": out / "check.json", "html": out / "check.html"}
+    cli_check.deliver(report, outputs, template=None, limit=3, quiet=quiet)
+    found = [{str(r.weight.outcome) for r in check.results} for check in checks]
+    others = [
+        f"{one['case']}: expected {' or '.join(one['outcome'])}, found {', '.join(sorted(said))}"
+        for one, said in zip(wanted, found, strict=True)
+        if not said <= set(one["outcome"])
+    ]
+    _as_expected(others, "All five have the results that were expected.", quiet)
+
+
+def _ask(out: Path, quiet: bool) -> None:
+    """The abstracts, the three questions, and whether their answers are what they should be."""
+    from pincite.verbs.ask import build
+
+    settings = options.settings_of({})
+    expected = (DEMO_ASK / "expected.json").read_text(encoding="utf-8")
+    wanted = json.loads(expected)["questions"]
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
+        folder = Path(scratch) / "corpus"
+        options.say("1/2 indexing sixty abstracts …", quiet)
+        _index(folder, settings, quiet, DEMO_ASK / "abstracts.xml")
+        options.say("2/2 answering three questions …", quiet)
+        with build.asking(settings, folder, keep=False) as ready:
+            answers = [ready.pipeline.ask(one["question"]) for one in wanted]
+            report = build.report_of(answers, len(answers), settings, ready)
+    _deliver_answers(report, out, quiet)
+    others = [
+        f"{one['case']}: {line}"
+        for one, answer in zip(wanted, answers, strict=True)
+        for line in differences(answer, one)
+    ]
+    _as_expected(others, "All three answers are as expected.", quiet)
+
+
+def differences(answer: Answer, wanted: dict[str, Any]) -> Iterator[str]:
+    """What is otherwise than its writer expects, a line each."""
+    if bool(answer.abstained) != wanted.get("abstains", False):
+        yield f"expected {'an answer' if answer.abstained else 'none'}"
+    for checked in answer.sentences:
+        if checked.standing not in (Standing.VERBATIM, Standing.SUPPORTED):
+            yield f"{checked.standing}: {checked.sentence.text}"
+    by_id = {reference.ref_id: reference for reference in answer.references}
+    for pmid, ways in wanted.get("says", {}).items():
+        said = _said_of(answer, by_id.get(pmid))
+        if not any(way in text for way in ways for text in said):
+            yield f"no sentence says “{ways[0]} …” and refers to PMID {pmid}"
+    for pmid in wanted.get("retracted", ()):
+        if pmid not in {reference.ref_id for reference in answer.left_out}:
+            yield f"PMID {pmid} is not named as left out since it was retracted"
+
+
+def _said_of(answer: Answer, reference: Reference | None) -> list[str]:
+    """The sentences that refer to a paper."""
+    return [
+        checked.sentence.text
+        for checked in answer.sentences
+        if reference and any(v.number == reference.number for v in checked.verdicts)
+    ]
+
+
+def _deliver_answers(report: Any, out: Path, quiet: bool) -> None:
+    from rich.console import Console
+
+    from pincite.verbs.ask import data, html, terminal
+
+    paths = {"json": out / "ask.json", "html": out / "ask.html"}
+    options.write(data.to_json(report), paths["json"])
+    options.write(html.to_html(report), paths["html"])
+    if not quiet:
+        terminal.print_report(report, Console())
+    for name, path in paths.items():
+        options.say(f"{name}: {path.resolve()}", quiet)
+
+
+def _as_expected(others: Sequence[str], what: str, quiet: bool) -> None:
+    """Print what is otherwise than expected, and exit with 1; if nothing is, `what`."""
+    for line in others:
+        options.say(line)
+    if others:
+        raise click.exceptions.Exit(1)
+    options.say(what, quiet)

@@ -1,1 +1,0 @@
-"""The HTTP API under `/api/v1`: one file for each thing that it shows."""

@@ -1,1 +1,0 @@
-"""Pages of accounts: logging in, one's own settings, administration."""

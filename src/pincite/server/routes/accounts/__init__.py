@@ -1,0 +1,1 @@
+"""Accounts: logging in, what people set, and what administrators do."""

@@ -1,0 +1,1 @@
+"""Corpora: their documents, searching them, and files that fill them."""

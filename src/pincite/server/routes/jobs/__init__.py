@@ -1,0 +1,1 @@
+"""Jobs: started, followed, listed, stopped and shared."""

@@ -1,0 +1,1 @@
+"""Results of jobs: their pages, feedback on them, and copies of sources handed in for them."""

@@ -1,0 +1,259 @@
+"""The pages of `check`: a statement, its readings to be edited, and what speaks for and against.
+
+Two jobs stand behind one check: the first finds readings, the second looks for evidence for those
+that a person kept, worded or merged. A check "at once" needs the second only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from pincite.contract import codec
+from pincite.corpus.embedded import is_corpus
+from pincite.errors import InputError
+from pincite.judgement.confirmation import StatementType
+from pincite.library.feedback import SIGNS
+from pincite.server import demo
+from pincite.server.jobs.store import Job
+from pincite.server.library.register import CorpusEntry
+from pincite.server.pages import faults, forms
+from pincite.server.pages.forms import Form
+from pincite.server.pages.rendering import page
+from pincite.server.pages.viewer import Look
+from pincite.server.pages.words import Words, words_of
+from pincite.server.people.identity import Identity, Reader, Runner
+from pincite.server.problems import Problem, not_found
+from pincite.server.requests import CheckRequest
+from pincite.server.routes.corpora import corpora_pages as corpora
+from pincite.server.routes.job import readable, started
+from pincite.server.routes.results import check_view
+from pincite.server.site import Site, Stores
+from pincite.server.tables import Kind
+from pincite.verbs.check import claimreview, data, html, markdown, wording
+from pincite.verbs.check.records import CheckReport, Interpretation, ReadingResult
+
+router = APIRouter(include_in_schema=False)
+MOST_READINGS = 20  # as `CheckRequest`
+KINDS = tuple(map(str, StatementType))
+EXPORTS = {"md": "text/markdown", "jsonld": "application/ld+json", "html": "text/html"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A reading in the form, as it is being edited."""
+
+    text: str
+    kind: str = ""  # empty: found by rule
+    negation: str = ""
+    keep: bool = True
+
+
+@router.get("/check")
+def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
+    """Statement and corpus."""
+    return _form(request, who, site)
+
+
+@router.post("/check", response_model=None)
+def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
+    """Find readings, or look for evidence at once."""
+    asked = {name: forms.text(form, name) for name in ("statement", "corpus")}
+    only_readings = forms.text(form, "step") != "evidence"
+    try:
+        return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
+    except Problem as problem:
+        return _form(request, who, site, faults.back(request, problem, faults.kept(form)))
+
+
+@router.post("/jobs/{job_id}/readings")
+def readings(job_id: str, request: Request, form: Form, who: Runner, site: Stores) -> Response:
+    """The readings as edited: go on to the evidence, or edit them further."""
+    job = readable(site, job_id, who)
+    if job.kind != "check":
+        raise not_found()
+    rows, step = _rows(form), forms.text(form, "step")
+    if step == "merge":
+        return _edited(request, who, job, _merged(rows, set(form.getlist("merge"))))
+    if step == "add":
+        return _edited(request, who, job, [*rows, Row("")][:MOST_READINGS])
+    kept = [row for row in rows if row.keep and row.text]
+    if not kept:
+        raise Problem(422, "invalid_request", "Keep at least one reading, or word one.")
+    given = [
+        {"text": row.text, "negation": row.negation} | ({"kind": row.kind} if row.kind else {})
+        for row in kept
+    ]
+    asked = {name: job.request[name] for name in ("statement", "corpus")}
+    asked["settings"] = job.request.get("settings", {})
+    return _started(site, who, {**asked, "readings": given})
+
+
+@router.get("/jobs/{job_id}/check.{ending}")
+def export(job_id: str, ending: str, who: Reader, site: Stores) -> Response:
+    """A check to take along: footnotes in Markdown, ClaimReview, or one page."""
+    job = readable(site, job_id, who)
+    report = _report(site.jobs.result(job_id)) if job.kind == "check" else None
+    if report is None or ending not in EXPORTS:
+        raise not_found()
+    text = {
+        "md": markdown.to_footnotes,
+        "jsonld": claimreview.to_claimreview,
+        "html": html.to_html,
+    }[ending](report)
+    headers = {"Content-Disposition": f'attachment; filename="check-{job_id}.{ending}"'}
+    return Response(
+        text.encode("utf-8", "replace"), 200, headers, f"{EXPORTS[ending]}; charset=utf-8"
+    )
+
+
+def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTMLResponse | None:
+    """The readings to be edited, or the evidence; None if another version wrote it."""
+    job, who = look.job, look.who
+    report = _report(result)
+    if report is None:
+        # A form is no result yet, and for nobody else.
+        found = _interpretation(result) if look.is_own else None
+        if found is None:
+            return None
+        rows = [Row(each.text, each.kind, each.negation) for each in found.readings]
+        return _edited(request, who, job, rows, [failure.detail for failure in found.failures])
+    words, threshold = words_of(request), wording.threshold_of(report)
+    corpus = str(job.request.get("corpus", ""))
+    return page(
+        request,
+        "checked.html",
+        who,
+        look=look,
+        job=job,
+        report=report,
+        checks=[
+            _worded(html.view(check, threshold), check.results, words, threshold)
+            for check in report.checks
+        ],
+        words=words,
+        legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
+        used=wording.used(report),
+        covers=corpora.covered(site, corpus, who) if who else None,
+        footnotes=markdown.to_footnotes(report),
+        claimreview=claimreview.to_claimreview(report),
+        signs=SIGNS,
+    )
+
+
+def _form(
+    request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
+) -> HTMLResponse:
+    tried = demo.statements(site)
+    values: dict[str, Any] = {"corpora": filled(site, who, "check", tried), "examples": tried}
+    return page(request, "check_form.html", who, **values, **back.values)
+
+
+def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
+    """The corpora that one may read and that hold something, first the one that one used last."""
+    found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
+    last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
+    usual = last.request.get("corpus") if last else tried and tried.corpus_id
+    found = [entry for entry in found if is_corpus(entry.folder)]
+    return sorted(found, key=lambda entry: entry.corpus_id != usual)
+
+
+def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectResponse:
+    body = forms.checked(CheckRequest, dict(asked))
+    job = started(site, who, "check", body, Response(), None)
+    return forms.to(f"/jobs/{job.job_id}")
+
+
+def _settings(form: Form) -> dict[str, Any]:
+    """The filters that were filled in."""
+    names = ("published_from", "published_to")
+    given = {name: value for name in names if (value := forms.text(form, name))}
+    return {"settings": given | ({"undated": True} if forms.text(form, "undated") else {})}
+
+
+def _report(result: bytes | None) -> CheckReport | None:
+    try:
+        return data.from_json(result) if result else None
+    except InputError:
+        return None
+
+
+def _interpretation(result: bytes) -> Interpretation | None:
+    try:
+        return codec.from_json(Interpretation, result)
+    except InputError:
+        return None
+
+
+def _edited(
+    request: Request,
+    who: Identity | None,
+    job: Job,
+    rows: Sequence[Row],
+    failures: Sequence[str] = (),
+) -> HTMLResponse:
+    return page(
+        request,
+        "check_readings.html",
+        who,
+        job=job,
+        statement=job.request["statement"],
+        rows=rows,
+        failures=failures,
+        kinds=KINDS,
+        words=words_of(request),
+        most=MOST_READINGS,
+    )
+
+
+def _rows(form: Form) -> list[Row]:
+    """The readings that the form holds, at most as many as there may be."""
+    rows = []
+    for number in range(MOST_READINGS):
+        if f"text-{number}" in form:
+            kind = forms.text(form, f"kind-{number}")
+            row = Row(
+                text=" ".join(forms.text(form, f"text-{number}").split()),
+                kind=kind if kind in KINDS else "",
+                negation=forms.text(form, f"negation-{number}"),
+                keep=bool(forms.text(form, f"keep-{number}")),
+            )
+            was = forms.text(form, f"was-{number}")
+            # A negation belongs to the words that it was made of.
+            rows.append(row if was == row.text else replace(row, negation=""))
+    return rows
+
+
+def _merged(rows: Sequence[Row], chosen: set[Any]) -> list[Row]:
+    """The chosen readings as one, in the place of the first, for a person to smooth out."""
+    places = [n for n in range(len(rows)) if str(n) in chosen]
+    if len(places) < 2:
+        return list(rows)
+    first, rest = places[0], set(places[1:])
+    text = " ".join(rows[n].text for n in places)
+    merged = replace(rows[first], text=text, negation="", keep=True)
+    return [merged if n == first else row for n, row in enumerate(rows) if n not in rest]
+
+
+def _worded(
+    view: dict[str, Any], results: Sequence[ReadingResult], words: Words, threshold: float
+) -> dict[str, Any]:
+    """The reports' view of a check, its words in the reader's language."""
+    for shown, result in zip(view["readings"], results, strict=True):
+        shown |= {
+            "outcome": result.weight.outcome.value,
+            "label": words.outcome(result.weight.outcome),
+            "meaning": words.kind(result.reading.kind),
+            "summary": wording.mean_degree(result, words.language)
+            or wording.sentence(result, words.language),
+            "sides": check_view.sides(result, threshold),
+            "warning": wording.warning(result, words.language),
+            "reading_id": result.reading.reading_id,
+            "years": [
+                (year, wording.signed(then.doc), words.outcome(then.outcome))
+                for year, then in result.as_of
+            ],
+        }
+    return view

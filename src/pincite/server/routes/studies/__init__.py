@@ -1,0 +1,1 @@
+"""Rater studies: made, taken part in, and reported."""
