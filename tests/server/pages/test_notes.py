@@ -12,9 +12,10 @@ from fastapi.testclient import TestClient
 
 from pincite import notes
 from pincite.notes import ENGLISH, Note, as_written
-from pincite.server.jobs.store import Kind, Status
+from pincite.server.jobs.store import Status
 from pincite.server.pages import languages
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.types import (
     Citation,
     CitationResult,
