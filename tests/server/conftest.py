@@ -25,13 +25,6 @@ HERE = Path(__file__).parent
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that lies here is `make test-web`'s: it takes as long as all the rest."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.web)
-
-
 @pytest.fixture(autouse=True)
 def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Argon2id all the same, but with 1 MiB instead of 64: tests log in some hundred times."""
