@@ -22,8 +22,8 @@ settings.register_profile("pincite", deadline=None, suppress_health_check=[Healt
 settings.load_profile("pincite")
 
 
-# Folders whose tests all bear a marker. A run without it does not import them: torch, and a browser's
-# client, take longer than hundreds of tests, and `make test` has neither.
+# Folders whose tests all bear a marker. A run without it does not import them: torch and a browser
+# take longer than hundreds of tests, and `make test` has neither.
 ROOMS = {"train": HERE / "training/network", "web": HERE / "server"}
 
 
