@@ -1,5 +1,6 @@
 """Sites on SQLite and on PostgreSQL, and a client that speaks to the application directly."""
 
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,11 +9,11 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, sync_playwright
+from server.applications import app_of
 from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
-from pincite.server.app import create_app
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people import passwords
@@ -85,14 +86,28 @@ def store(database: Database) -> JobStore:
     return JobStore(database, queue=5)
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with the tables of this version, to be copied: migrating takes longer."""
+    path = tmp_path_factory.mktemp("migrated") / "pincite.sqlite"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.close()
+    assert [each.name for each in path.parent.iterdir()] == [path.name], "all is in the one file"
+    return path
+
+
 @pytest.fixture
-def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+def make_site(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Site]]:
     """Makes sites in folders of their own: `make_site(mode="server", …)` as in `[server]`."""
     made: list[Site] = []
 
     def make(settings: Settings | None = None, **given: object) -> Site:
         folder = tmp_path / f"site-{len(made)}"
         server = ServerSettings(**{"data": str(folder), **given})  # type: ignore[arg-type]
+        if server.database_url == f"sqlite:///{folder / migrated.name}":
+            folder.mkdir(mode=0o700)
+            shutil.copy(migrated, folder)
         made.append(opened(server, settings or Settings()))
         return made[-1]
 
@@ -116,4 +131,4 @@ def client(site: Site) -> Iterator[TestClient]:
 
 def client_of(site: Site) -> TestClient:
     """A client of any site."""
-    return TestClient(create_app(site), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    return TestClient(app_of(site), base_url="http://127.0.0.1", raise_server_exceptions=False)
