@@ -39,18 +39,21 @@ demo-web: $(STAMP) ## the web pages on the demos' documents
 
 # Without a network where that can be arranged. What needs torch, a chat server or a browser is apart.
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+# Where the tests of two markers are: looking for them everywhere would take as long as running them.
+OF_MODELS := tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py
+OF_TRAIN := tests/training/network tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
 
 test: $(STAMP) ## most tests, in minutes
 	tools/offline.sh $(PYTEST)
 
 test-models: $(STAMP) ## the demos, and planted faults, with the shipped models
-	tools/offline.sh $(PYTEST) -m "models and not slow"
+	tools/offline.sh $(BIN)/python -m pytest -q -m "models and not slow" $(OF_MODELS)
 
 test-web: $(STAMP) ## the server: both databases, real processes, a browser
 	tools/offline.sh $(PYTEST) -m "web and not slow" tests/server
 
 test-train: $(TRAIN) ## training with torch, and a real chat server
-	tools/offline.sh $(PYTEST) -m "train and not slow"
+	tools/offline.sh $(PYTEST) -m "train and not slow" $(OF_TRAIN)
 
 test-all: $(TRAIN) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu"

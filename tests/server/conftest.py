@@ -73,10 +73,13 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(database_url: str, migrated: Path) -> Iterator[Database]:
     """The same with its tables."""
     found = Database(database_url)
-    found.migrate()
+    if found.url.database and found.is_sqlite:
+        shutil.copy(migrated, found.url.database)
+    else:
+        found.migrate()
     yield found
     found.close()
 
