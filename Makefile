@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-web test-all fmt format lint types layers spelling wheel check encoder reranker bench bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-all gate fmt format lint types layers spelling wheel check encoder reranker bench bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -37,14 +37,29 @@ demo-ask: $(STAMP) ## three questions to shipped abstracts
 demo-web: $(STAMP) ## the web pages on the demos' documents
 	@$(BIN)/pincite serve --demo
 
-test: $(TRAIN) ## all tests but the slow ones, without a network where that can be arranged
-	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+# Without a network where that can be arranged. What needs torch, a chat server or a browser is apart.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
+# Where the tests of two markers are: looking for them everywhere would take as long as running them.
+OF_MODELS := tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py
+OF_TRAIN := tests/training/network tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
 
-test-web: $(TRAIN) ## the server: both databases, real processes, a browser
-	tools/offline.sh $(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "web and not slow" tests/server
+test: $(STAMP) ## most tests, in minutes
+	tools/offline.sh $(PYTEST)
+
+test-models: $(STAMP) ## the demos, and planted faults, with the shipped models
+	tools/offline.sh $(BIN)/python -m pytest -q -m "models and not slow" $(OF_MODELS)
+
+test-web: $(STAMP) ## the server: both databases, real processes, a browser
+	tools/offline.sh $(PYTEST) -m "web and not slow" tests/server
+
+test-train: $(TRAIN) ## training with torch, and a real chat server
+	tools/offline.sh $(PYTEST) -m "train and not slow" $(OF_TRAIN)
 
 test-all: $(TRAIN) ## the slow ones too
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not network and not gpu"
+	$(PYTEST) -m "not network and not gpu"
+
+gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their floors
+	$(BIN)/python tools/gate.py
 
 fmt: $(STAMP) ## format the code
 	$(BIN)/ruff format src tests tools
@@ -70,7 +85,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
 check: WHEEL := --first
-check: format lint types layers spelling test test-web wheel ## everything that CI checks
+check: format lint types layers spelling test gate test-models test-web test-train wheel ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py

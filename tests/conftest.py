@@ -15,10 +15,31 @@ WIDTH, LAYERS, HEADS, POSITIONS = 32, 2, 4, 128
 WORDS = (
     "[PAD] [UNK] [CLS] [SEP] the bridge opened in 1911 1913 river town old a was it . , by".split()
 )
+HERE = Path(__file__).parent
 
 # A property is a matter of what holds, never of how fast: the machine may be busy.
 settings.register_profile("pincite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pincite")
+
+
+# Folders whose tests all bear a marker. A run without it does not import them: torch and a browser
+# take longer than hundreds of tests, and `make test` has neither.
+ROOMS = {"train": HERE / "training/network", "web": HERE / "server"}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True for a folder whose marker the run leaves out; else whatever others say."""
+    wanted: str = config.option.markexpr
+    left_out = [room for marker, room in ROOMS.items() if f"not {marker}" in wanted]
+    return True if collection_path in left_out else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A folder's marker on all that lies in it."""
+    for item in items:
+        for marker, room in ROOMS.items():
+            if item.path.is_relative_to(room):
+                item.add_marker(marker)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

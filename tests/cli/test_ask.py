@@ -175,6 +175,7 @@ def test_one_question_or_a_file(corpus: Path, home: Path) -> None:
     assert [bool(a["abstained"]) for a in report["answers"]] == [False, True]
 
 
+@pytest.mark.train
 @pytest.mark.xdist_group("real_server")
 def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     corpus: Path, real_server: RealServer, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ from models.llamacpp_server import KEY, NAME, RealServer
 from pincite.cli import cli
 from pincite.llm.templates import VARIABLES
 
-pytestmark = pytest.mark.xdist_group("real_server")
+pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 SHORT = {
     "list": 'List what “{claim}” says as {"claims": ["…"]}.',
     "freetext": "Say something about {subject}.",

@@ -1,15 +1,17 @@
-"""The command line as a user meets it: output, exit codes, errors, snapshots of the help."""
+"""The command line as a user meets it: output, exit codes, errors, and what the help says."""
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
-from syrupy.assertion import SnapshotAssertion
 
 from conftest import write_model
-from pincite.cli import VERBS, cli, main
+from pincite.cli import cli, main
 
 ARTICLE = (
     "The '''Varde Bridge''' opened in 1911.<ref>{{cite web |url=https://varde.example/bridge "
@@ -77,27 +79,47 @@ class _Main:
             sys.argv = before
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        *("", *VERBS, "corpus add", "corpus update", "corpus search", "corpus verify"),
-        *("corpus optimize", "train verifier", "train export"),
-        *(
-            "eval wafer",
-            "eval check",
-            "train titles",
-            "train answerer",
-            "config import",
-            "config show",
-        ),
-        *("feedback add", "feedback export", "cache show", "cache prune", "cache clear"),
-    ],
-)
-def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
+def commands(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command with the groups on its way, groups too."""
+    yield path
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command
+            yield from commands(command, (*path, name))
+
+
+def at(path: tuple[str, ...]) -> click.Command:
+    found: click.Command = cli
+    for name in path:
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), name) or found
+    return found
+
+
+def test_every_command_explains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it does, and each option and argument that it takes."""
     monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(cli, [*verb.split(), "--help"], prog_name="pincite")
-    assert result.exit_code == 0
-    assert result.output == snapshot
+    every = list(commands(cli))
+    assert len(every) > 70
+    for path in every:
+        result = CliRunner().invoke(cli, [*path, "--help"], prog_name="pincite")
+        assert result.exit_code == 0, path
+        lines = result.output.splitlines()
+        assert lines[0].startswith(" ".join(("Usage: pincite", *path))), path
+        assert max(map(len, lines)) <= 90, path  # an example is shown as it is typed
+        command = at(path)
+        assert command.help, path
+        for given in command.params:
+            if isinstance(given, click.Option) and not given.hidden:
+                assert given.help or isinstance(given.type, click.Choice), (path, given.name)
+                assert set(given.opts) <= set(re.split(r"[\s,/=\[]+", result.output)), path
+            elif isinstance(given, click.Argument):
+                assert given.make_metavar(click.Context(command)) in result.output, path
+        if isinstance(command, click.Group) and command is not cli:
+            listed = {line.split()[0] for line in lines if line.strip()}
+            assert set(command.list_commands(click.Context(command))) <= listed, path
 
 
 def test_claims_as_text_json_and_wafer(home: Path) -> None:

@@ -1,5 +1,6 @@
 """`verify` finds every kind of fault and names it; what is derived is mended."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -23,16 +24,24 @@ DOCUMENTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("check") / "corpus"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "EXACT_LIMIT", 20)
+        with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+            corpus.add(DOCUMENTS[:20])
+            corpus.add(DOCUMENTS[20:])
+            corpus.delete(["u:3"])
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy for each test: they damage it."""
     monkeypatch.setattr(dense, "EXACT_LIMIT", 20)
     monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
-    folder = tmp_path / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
-        corpus.add(DOCUMENTS[:20])
-        corpus.add(DOCUMENTS[20:])
-        corpus.delete(["u:3"])
-    return folder
+    return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
 def kinds(findings: list[Finding]) -> set[str]:

@@ -44,17 +44,26 @@ KINDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damage") / "corpus"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "EXACT_LIMIT", 50)
+        with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
+            corpus.add(DOCUMENTS[:30])
+            corpus.add(DOCUMENTS[30:])
+            corpus.delete(["u:5"])
+    return folder
+
+
 @pytest.fixture(params=["every file is read", "untouched files are believed"])
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+def folder(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
     monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
     monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
-    folder = tmp_path / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
-        corpus.add(DOCUMENTS[:30])
-        corpus.add(DOCUMENTS[30:])
-        corpus.delete(["u:5"])
-    return folder
+    return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
 def answers(folder: Path, write: bool) -> list[object]:

@@ -34,12 +34,18 @@ rebuild(folder, FakeEncoder(96))
 """
 
 
-@pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
-@pytest.mark.parametrize("job", [DELETE, REBUILD], ids=["delete", "rebuild"])
-def test_files_that_may_not_grow(tmp_path: Path, job: str, limit: int) -> None:
-    folder = tmp_path / "corpus"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("full") / "corpus"
     with EmbeddedCorpus.create(folder, FakeEncoder(64)) as corpus:
         corpus.add(DOCUMENTS)
+    return folder
+
+
+@pytest.mark.parametrize("limit", [1_000, 20_000, 60_000])
+@pytest.mark.parametrize("job", [DELETE, REBUILD], ids=["delete", "rebuild"])
+def test_files_that_may_not_grow(made: Path, tmp_path: Path, job: str, limit: int) -> None:
+    folder = Path(shutil.copytree(made, tmp_path / "corpus"))
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from pincite.errors import CorpusError\n"

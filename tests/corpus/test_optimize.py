@@ -1,5 +1,6 @@
 """Compact afterwards, the same in every answer, and never in anybody's way."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,16 +21,24 @@ DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i 
 QUERIES = ["page8", "words page42", "page79"]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("optimize") / "corpus"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "EXACT_LIMIT", 100)
+        with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
+            for start in range(0, 80, 20):
+                corpus.add(DOCUMENTS[start : start + 20])
+            corpus.delete([d.url for d in DOCUMENTS[1::2][:30]])
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy for each test: they change it."""
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
     monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
-    folder = tmp_path / "corpus"
-    with EmbeddedCorpus.create(folder, FakeEncoder(256)) as corpus:
-        for start in range(0, 80, 20):
-            corpus.add(DOCUMENTS[start : start + 20])
-        corpus.delete([d.url for d in DOCUMENTS[1::2][:30]])
-    return folder
+    return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
 def answers(corpus: EmbeddedCorpus) -> list[object]:

@@ -104,3 +104,17 @@ def test_make_targets_that_are_shown_exist() -> None:
     for page in PAGES:
         shown = re.findall(r"^    make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert set(shown) <= targets
+
+
+@pytest.mark.parametrize("marker", ["models", "train"])
+def test_make_looks_wherever_a_marker_is(marker: str) -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (named,) = re.findall(rf"^OF_{marker.upper()} := (.+)$", text, re.MULTILINE)
+    places = {ROOT / place for place in named.split()}
+    bear = {
+        path
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(rf"pytest\.mark\.{marker}\b", path.read_text(encoding="utf-8"))
+    }
+    assert {path for path in bear if path not in places} == set()
+    assert {path for path in places if not path.exists()} == set()

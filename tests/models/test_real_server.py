@@ -14,7 +14,7 @@ from pincite.llm.chat_fields import Dialect, guidance_for
 from pincite.llm.chat_wire import Limits
 from pincite.testing import check_generator
 
-pytestmark = pytest.mark.xdist_group("real_server")
+pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)
 LONG = Guidance("grammar", 'root ::= line{40}\nline ::= [a-z ]{40} "\\n"')  # in any mood
 SCHEMA = {

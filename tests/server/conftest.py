@@ -1,5 +1,6 @@
 """Sites on SQLite and on PostgreSQL, and a client that speaks to the application directly."""
 
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,11 +9,11 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, sync_playwright
+from server.applications import app_of
 from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
-from pincite.server.app import create_app
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
 from pincite.server.people import passwords
@@ -23,13 +24,6 @@ from pincite.settings import Settings
 ON_POSTGRESQL = pytest.mark.xdist_group("postgresql")  # one server, which one process starts
 HERE = Path(__file__).parent
 BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that lies here is `make test-web`'s: it takes as long as all the rest."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.web)
 
 
 @pytest.fixture(autouse=True)
@@ -79,10 +73,13 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
+def database(database_url: str, migrated: Path) -> Iterator[Database]:
     """The same with its tables."""
     found = Database(database_url)
-    found.migrate()
+    if found.url.database and found.is_sqlite:
+        shutil.copy(migrated, found.url.database)
+    else:
+        found.migrate()
     yield found
     found.close()
 
@@ -92,14 +89,28 @@ def store(database: Database) -> JobStore:
     return JobStore(database, queue=5)
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite file with the tables of this version, to be copied: migrating takes longer."""
+    path = tmp_path_factory.mktemp("migrated") / "pincite.sqlite"
+    database = Database(f"sqlite:///{path}")
+    database.migrate()
+    database.close()
+    assert [each.name for each in path.parent.iterdir()] == [path.name], "all is in the one file"
+    return path
+
+
 @pytest.fixture
-def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+def make_site(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Site]]:
     """Makes sites in folders of their own: `make_site(mode="server", …)` as in `[server]`."""
     made: list[Site] = []
 
     def make(settings: Settings | None = None, **given: object) -> Site:
         folder = tmp_path / f"site-{len(made)}"
         server = ServerSettings(**{"data": str(folder), **given})  # type: ignore[arg-type]
+        if server.database_url == f"sqlite:///{folder / migrated.name}":
+            folder.mkdir(mode=0o700)
+            shutil.copy(migrated, folder)
         made.append(opened(server, settings or Settings()))
         return made[-1]
 
@@ -123,4 +134,4 @@ def client(site: Site) -> Iterator[TestClient]:
 
 def client_of(site: Site) -> TestClient:
     """A client of any site."""
-    return TestClient(create_app(site), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    return TestClient(app_of(site), base_url="http://127.0.0.1", raise_server_exceptions=False)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from fastapi.testclient import TestClient
+from server.applications import app_of
 
-from pincite.server.app import create_app
 from pincite.server.people.accounts import Account
 from pincite.server.people.identity import May, Role
 from pincite.server.site import Site
@@ -17,7 +17,7 @@ SERVER = {"mode": "server", "address": ORIGIN, "login_tries": 1000}
 def browser(site: Site, app: object | None = None) -> TestClient:
     """Nobody, at a server's address, as a browser sends its headers."""
     client = TestClient(
-        app or create_app(site),  # type: ignore[arg-type]
+        app or app_of(site),  # type: ignore[arg-type]
         base_url=site.server.address or "http://127.0.0.1",
         raise_server_exceptions=False,
         follow_redirects=False,
@@ -60,7 +60,7 @@ def program(
     """A client with an API key, without cookies or a browser's headers."""
     _, text = site.people.keys.add(account.account_id, "test", scopes, 1)
     client = TestClient(
-        app or create_app(site),  # type: ignore[arg-type]
+        app or app_of(site),  # type: ignore[arg-type]
         base_url=site.server.address,
         raise_server_exceptions=False,
         follow_redirects=False,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from fastapi.testclient import TestClient
+from server.applications import app_of
 from server.people_of_tests import SERVER
 
-from pincite.server.app import create_app
 from pincite.server.people.rate_limit import Buckets, address_of
 from pincite.server.site import Site
 
@@ -18,7 +18,7 @@ BROWSER = {"User-Agent": "Mozilla/5.0", "Host": "127.0.0.1:8765"}
 
 
 def client_of(site: Site) -> TestClient:
-    return TestClient(create_app(site), base_url=LOCAL, raise_server_exceptions=False)
+    return TestClient(app_of(site), base_url=LOCAL, raise_server_exceptions=False)
 
 
 @pytest.mark.parametrize(

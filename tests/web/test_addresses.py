@@ -67,33 +67,39 @@ def test_the_tables_are_long_enough() -> None:
     assert len(LIST) >= 30
 
 
-@pytest.mark.parametrize("host", HOSTS)
+def refused(web: WebClient, url: str) -> bool:
+    """Whether an address is refused as unsafe, and nothing else comes of it."""
+    try:
+        web.get(url)
+    except UnsafeAddress:
+        return True
+    except FetchError:
+        return False
+    return False
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_no_spelling_of_an_inner_address_connects(
-    scheme: str, host: str, attempts: list[object]
-) -> None:
-    with pytest.raises(UnsafeAddress):
-        client().get(f"{scheme}://{host}/")
+def test_no_spelling_of_an_inner_address_connects(scheme: str, attempts: list[object]) -> None:
+    assert [host for host in HOSTS if not refused(client(), f"{scheme}://{host}/")] == []
     assert attempts == []
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_nor_does_a_name_that_resolves_to_one(host: str, attempts: list[object]) -> None:
-    answer = host.strip("[]")
-    for answers in ([answer], ["8.8.8.8", answer], [answer, "8.8.8.8"]):
+@pytest.mark.parametrize("order", ["alone", "last", "first"])
+def test_nor_does_a_name_that_resolves_to_one(order: str, attempts: list[object]) -> None:
+    public = "8.8.8.8"
+    for host in HOSTS:
+        inner = host.strip("[]")
+        answers = {"alone": [inner], "last": [public, inner], "first": [inner, public]}[order]
 
         def resolve(_host: str, _port: int, answers: list[str] = answers) -> list[str]:
             return answers
 
-        with pytest.raises(UnsafeAddress):
-            client(resolve).get("http://innocent.example/")
+        assert refused(client(resolve), "http://innocent.example/"), host
     assert attempts == []
 
 
-@pytest.mark.parametrize("url", LIST, ids=lambda url: url[:40])
-def test_what_is_no_web_address_is_refused(url: str, attempts: list[object]) -> None:
-    with pytest.raises(UnsafeAddress):
-        client().get(url)
+def test_what_is_no_web_address_is_refused(attempts: list[object]) -> None:
+    assert [url for url in LIST if not refused(client(), url)] == []
     assert attempts == []
 
 

@@ -21,7 +21,13 @@ DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
 
 
 @click.command("demo", short_help="see it work on a shipped article, offline")
-@click.option("--out", type=options.FilePath, default=Path("pincite-demo"), show_default=True)
+@click.option(
+    "--out",
+    type=options.FilePath,
+    default=Path("pincite-demo"),
+    show_default=True,
+    help="Where the reports go.",
+)
 @click.option(
     "--check", "what", flag_value="check", help="Five statements against a knowledge base instead."
 )

@@ -24,7 +24,7 @@ command.add_command(ask.qa)
 
 @command.command("wafer")
 @click.argument("folder", type=options.FilePath)
-@click.option("--split", default="dev", show_default=True)
+@click.option("--split", default="dev", show_default=True, help="Part of the collection.")
 @click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
 @json_option
 @quiet_option
@@ -77,7 +77,7 @@ def wafer(
 
 @command.command("beir")
 @click.argument("folder", type=options.FilePath)
-@click.option("--split", default="test", show_default=True)
+@click.option("--split", default="test", show_default=True, help="Part of the collection.")
 @click.option("--system", "names", multiple=True, help="Only this one; may be repeated.  [all]")
 @click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
 @click.option("--run-out", type=options.FilePath, help="Folder for TREC runs and qrels.")
@@ -204,7 +204,9 @@ def claims(
 
 @command.command("swaps")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
-@click.option("--n", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option(
+    "--n", type=click.IntRange(min=1), default=500, show_default=True, help="Changes at most."
+)
 @click.option("--show", type=click.IntRange(min=0), default=0, help="Print so many failures.")
 @keep_option
 @json_option
