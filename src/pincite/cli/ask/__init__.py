@@ -133,7 +133,7 @@ def _answered(
         try:
             for each in asked:
                 # An extract is there at once; a repaired answer is another than was written.
-                waits = settings.answer == "model" and not (quiet or settings.repair)
+                waits = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
                 tell = _shower() if waits else None
                 answers.append(run.pipeline.ask(each, tell))
         except KeyboardInterrupt:

@@ -1,20 +1,16 @@
 """`pincite ask --again`: an earlier result made anew, and whether its answers are the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pincite.cli import options
-from pincite.settings import Settings, places
-from pincite.settings.web import WebSettings
+from pincite.settings import Settings, places, renamed
 from pincite.verbs.ask.records import Answer, AnswerReport
 
 # What belongs to a machine and not to the question.
-_NOT_THE_QUESTION = {
-    *("threads", "feedback_file"),
-    *(field.name for field in fields(WebSettings)),
-}
+_NOT_THE_QUESTION = ("models.threads", "web.", "library.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +45,9 @@ def earlier(path: Path) -> Earlier:
     from pincite.verbs.ask.data import read_answers
 
     report = read_answers(path)
-    kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}
-    given = {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
-    return Earlier(report, places.checked(Settings, given, str(path)))
+    full = renamed(report.settings)
+    kept = {name: v for name, v in full.items() if not name.startswith(_NOT_THE_QUESTION)}
+    return Earlier(report, places.checked(Settings, kept, str(path)))
 
 
 def _said(answer: Answer) -> tuple[object, ...]:

@@ -68,7 +68,7 @@ def index(folder: Path, settings: Settings, quiet: bool, documents: Path = DEMO 
     from pincite.library.ingest import Intake, ingest
 
     with (
-        EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
+        EmbeddedCorpus.create(folder, runtime.encoder(settings.models)) as corpus,
         options.progress(quiet) as shown,
     ):
         task = shown.add_task("adding documents", total=None)

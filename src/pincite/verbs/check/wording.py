@@ -3,6 +3,7 @@
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.report import cells
+from pincite.settings import renamed
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
 SIGNS = {
@@ -116,7 +117,7 @@ def used(report: CheckReport) -> str:
 
 def threshold_of(report: CheckReport) -> float:
     """The |DOC| at or below which a passage of this report is silent."""
-    value = report.settings.get("confirmation_threshold", confirmation.THRESHOLD)
+    value = renamed(report.settings).get("check.threshold", confirmation.THRESHOLD)
     return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
 
 

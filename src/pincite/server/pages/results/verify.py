@@ -117,7 +117,7 @@ def _form(
         request,
         "home.html",
         who,
-        online=site.settings.online,
+        online=site.settings.web.online,
         corpora=corpora,
         examples=_examples(request),
         megabytes=site.server.upload_megabytes,

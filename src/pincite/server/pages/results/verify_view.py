@@ -16,6 +16,7 @@ from pincite.library.own_refs import keys_of
 from pincite.report import cells
 from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
+from pincite.settings import renamed
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Stage, Suggestion, Unchecked
 from pincite.verbs.verify import data, html, wikitext, wording
@@ -37,7 +38,7 @@ class Verified:
     @property
     def threshold(self) -> float:
         """Of the run."""
-        return float(str(self.report.settings["threshold"]))
+        return float(str(renamed(self.report.settings)["verify.threshold"]))
 
 
 class Results:
