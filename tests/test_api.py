@@ -183,10 +183,10 @@ def test_an_open_corpus_is_used_and_stays_open(monkeypatch: pytest.MonkeyPatch) 
 
 def test_settings_are_those_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def k_of(report: Report[Any, Any]) -> object:
-        return report.to_dict()["settings"]["k"]
+        return report.to_dict()["settings"]["verify.k"]
 
-    assert k_of(pincite.verify(ARTICLE, settings=pincite.Settings(k=7))) == 7
-    monkeypatch.setenv("PINCITE_K", "5")
+    assert k_of(pincite.verify(ARTICLE, settings=pincite.Settings.of(k=7))) == 7
+    monkeypatch.setenv("PINCITE_VERIFY_K", "5")
     assert k_of(pincite.verify(ARTICLE)) == 5
 
 
@@ -248,7 +248,7 @@ def test_ctrl_c_ends_the_call(call: Callable[[], object], monkeypatch: pytest.Mo
 
 @pytest.fixture(scope="module")
 def tiny(tiny_verifier: Path) -> Verifier:
-    return Verifier(pincite.Settings(verifier=str(tiny_verifier)))
+    return Verifier(pincite.Settings.of(verifier=str(tiny_verifier)))
 
 
 def records(claim: str, text: str) -> tuple[Claim, Passage]:

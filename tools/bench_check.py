@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=100)
     given = parser.parse_args()
-    usual = Settings().chat_at_once
+    usual = Settings().chat.at_once
     seconds: dict[int, list[float]] = {1: [], usual: []}
     with tempfile.TemporaryDirectory() as folder, serving(given.milliseconds / 1000) as url:
         corpus = Path(folder) / "kb"

@@ -240,7 +240,7 @@ def outcomes(answers: Sequence[Planted], checker: AnswerChecker) -> list[Outcome
 
 def verifier(judged: Path | None = None) -> CrossEncoderVerifier:
     """The one that is shipped; logits are kept in `judged`."""
-    return CrossEncoderVerifier(weights.locate(Settings().verifier), judged=judged)
+    return CrossEncoderVerifier(weights.locate(Settings().models.verifier), judged=judged)
 
 
 def catch_rate(found: Sequence[Outcome], kind: str, how: str = "") -> tuple[int, int]:

@@ -51,15 +51,15 @@ class Read:
 
 def main() -> None:
     arguments = parsed()
-    settings = Settings(threads=arguments.threads)
+    settings = Settings.of(threads=arguments.threads)
     questions, grades = asked(arguments)
-    with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings)) as corpus:
+    with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings.models)) as corpus:
         search = corpus.by("hybrid")
         texts = [q.text for q in questions]
-        found = search.retrieve(texts, 2 * settings.depth)
-        meaning = corpus.dense().retrieve(texts, 2 * settings.depth)
+        found = search.retrieve(texts, 2 * settings.retrieval.depth)
+        meaning = corpus.dense().retrieve(texts, 2 * settings.retrieval.depth)
     networks = {
-        "verifier": network(settings.verifier, arguments.threads),
+        "verifier": network(settings.models.verifier, arguments.threads),
         "ms-marco": network(weights.RERANKER, arguments.threads),
     }
     rows = []

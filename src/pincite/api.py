@@ -7,7 +7,7 @@ that `pincite config show` lists. So nothing is fetched from the web unless the 
 import html
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -150,7 +150,7 @@ def verify(
     """
     settings = settings or load({})
     page = _article(article, title, settings)
-    settings = replace(settings, language=page.language)
+    settings = settings.but(language=page.language)
     stored = Path(sources) if sources else None
     suggested_from = _corpus(corpus) if corpus else None
     with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
@@ -259,7 +259,7 @@ def open_corpus(
     1
     'The old bridge is of wood.'
     """
-    encoder = runtime.encoder(settings or load({}))
+    encoder = runtime.encoder((settings or load({})).models)
     if write:
         return EmbeddedCorpus.open_or_create(Path(path), encoder)
     return EmbeddedCorpus.open(Path(path), encoder)
@@ -288,7 +288,7 @@ class Verifier:
             ConfigError, MissingModel
         """
         self._settings = settings or load({})
-        self._model = runtime.verifier(self._settings, keep=False)
+        self._model = runtime.verifier(self._settings.models, keep=False)
 
     @property
     def fingerprint(self) -> str:
@@ -314,13 +314,15 @@ class Verifier:
         document = Document("", "", text)
         whole = Passage(document.doc_id, "", "", text, Span(0, len(text)))
         passages = cited_passages(document) or [whole]
-        return _Cut(claim, cascade.worth_reading(claim.text, passages, self._settings.read), text)
+        return _Cut(
+            claim, cascade.worth_reading(claim.text, passages, self._settings.retrieval.read), text
+        )
 
     def _speaking(self, one: "_Cut", evidence: Sequence[Evidence]) -> Evidence:
         if len(evidence) == 1:
             return evidence[0]
         settled = [aggregation.settled(one.claim.text, each, one.text) for each in evidence]
-        found = aggregation.speaking(settled, self._settings.threshold)
+        found = aggregation.speaking(settled, self._settings.verify.threshold)
         assert found
         return found
 

@@ -9,7 +9,7 @@
     │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than it is used with
     │  └─ CorpusInUse  another process is writing it; later it is free again
     ├─ FetchError      a page of the web that did not come: its `url`, and `status` if it has one
-    │  ├─ FetchingIsOff      nobody switched the web on: `online = true` or --online
+    │  ├─ FetchingIsOff      nobody switched the web on: `web.online` or --online
     │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
     │  ├─ NoSuchHost         its name does not resolve
     │  ├─ HostUnreachable    no connection, or no HTTP in the reply
@@ -44,6 +44,10 @@ class ConfigError(PinciteError):
     """An option or a setting has a value that means nothing here."""
 
     exit_code = 2
+
+
+class OldName(FutureWarning):
+    """A setting stands under a name that it no longer has; the message says the new one."""
 
 
 class InputError(PinciteError):

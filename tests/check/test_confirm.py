@@ -160,7 +160,7 @@ def test_a_server_without_log_probabilities_fails_and_says_so(server: Server) ->
     assert "estimate" in found.detail
 
 
-@pytest.mark.parametrize(("status", "word"), [(401, "key"), (402, "credit"), (404, "chat_url")])
+@pytest.mark.parametrize(("status", "word"), [(401, "key"), (402, "credit"), (404, "chat.url")])
 def test_a_refusal_that_lasts_ends_the_asking(server: Server, status: int, word: str) -> None:
     server.answers = [refusal(status, f"no, {KEY}")]
     found = judged(judge_of(server, at_once=1), [(READING, p) for p in passages(5)])

@@ -24,7 +24,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     monkeypatch.chdir(tmp_path)
     encoder = write_model(tmp_path / "encoder", labels=0)
     verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    Path("pincite.toml").write_text(
+        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    )
     Path("kb.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
 
     def call(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from wiki.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.verify.run import fetched
-from pincite.settings import Settings
+from pincite.settings.web import WebSettings
 from pincite.verbs.verify import web_pages
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, State
@@ -39,12 +39,12 @@ def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
     monkeypatch.chdir(tmp_path)
     with serving(Wiki()) as server:
         (tmp_path / "pincite.toml").write_text(
-            f"wiki = '{server.url}'\nwayback_api = '{server.url}/wayback/available'\n"
-            "wayback_pause = 0.0\n"
+            f"verify.wiki = '{server.url}'\nweb.wayback_api = '{server.url}/wayback/available'\n"
+            "web.wayback_pause = 0.0\n"
         )
         port = int(server.url.rpartition(":")[2])
 
-        def reaches_this_machine(settings: Settings) -> WebClient:
+        def reaches_this_machine(settings: WebSettings) -> WebClient:
             rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
             return WebClient(rules, allow={"127.0.0.1"})
 

@@ -123,7 +123,7 @@ def test_again_gives_the_same_and_tells_of_another_corpus(
     done = run("--again", "a.json", "--corpus", corpus, "--json", "b.json", "-q")
     first, second = (json.loads((home / name).read_text()) for name in ("a.json", "b.json"))
     assert first["answers"] == second["answers"]
-    assert second["settings"]["sentences"] == 2
+    assert second["settings"]["ask.sentences"] == 2
     assert "changed" not in done.stderr
     changed = json.loads((home / "a.json").read_text())
     changed["versions"]["corpus"] = "0" * 32
@@ -132,6 +132,11 @@ def test_again_gives_the_same_and_tells_of_another_corpus(
     told = run("--again", "c.json", "--corpus", corpus, "-q", code=1).stderr
     assert "The corpus has changed since" in told
     assert f"Another answer than before: {QUESTION}" in told
+    first["settings"] = {"sentences": 2, "depth": 90, "web_pause": 2.0, "threads": 1}  # older names
+    (home / "old.json").write_text(json.dumps(first))
+    run("--again", "old.json", "--corpus", corpus, "--json", "d.json", "-q")
+    older = json.loads((home / "d.json").read_text())["settings"]
+    assert (older["ask.sentences"], older["retrieval.depth"], older["web.pause"]) == (2, 90, 1.0)
 
 
 def test_a_model_s_answer_is_checked_and_repaired(corpus: Path, home: Path, server: Server) -> None:
@@ -184,7 +189,7 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
     told: list[str] = []
     monkeypatch.setattr("pincite.cli.ask._shower", lambda: lambda c: told.append(c.sentence.text))
-    settings = "chat_dialect = 'llamacpp'\nanswer_tokens = 60\nprompt_tokens = 100\n"
+    settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 100\n"
     Path("pincite.toml").write_text(settings)
     server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME)
     done = CliRunner().invoke(

@@ -65,7 +65,7 @@ def test_kill_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for page in pages:
             number, text = page.revisions[0]
             page.revisions = [(number, str(text).replace("https://127.0.0.1", wiki.url))]
-        settings = f"verifier = '{tmp_path / 'verifier'}'\nwiki = '{wiki.url}'\n"
+        settings = f"models.verifier = '{tmp_path / 'verifier'}'\nverify.wiki = '{wiki.url}'\n"
         Path("pincite.toml").write_text(settings)
         log = tmp_path / "log"
         command = [sys.executable, "-c", RUN, port]

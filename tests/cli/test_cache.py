@@ -56,6 +56,6 @@ def test_shown_pruned_and_cleared(home: Path) -> None:
 
 def test_the_file_of_the_settings_is_meant(home: Path) -> None:
     filled(home / "mine.sqlite").close()
-    (home / "pincite.toml").write_text("web_cache = 'mine.sqlite'\nweb_cache_days = 2\n")
+    (home / "pincite.toml").write_text("web.cache = 'mine.sqlite'\nweb.cache_days = 2\n")
     assert "mine.sqlite" in run("cache", "show").stdout
     assert "addresses: 3 fetched more than 2 days ago" in run("cache", "prune").stderr

@@ -27,7 +27,7 @@ def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None
     assert urls.count("https://a.example/") + urls.count("https://copy.example/") == 1
     assert report["usage"]["n_calls"] == 0
     assert report["versions"]["corpus"]
-    assert report["settings"]["top_k"] == 8
+    assert report["settings"]["check.top_k"] == 8
     for item in reading["evidence"]:
         page = next(page for page in PAGES if page["url"] == item["url"])
         assert item["quote"] is None or item["quote"] in page["text"]
@@ -37,7 +37,9 @@ def test_offline_with_rules_and_the_verifier(run: Callable[..., Result]) -> None
 
 def test_the_seeds_retrieval(run: Callable[..., Result], tmp_path: Path) -> None:
     with Path("pincite.toml").open("a") as file:
-        file.write("retrieval = 'windows'\nwindow_size = 1\ntop_k = 4\ncount_copies = true\n")
+        file.write(
+            "[check]\nretrieval = 'windows'\nwindow_size = 1\ntop_k = 4\ncount_copies = true\n"
+        )
     (reading,) = readings(written(run(*CHECK, "--json", "-")))
     assert len(reading["evidence"]) == 4
     ids = [item["text_id"] for item in reading["evidence"]]
@@ -59,7 +61,7 @@ def test_a_normative_statement_is_listed_and_not_judged(run: Callable[..., Resul
     (reading,) = readings(written(run(*normative)))
     assert (reading["outcome"], reading["evidence"]) == ("not_judged", [])
     with Path("pincite.toml").open("a") as file:
-        file.write("ignore_statement_types = []\n")
+        file.write("check.ignore_statement_types = []\n")
     (reading,) = readings(written(run(*normative)))
     assert reading["evidence"]
 
@@ -73,7 +75,7 @@ def test_as_of_a_date(run: Callable[..., Result]) -> None:
     report = written(run(*CHECK, "--as-of", "2016", "--json", "-"))
     (reading,) = readings(report)
     assert {item["published"][:4] for item in reading["evidence"]} <= {"2015", "2016"}
-    assert report["settings"]["published_to"] == "2016"
+    assert report["settings"]["filters.published_to"] == "2016"
     assert "without a known date" in report["warnings"][0]
 
 
@@ -110,8 +112,8 @@ def test_settings_that_mean_nothing(run: Callable[..., Result]) -> None:
         ({"answer_labels": ("A", "B")}, "expected three or more"),
         ({"max_cost": 1.0}, "price_prompt"),
         ({"top_k": 0}, "top_k is 0"),
-        ({"confirmation_threshold": 1.0}, "confirmation_threshold is 1.0"),
-        ({"confirmation": "model"}, "chat_url"),
+        ({"confirmation_threshold": 1.0}, "check.threshold is 1.0"),
+        ({"confirmation": "model"}, "chat.url"),
         ({"retrieval": "sparse"}, "'hybrid' or 'words' or 'windows'"),
         (
             {
@@ -161,7 +163,7 @@ def test_the_time_is_told_after_the_first_replies(
 
 def test_each_step_has_its_limit_of_tokens(run: Callable[..., Result], server: Server) -> None:
     with Path("pincite.toml").open("a") as file:
-        file.write("step_tokens = ['negate_claim = 33', 'freetext_confirmation_analysis=44',")
+        file.write("chat.step_tokens = ['negate_claim = 33', 'freetext_confirmation_analysis=44',")
         file.write(" 'multiple_choice_confirmation_analysis=55', 'list_normative_statements=66']\n")
     run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
     limits = {
@@ -279,7 +281,7 @@ def test_a_trace_that_is_none(run: Callable[..., Result], tmp_path: Path) -> Non
 def test_doctor_names_what_goes_to_the_server(run: Callable[..., Result]) -> None:
     assert "go to" not in run("doctor").stdout
     with Path("pincite.toml").open("a") as file:
-        file.write("confirmation = 'model'\nchat_url = 'http://box:1/v1'\nchat_model = 'm'\n")
+        file.write("check.confirmation = 'model'\nchat.url = 'http://box:1/v1'\nchat.model = 'm'\n")
     assert "statements with passages, which go to http://box:1/v1" in run("doctor").stdout
 
 
@@ -302,8 +304,8 @@ def test_a_reading_of_a_person_settles_that_rules_found_none(run: Callable[..., 
 def test_claimreview_says_what_is_not_set(run: Callable[..., Result], tmp_path: Path) -> None:
     assert "not set, so left out" in run(*CHECK, "--claimreview", "out.jsonld").stderr
     with (tmp_path / "pincite.toml").open("a") as settings:
-        settings.write("claimreview_author = 'A'\nclaimreview_author_url = 'https://a.example'\n")
-        settings.write("claimreview_url = 'https://a.example/b'\n")
+        settings.write("claimreview.author = 'A'\nclaimreview.author_url = 'https://a.example'\n")
+        settings.write("claimreview.url = 'https://a.example/b'\n")
     assert "not set" not in run(*CHECK, "--claimreview", "out.jsonld").stderr
 
 

@@ -77,7 +77,7 @@ def test_a_server_that_fails_in_the_middle(
         }[way]
 
     with Path("pincite.toml").open("a") as file:
-        file.write("chat_seconds = 1.0\nchat_at_once = 2\n")
+        file.write("chat.seconds = 1.0\nchat.at_once = 2\n")
     server.by_request = reply
     again = (*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "-")
     result = run(*again, code=5)
@@ -135,7 +135,7 @@ def test_a_server_that_is_killed(run: Callable[..., Result]) -> None:
 
         first.by_request = reply
         with Path("pincite.toml").open("a") as file:
-            file.write("chat_at_once = 1\n")
+            file.write("chat.at_once = 1\n")
         again = (*CHECK, *llm(first), "--trace", "run.jsonl", "--json", "-")
         report = written(run(*again, code=5))
     reasons = [i["failed"]["detail"] for i in readings(report)[0]["evidence"] if i["failed"]]
@@ -228,7 +228,7 @@ def test_ctrl_c_keeps_what_was_done(
 
     server.by_request = reply
     with Path("pincite.toml").open("a") as file:
-        file.write("chat_at_once = 1\n")
+        file.write("chat.at_once = 1\n")
     result = run(*CHECK, *llm(server), "--trace", "run.jsonl", "--json", "out.json", "-q", code=130)
     assert "Stopped after" in result.stderr
     report = json.loads((tmp_path / "out.json").read_text())

@@ -24,7 +24,7 @@ SHORT = {
     "negate": "Deny: {statement}",
     "multiple": "{statement} {evidence_item}\n{options}\nOne of: {labels}.",
 }
-COMMON = "top_logprobs = 20\nchat_dialect = 'llamacpp'\nchat_at_once = 4\ntop_k = 1\n"
+COMMON = "check.top_logprobs = 20\nchat.dialect = 'llamacpp'\nchat.at_once = 4\ncheck.top_k = 1\n"
 
 
 def write_short_prompts(folder: Path) -> None:
@@ -51,10 +51,10 @@ def test_every_passage_is_judged_or_has_a_reason(
     monkeypatch.setenv("PINCITE_CHAT_KEY", KEY)
     steps = [f"{step}={40 if 'list' in step else 20}" for step in VARIABLES]
     with Path("pincite.toml").open("a") as file:
-        file.write(f"{COMMON}probabilities = '{probabilities}'\nstep_tokens = {steps}\n")
+        file.write(f"{COMMON}check.probabilities = '{probabilities}'\nchat.step_tokens = {steps}\n")
         if prompts == "short":
             write_short_prompts(Path("prompts"))
-            file.write("prompts = 'prompts'\n")
+            file.write("chat.prompts = 'prompts'\n")
     names = "json html csv markdown yaml claimreview trace".split()
     outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
     server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME, "--max-calls", "24")

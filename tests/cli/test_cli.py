@@ -43,7 +43,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     encoder = write_model(tmp_path / "encoder", labels=0)
     verifier = write_model(tmp_path / "verifier", labels=3)
-    (tmp_path / "pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    (tmp_path / "pincite.toml").write_text(
+        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    )
     (tmp_path / "article.wiki").write_text(ARTICLE)
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "bridge.html").write_text(PAGE)
@@ -249,8 +251,8 @@ def test_filters_say_which_pages_may_be_found(home: Path) -> None:
             *"--not-domain b.a.example --json -".split(),
         ).stdout
     )
-    assert report["settings"]["published_from"] == "2020"
-    assert report["settings"]["domains"] == "a.example"
+    assert report["settings"]["filters.published_from"] == "2020"
+    assert report["settings"]["filters.domains"] == "a.example"
     assert any("without a known date" in warning for warning in report["warnings"])
     assert {finding["n_candidates"] for finding in report["findings"]} == {0}
 
@@ -287,7 +289,7 @@ def test_verify_writes_every_format(home: Path) -> None:
     report = json.loads((home / "r.json").read_text())
     assert report["counts"]["citations_unchecked"] == {"dead": 1, "offline": 1}
     assert report["counts"]["citations_checked"] == 1
-    assert report["settings"]["depth"] == 100
+    assert report["settings"]["retrieval.depth"] == 100
     assert report["versions"]["verifier"].startswith("verifier@")
     assert len(report["versions"]["corpus"]) >= 16
     assert "<mark>" in (home / "r.html").read_text()
@@ -353,11 +355,11 @@ def test_errors_say_what_to_do_and_have_their_exit_code(
 
 def test_doctor_names_what_hosts_are_told(home: Path) -> None:
     assert "cited pages" not in run("doctor").stdout
-    (home / "pincite.toml").write_text("online = true\n")
+    (home / "pincite.toml").write_text("web.online = true\n")
     shown = run("doctor").stdout
     assert "cited pages" in shown
     assert "set contact" in shown
-    (home / "pincite.toml").write_text("online = true\ncontact = 'me@example.org'\n")
+    (home / "pincite.toml").write_text("web.online = true\nweb.contact = 'me@example.org'\n")
     shown = run("doctor").stdout
     assert "me@example.org" in shown
     assert "web.sqlite" in shown
@@ -365,7 +367,7 @@ def test_doctor_names_what_hosts_are_told(home: Path) -> None:
 
 def test_doctor(home: Path) -> None:
     assert "nothing leaves this machine" in run("doctor").stdout
-    (home / "pincite.toml").write_text("encoder = 'nothing'")
+    (home / "pincite.toml").write_text("models.encoder = 'nothing'")
     assert "MISSING" in run("doctor", code=6).stdout
 
 

@@ -1,6 +1,5 @@
 """`pincite config`: what it shows, what it never shows, and EvidenceSeeker's files as ours."""
 
-import dataclasses
 import json
 import tomllib
 from pathlib import Path
@@ -35,17 +34,19 @@ def run(*arguments: str) -> Result:
 def test_each_setting_with_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     user = tmp_path / "config" / "pincite"
     user.mkdir(parents=True)
-    (user / "config.toml").write_text("depth = 7\nk = 9")
-    (tmp_path / "pincite.toml").write_text("k = 2")
-    monkeypatch.setenv("PINCITE_TOP_K", "5")
+    (user / "config.toml").write_text("[retrieval]\ndepth = 7\n[verify]\nk = 9")
+    (tmp_path / "pincite.toml").write_text("verify.k = 2")
+    monkeypatch.setenv("PINCITE_CHECK_TOP_K", "5")
     found = json.loads(run("show", "--json").stdout)
-    assert found["depth"] == {"value": 7, "origin": str(user / "config.toml")}
-    assert found["k"] == {"value": 2, "origin": "pincite.toml"}
-    assert found["top_k"] == {"value": 5, "origin": "variable PINCITE_TOP_K"}
-    assert found["threshold"]["origin"] == "default"
-    assert {field.name for field in dataclasses.fields(settings.Settings)} <= set(found)
-    assert "# variable PINCITE_TOP_K" in run("show", "--origin").stdout
-    assert "#" not in run("show").stdout
+    assert found["retrieval.depth"] == {"value": 7, "origin": str(user / "config.toml")}
+    assert found["verify.k"] == {"value": 2, "origin": "pincite.toml"}
+    assert found["check.top_k"] == {"value": 5, "origin": "variable PINCITE_CHECK_TOP_K"}
+    assert found["verify.threshold"]["origin"] == "default"
+    assert set(settings.SHORT.values()) <= set(found)
+    assert "# variable PINCITE_CHECK_TOP_K" in run("show", "--origin").stdout
+    shown = run("show").stdout
+    assert "# default" not in shown
+    assert tomllib.loads(shown)["check"]["top_k"] == 5
     paths = run("path").stdout.splitlines()
     assert paths == [str(user / "config.toml"), str(tmp_path / "pincite.toml")]
 
@@ -139,21 +140,22 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     ):
         assert said in result.stderr
     found = settings.load({})
-    assert found.encoder == "sentence-transformers/all-MiniLM-L6-v2"
-    assert (found.language, found.prompt_language) == ("de", "de")
-    assert (found.top_k, found.window_size, found.retrieval) == (6, 2, "windows")
-    assert found.ignore_statement_types == ("normative", "ascriptive")
-    assert (found.interpretation, found.confirmation) == ("model", "model")
-    assert (found.confirmation_threshold, found.probabilities) == (0.3, "estimate")
-    assert (found.repetitions, found.guidance, found.chat_dialect) == (30, "regex", "tgi")
-    assert (found.chat_url, found.chat_model) == ("http://localhost:8080/v1", "large")
-    assert found.models_of_steps == {
+    check, chat = found.check, found.chat
+    assert found.models.encoder == "sentence-transformers/all-MiniLM-L6-v2"
+    assert (found.language, found.chat.prompt_language) == ("de", "de")
+    assert (check.top_k, check.window_size, check.retrieval) == (6, 2, "windows")
+    assert check.ignore_statement_types == ("normative", "ascriptive")
+    assert (check.interpretation, check.confirmation) == ("model", "model")
+    assert (check.threshold, check.probabilities) == (0.3, "estimate")
+    assert (check.repetitions, check.guidance, chat.dialect) == (30, "regex", "tgi")
+    assert (chat.url, chat.model) == ("http://localhost:8080/v1", "large")
+    assert chat.models_of_steps == {
         "freetext_descriptive_analysis": "small-instruct",
         "negate_claim": "small-instruct",
     }
-    assert found.tokens_of_steps == {"freetext_descriptive_analysis": 512, "negate_claim": 512}
-    assert (found.chat_seconds, found.temperature) == (99.0, 0.3)
-    templates = Templates.load("de", "de", Path(found.prompts))
+    assert chat.tokens_of_steps == {"freetext_descriptive_analysis": 512, "negate_claim": 512}
+    assert (chat.seconds, chat.temperature) == (99.0, 0.3)
+    templates = Templates.load("de", "de", Path(chat.prompts))
     assert templates.texts["freetext_descriptive_analysis"] == (
         "You are helpful.",
         "Look: {claim} { 1 }",
@@ -163,7 +165,7 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     refused = CliRunner().invoke(cli, ["config", "import", "r.yaml", "-o", "pincite.toml"])
     assert refused.exit_code == 2
     run("import", "r.yaml", "-o", "pincite.toml", "--force")
-    assert "chat_url" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
+    assert "chat" not in tomllib.loads((tmp_path / "pincite.toml").read_text())
 
 
 @pytest.mark.parametrize("kind", ["pydantic", "structured_llm", "json"])
@@ -177,7 +179,7 @@ multiple_choice_confirmation_analysis:
 """
     (tmp_path / "a.yaml").write_text(text.replace("KIND", kind))
     result = run("import", "a.yaml", "-o", "pincite.toml")
-    assert settings.load({}).guidance == "json"
+    assert settings.load({}).check.guidance == "json"
     assert "guidance" not in result.stderr.replace(str(tmp_path), "")
 
 
@@ -199,7 +201,7 @@ multiple_choice_confirmation_analysis:
     assert "does not enforce regex" in said["guidance_type"]
     assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
     assert "the options" in said["multiple_choice_confirmation_analysis.prompt_template"]
-    assert (result.values["guidance"], result.prompts) == ("json", {})
+    assert (result.values["check.guidance"], result.prompts) == ("json", {})
 
 
 @pytest.mark.parametrize(
@@ -238,6 +240,6 @@ def test_every_option_has_one_place() -> None:
     top = [*seed_options.VALUES, *seed_options.NO_PLACE, *seed_options.SECRET]
     doubled = {name for name in top if top.count(name) > 1}
     assert doubled == set()
-    known = {field.name for field in dataclasses.fields(settings.Settings)}
+    known = set(settings.SHORT.values())
     assert {name for name, _ in seed_options.VALUES.values()} <= known
     assert set(seed_options.MODEL_OPTIONS.values()) <= known

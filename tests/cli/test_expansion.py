@@ -31,7 +31,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     monkeypatch.chdir(tmp_path)
     encoder = write_model(tmp_path / "encoder", labels=0)
     verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    Path("pincite.toml").write_text(
+        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    )
     Path("article.wiki").write_text(ARTICLE)
     Path("corpus-dev.jsonl").write_text("\n".join(map(json.dumps, PAGES)))
     records = [
@@ -69,7 +71,7 @@ def test_nothing_is_asked_unless_it_is_switched_on(
     run: Callable[..., Result], server: Server
 ) -> None:
     report = json.loads(run(*VERIFY, *by_server(server)[2:]).stdout)
-    assert report["settings"]["expansion"] == "none"
+    assert report["settings"]["retrieval.expansion"] == "none"
     assert "expansion" not in report["versions"]
     assert server.asked == []
 
@@ -86,7 +88,7 @@ def test_a_server_gives_titles_and_the_key_stays_here(
     server.answers = [good("The old river of the town")]
     result = run(*VERIFY, *by_server(server))
     report = json.loads(result.stdout)
-    assert report["settings"]["chat_url"] == server.url
+    assert report["settings"]["chat.url"] == server.url
     assert report["versions"]["expansion"].startswith("titles by tiny@127.0.0.1:")
     assert report["warnings"] == []
     assert len(server.asked) == 2
@@ -141,7 +143,9 @@ def test_settings_that_lack_something(run: Callable[..., Result]) -> None:
 def test_doctor_names_the_server(run: Callable[..., Result]) -> None:
     assert "go to" not in run("doctor").stdout
     with Path("pincite.toml").open("a") as settings:
-        settings.write("expansion = 'server'\nchat_url = 'http://box:1/v1'\nchat_model = 'm'\n")
+        settings.write(
+            "retrieval.expansion = 'server'\nchat.url = 'http://box:1/v1'\nchat.model = 'm'\n"
+        )
     shown = run("doctor").stdout
     assert "which go to http://box:1/v1" in shown
     assert KEY not in shown

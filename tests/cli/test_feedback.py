@@ -182,7 +182,7 @@ def test_the_last_word_counts(home: Path) -> None:
 
 
 def test_a_setting_names_the_place(home: Path) -> None:
-    (home / "pincite.toml").write_text("feedback_file = 'kept/here.sqlite'")
+    (home / "pincite.toml").write_text("library.feedback_file = 'kept/here.sqlite'")
     run("check.json", "--up")
     assert (home / "kept" / "here.sqlite").exists()
     assert not (home / "data").exists()
@@ -225,7 +225,7 @@ def test_a_claim_with_several_citations_wants_one_of_them_named(home: Path) -> N
 
 
 def test_a_file_that_is_something_else_is_left_alone(home: Path) -> None:
-    (home / "pincite.toml").write_text("feedback_file = 'x.sqlite'")
+    (home / "pincite.toml").write_text("library.feedback_file = 'x.sqlite'")
     (home / "x.sqlite").write_bytes(b"precious " * 100)
     with pytest.raises(InputError, match="Name another file"):
         CliRunner().invoke(cli, ["feedback", "check.json", "--up"], catch_exceptions=False)

@@ -81,7 +81,7 @@ def wiki(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
             found.pages.append(WikiPage(i, f"Bridge {i}", [(100 + i, text_of(found.url, i))]))
             for n in range(N):
                 found.sites[f"/{i}/{n}"] = PAGE.replace("https://varde.example/bridge", "").encode()
-        settings = f"verifier = '{tmp_path / 'verifier'}'\nwiki = '{found.url}'\n"
+        settings = f"models.verifier = '{tmp_path / 'verifier'}'\nverify.wiki = '{found.url}'\n"
         Path("pincite.toml").write_text(settings)
         yield found
 

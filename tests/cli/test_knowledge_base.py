@@ -30,7 +30,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     monkeypatch.chdir(tmp_path)
     encoder = write_model(tmp_path / "encoder", labels=0)
     verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(f"encoder = '{encoder}'\nverifier = '{verifier}'\n")
+    Path("pincite.toml").write_text(
+        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    )
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "bridge.md").write_text("# The bridge\n\nThe old bridge by the town opened in 1911.\n")

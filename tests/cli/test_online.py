@@ -11,7 +11,7 @@ from cli.test_cli import BETTER, PAGE, run
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
 from conftest import write_model
-from pincite.settings import Settings
+from pincite.settings.web import WebSettings
 from pincite.verbs.verify import web_pages
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.fetch import WebClient, WebRules
@@ -50,11 +50,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wiki]:
     (tmp_path / "web.jsonl").write_text(BETTER)
     with serving(a_wiki()) as wiki:
         (tmp_path / "pincite.toml").write_text(
-            f"encoder = '{encoder}'\nverifier = '{verifier}'\nwiki = '{wiki.url}'\n"
+            f"verify.wiki = '{wiki.url}'\n"
+            f"[models]\nencoder = '{encoder}'\nverifier = '{verifier}'\n"
         )
         port = int(wiki.url.rpartition(":")[2])
 
-        def reaches_this_machine(settings: Settings) -> WebClient:
+        def reaches_this_machine(settings: WebSettings) -> WebClient:
             rules = WebRules(online=settings.online, ports=(port,), pause=0, first_wait=0.01)
             return WebClient(rules, allow={"127.0.0.1"})
 
@@ -71,7 +72,7 @@ def test_a_title_online(home: Wiki) -> None:
     assert report["article"]["url"] == f"{home.url}/w/index.php?oldid=11"
     assert report["counts"]["claims"] == 2
     assert "'Old Bridge' is a redirect to 'Varde Bridge'" in report["warnings"]
-    assert "contact" not in report["settings"]
+    assert "web.contact" not in report["settings"]
     assert all(asked["maxlag"] == "5" for asked in home.asked)
     assert home.headers[0]["user-agent"].startswith("Pincite/")
 
@@ -94,7 +95,7 @@ def test_an_article_from_the_wikis_html(home: Wiki) -> None:
     assert finding["claim"] == "The bridge opened in 1911."
     assert finding["citations"][0]["url"] == "https://varde.example/bridge"
     assert report["article"]["revision_id"] == "11"
-    assert report["settings"]["article_markup"] == "html"
+    assert report["settings"]["verify.article_markup"] == "html"
     home.html.clear()
     report = json.loads(run(*asked, "--article-markup", "html").stdout)
     assert report["counts"]["claims"] == 2
@@ -105,7 +106,7 @@ def test_offline_nothing_is_asked(home: Wiki) -> None:
     done = run("verify", "Joe Hipp", code=2)
     assert f"would be asked for at {home.url}/w/api.php" in done.stderr
     assert "--online" in done.stderr
-    assert "online = true" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
+    assert "set web.online" in run("verify", "https://de.wikipedia.org/wiki/X", code=2).stderr
     Path("titles.txt").write_text("Varde Bridge\n")
     assert "--online" in run("verify", "--titles", "titles.txt", "--out", "o", code=2).stderr
     assert "--online" in run("verify", "--category", "Bridges", "--out", "o", code=2).stderr
@@ -246,9 +247,9 @@ def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.Monk
     many = ("verify", "--category", "Bridges", "--online", "--out", "o", "-q")
     run(*many)
     home.asked.clear()
-    for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("THREADS", "1")):
+    for name, value in (("WEB_PAUSE", "7"), ("WEB_AT_ONCE", "3"), ("MODELS_THREADS", "1")):
         monkeypatch.setenv(f"PINCITE_{name}", value)
-    monkeypatch.setenv("PINCITE_CONTACT", "me@example.org")
+    monkeypatch.setenv("PINCITE_WEB_CONTACT", "me@example.org")
     monkeypatch.setenv("PINCITE_WEB_CACHE", "elsewhere.sqlite")
     run(*many)
     assert texts_asked(home) == []
@@ -260,9 +261,13 @@ def test_another_pause_makes_no_report_void(home: Wiki, monkeypatch: pytest.Monk
 def test_a_report_tells_the_settings_of_the_web(home: Wiki) -> None:
     done = run("verify", "Town", "--online", "--contact", "me@example.org", "-q", "--json", "-")
     settings = json.loads(done.stdout)["settings"]
-    assert settings["online"] is True
-    assert {"web_pause", "web_seconds", "web_megabytes", "wiki", "depth"} <= set(settings)
-    assert not {"contact", "web_cache", "answer", "top_k"} & set(settings)
+    assert settings["web.online"] is True
+    assert {"web.pause", "web.seconds", "web.megabytes", "verify.wiki", "retrieval.depth"} <= set(
+        settings
+    )
+    assert not {"web.contact", "web.cache", "ask.answer", "check.top_k", "chat.seconds"} & set(
+        settings
+    )
     assert "me@example.org" not in done.stdout
 
 

@@ -93,7 +93,7 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
     }
     assert citations["r3"]["copy"]["kind"] == "stored"
     assert citations["r4"]["unchecked"]["reason"] == "offline"
-    assert "own_copies" not in report["settings"]
+    assert "library.own_copies" not in report["settings"]
     assert "own_copies" in report["versions"]
     for text in (done.stdout, texts["r.html"], texts["r.csv"]):
         assert "cited p. 122, found on p. 121" in text

@@ -80,7 +80,7 @@ def pincite(home: Path, endpoint: str, *arguments: str) -> subprocess.CompletedP
 
 
 def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) -> None:
-    (tmp_path / "pincite.toml").write_text(f"encoder = '{REPOSITORY}'")
+    (tmp_path / "pincite.toml").write_text(f"models.encoder = '{REPOSITORY}'")
     before = pincite(tmp_path, endpoint, "models", "list")
     assert before.returncode == 6
     assert f"pincite models fetch {REPOSITORY}" in before.stderr

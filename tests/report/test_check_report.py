@@ -260,7 +260,7 @@ def test_claimreview_can_be_published() -> None:
 def test_claimreview_makes_no_publisher_up() -> None:
     (first, *_) = json.loads(claimreview.to_claimreview(check_report()))["@graph"]
     assert not {"author", "url"} & set(first)
-    assert "claimreview_author, claimreview_author_url" in claimreview.lacking(check_report())
+    assert "claimreview.author, claimreview.author_url" in claimreview.lacking(check_report())
 
 
 @pytest.mark.parametrize(("text", "url"), CASES)

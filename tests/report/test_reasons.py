@@ -30,4 +30,4 @@ def test_every_error_of_the_web_has_a_reason() -> None:
 
 def test_every_setting_of_the_web_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert not [field.name for field in fields(WebSettings) if f"`{field.name}" not in text]
+    assert not [field.name for field in fields(WebSettings) if f"`web.{field.name}" not in text]

@@ -110,7 +110,7 @@ def test_feedback_adds_words_of_the_index(corpus: EmbeddedCorpus) -> None:
         ]
         idf = [round(value, 3) for _, value in corpus.terms(["bridges", "trams", "none", ""])]
         assert idf == [0.47, 0.981, 2.079, 0.0], "ln(1 + (3 - n + 0.5) / (n + 0.5)) for 2, 1, 0"
-        expander = runtime.expander(Settings(expansion="rm3"), corpus)
+        expander = runtime.expander(Settings.of(expansion="rm3"), corpus)
         assert isinstance(expander, WithFeedback)
         first, nothing = expander.expand([CLAIM, Claim("x", "Zzz qqq.")])
         assert first[:2] == lexical_query(CLAIM)
@@ -132,7 +132,7 @@ def test_built_from_settings(corpus: EmbeddedCorpus, monkeypatch: pytest.MonkeyP
         assert expander.fingerprint == "titles by tiny@localhost:1"
         assert "sk-secret" not in repr(settings) + repr(expander)
         with pytest.raises(MissingModel, match="holds no model that writes titles"):
-            runtime.expander(Settings(expansion="titles", titles="nowhere"), corpus)
+            runtime.expander(Settings.of(expansion="titles", titles="nowhere"), corpus)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_built_from_settings(corpus: EmbeddedCorpus, monkeypatch: pytest.MonkeyP
     [
         ({"expansion": "all"}, "expansion is 'all'; expected 'none' or 'rm3' or 'titles'"),
         ({"expansion": "titles"}, "titles is empty; expected the folder of a model"),
-        ({"expansion": "server", "chat_model": "m"}, "expected chat_url"),
-        ({"expansion": "server", "chat_url": "http://a/v1"}, "chat_model too"),
-        ({"chat_url": "a"}, "chat_url is 'a'"),
+        ({"expansion": "server", "chat_model": "m"}, r"expected chat\.url"),
+        ({"expansion": "server", "chat_url": "http://a/v1"}, r"chat\.model too"),
+        ({"chat_url": "a"}, r"chat\.url is 'a'"),
         ({"title_decoding": "greedy"}, "expected 'beam' or 'sample'"),
     ],
 )

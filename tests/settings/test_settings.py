@@ -1,9 +1,27 @@
+"""What may be set, in which places, which place wins, and what is said of what cannot be."""
+
+import dataclasses
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pincite.errors import ConfigError
-from pincite.settings import Settings, load
+from pincite.errors import ConfigError, OldName
+from pincite.server.settings import ServerSettings
+from pincite.settings import PRIVATE, SHORT, Settings, load, recorded, renamed, values
+from pincite.settings.values import Range
+from pincite.verbs.verify.build import decisive, report_settings
+
+TYPES = values.types_of(Settings)
+RANGES = {
+    name: mark
+    for name, kind in TYPES.items()
+    for mark in getattr(kind, "__metadata__", ())
+    if isinstance(mark, Range)
+}
 
 
 @pytest.fixture(autouse=True)
@@ -12,8 +30,13 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
+def in_file(text: str) -> Settings:
+    Path("pincite.toml").write_text(text)
+    return load({})
+
+
 def test_defaults() -> None:
-    assert load({}) == Settings()
+    assert load({}) == Settings() == Settings.of()
 
 
 def test_option_wins_over_variable_wins_over_project_wins_over_user(
@@ -21,75 +44,200 @@ def test_option_wins_over_variable_wins_over_project_wins_over_user(
 ) -> None:
     user = tmp_path / "config" / "pincite"
     user.mkdir(parents=True)
-    (user / "config.toml").write_text("depth = 10\nk = 1\nthreads = 1\nlanguage = 'de'")
-    (tmp_path / "pincite.toml").write_text("depth = 20\nk = 2\nthreads = 2")
-    monkeypatch.setenv("PINCITE_DEPTH", "30")
-    monkeypatch.setenv("PINCITE_K", "3")
+    (user / "config.toml").write_text(
+        "language = 'de'\nretrieval.depth = 10\nverify.k = 1\n[models]\nthreads = 1"
+    )
+    (tmp_path / "pincite.toml").write_text(
+        "[retrieval]\ndepth = 20\n[verify]\nk = 2\n[models]\nthreads = 2"
+    )
+    monkeypatch.setenv("PINCITE_RETRIEVAL_DEPTH", "30")
+    monkeypatch.setenv("PINCITE_VERIFY_K", "3")
     found = load({"depth": 40, "threshold": None})
-    assert (found.depth, found.k, found.threads, found.language) == (40, 3, 2, "de")
+    assert found == Settings.of(depth=40, k=3, threads=2, language="de")
 
 
 def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
-    (tmp_path / "pincite.toml").write_text("depth = 20")
+    (tmp_path / "pincite.toml").write_text("retrieval.depth = 20")
     other = tmp_path / "other.toml"
-    other.write_text('exclude_hosts = ["a.example", "b.example"]')
+    other.write_text('[filters]\nexclude_hosts = ["a.example", "b.example"]')
     found = load({}, other)
-    assert found.depth == 100
-    assert found.exclude_hosts == ("a.example", "b.example")
-    assert "a.example" in found.excluded
-    assert "wikipedia.org" in found.excluded
+    assert found.retrieval.depth == 100
+    assert found.filters.exclude_hosts == ("a.example", "b.example")
+    assert {"a.example", "wikipedia.org"} <= set(found.filters.excluded)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("dept = 3", "Did you mean 'depth'"),
-        ("depth = 'many'", "expected int"),
-        ("depth = 0", "expected 1 to 10000"),
-        ("threshold = 2.0", "between 0 and 1"),
-        ("readout = 'mean'", "expected 'max' or 'parts'"),
-        ("depth = true", "expected int"),
-        ("exclude_hosts = 3", "expected"),
-        ("depth =", "TOML"),
-        ("undated = 'perhaps'", "expected bool"),
-        ("undated = 1", "expected bool"),
-        ("per_page = -1", "no limit"),
-        ("published_from = '19'", "2019-05"),
-        ("claimreview_url = 'javascript:alert(1)'", "expected an http"),
-        ("claimreview_author_url = 'https://a b'", "expected an http"),
-        ("claimreview_url = 'https://'", "expected an http"),
-        ("where = ['a b']", "FIELD COMPARISON VALUE"),
+        ("dept = 3", "Did you mean 'retrieval.depth'"),
+        ("[retrieval]\ndept = 3", "Did you mean 'retrieval.depth'.*Known: retrieval.depth, retri"),
+        ("[check]\ndepth = 3", "Did you mean 'retrieval.depth'"),
+        ("[serach]\ndepth = 3", r"'serach'.*\[retrieval\]"),
+        ("web = 3", r"expected a table, \[web\]"),
+        ("retrieval.depth = 'many'", "expected int"),
+        ("verify.readout = 'mean'", "expected 'max' or 'parts'"),
+        ("retrieval.depth = true", "expected int"),
+        ("filters.exclude_hosts = 3", "expected list of strings"),
+        ("retrieval.depth =", "TOML"),
+        ("filters.undated = 'perhaps'", "expected bool"),
+        ("filters.undated = 1", "expected bool"),
+        ("verify.per_page = -1", "no limit"),
+        ("filters.published_from = '19'", "2019-05"),
+        ("claimreview.url = 'javascript:alert(1)'", "expected an http"),
+        ("claimreview.author_url = 'https://a b'", "expected an http"),
+        ("claimreview.url = 'https://'", "expected an http"),
+        ("filters.where = ['a b']", "FIELD COMPARISON VALUE"),
+        ("web.ports = ['0']", "expected 1 to 65535"),
+        ("budget.max_cost = 1.0", "price_prompt"),
+        ("ask.answer = 'model'", "chat.url"),
     ],
 )
-def test_bad_settings_say_what_was_expected(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "pincite.toml").write_text(text)
+def test_bad_settings_say_what_was_expected(text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        load({})
+        in_file(text)
 
 
-def test_the_readout_may_be_set_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PINCITE_READOUT", "max")
-    assert load({}).readout == "max"
-    with pytest.raises(ConfigError, match="readout is 'mean'"):
-        Settings(readout="mean")  # type: ignore[arg-type]
-
-
-def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PINCITE_DEPHT", "3")
-    with pytest.raises(ConfigError, match="PINCITE_DEPHT"):
-        load({})
-
-
-def test_filters_from_a_file_and_a_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_value_out_of_its_range_names_setting_value_range_and_place(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "pincite.toml").write_text(
-        'published_from = "2019-05"\nkinds = ["html"]\nwhere = ["pages < 90", "a in b, c"]'
+    def refusal(given: dict[str, object]) -> str:
+        with pytest.raises(ConfigError) as caught:
+            load(given)
+        return str(caught.value)
+
+    for name, wanted in RANGES.items():
+        bad, variable = wanted.low - 1, "PINCITE_" + name.upper().replace(".", "_")
+        expected = f"{name} is {bad}; expected {wanted}."
+        assert refusal({name: bad}) == f"command line: {expected}"
+        Path("pincite.toml").write_text(f"{name} = {bad}")
+        assert refusal({}) == f"pincite.toml: {expected}"
+        Path("pincite.toml").unlink()
+        monkeypatch.setenv(variable, str(bad))
+        assert (
+            refusal({}) == f"variable {variable}: {expected.replace(str(bad), repr(str(bad)), 1)}"
+        )
+        monkeypatch.delenv(variable)
+
+
+@given(
+    low=st.integers(-5, 5), width=st.integers(1, 5), ends=st.sampled_from(["[]", "[)", "(]", "()"])
+)
+def test_a_range_holds_what_lies_between_its_ends(low: int, width: int, ends: Any) -> None:
+    found = Range(low, low + width, ends)
+    assert low + 0.5 in found
+    assert (low in found, low + width in found) == (ends[0] == "[", ends[1] == "]")
+    assert low - 0.5 not in found
+    assert low + width + 0.5 not in found
+    assert float("nan") not in Range(low)
+    assert float("inf") not in Range(low)
+
+
+def test_records_are_checked_however_they_are_made() -> None:
+    with pytest.raises(ConfigError, match=r"web\.pause is -1"):
+        Settings(web=dataclasses.replace(Settings().web, pause=-1))
+    with pytest.raises(ConfigError, match=r"verify\.readout is 'mean'"):
+        Settings.of(readout="mean")
+    with pytest.raises(ConfigError, match=r"server\.port is -1; expected 0 to 65535"):
+        ServerSettings(port=-1)
+
+
+def test_by_short_name_as_by_full_name() -> None:
+    found = Settings.of(depth=7, web_pause=2, retrieval="words")
+    assert found == Settings.of(
+        **{"retrieval.depth": 7, "web.pause": 2.0, "check": {"retrieval": "words"}}
     )
-    monkeypatch.setenv("PINCITE_UNDATED", "true")
-    monkeypatch.setenv("PINCITE_DOMAINS", "a.example, b.example")
-    filters = load({}).filters
+    assert found.but(depth=8) == dataclasses.replace(
+        found, retrieval=dataclasses.replace(found.retrieval, depth=8)
+    )
+    with pytest.raises(ConfigError, match=r"unknown setting 'dephth'.* 'retrieval.depth'"):
+        Settings.of(dephth=7)
+
+
+def test_each_setting_has_one_short_name_and_one_variable() -> None:
+    assert len(SHORT) == len(TYPES)
+    assert set(SHORT.values()) == set(TYPES)
+    variable = {name.replace(".", "_"): name for name in TYPES}
+    assert len(variable) == len(TYPES)
+    # What was a variable's name before there were tables is no other setting's now.
+    assert all(variable.get(short, full) == full for short, full in SHORT.items())
+    assert values.flat(Settings()).keys() == TYPES.keys()
+
+
+def test_old_names_are_read_with_a_warning_that_says_the_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    defaults = values.flat(Settings())
+    old = {short: defaults[name] for short, name in SHORT.items() if short != name}
+    lists = {short: list(v) if isinstance(v, tuple) else v for short, v in old.items()}
+    text = "\n".join(f"{short} = {json.dumps(value)}" for short, value in lists.items())
+    with pytest.warns(OldName, match=r"^pincite\.toml: ") as told:
+        assert in_file(text) == Settings()
+    assert all(f" {short} is now {SHORT[short]}" in str(told[0].message) for short in old)
+    Path("pincite.toml").unlink()
+    for short, value in lists.items():
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        monkeypatch.setenv(f"PINCITE_{short.upper()}", text)
+    with pytest.warns(OldName) as told:
+        assert load({}) == Settings()
+    said = " ".join(str(each.message) for each in told)
+    for short in old:
+        name = f"PINCITE_{SHORT[short].upper().replace('.', '_')}"
+        assert name == f"PINCITE_{short.upper()}" or f"_{short.upper()} is now {name}" in said
+
+
+def test_a_new_name_beats_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(OldName):
+        assert in_file("depth = 7\nretrieval.depth = 8\n").retrieval.depth == 8
+    monkeypatch.setenv("PINCITE_DEPTH", "9")
+    monkeypatch.setenv("PINCITE_RETRIEVAL_DEPTH", "10")
+    Path("pincite.toml").unlink()
+    with pytest.warns(OldName):
+        assert load({}).retrieval.depth == 10
+
+
+def test_an_old_name_that_is_now_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(OldName, match=r"retrieval is now check\.retrieval"):
+        assert in_file("retrieval = 'words'").check.retrieval == "words"
+    assert in_file("[retrieval]\ndepth = 9\n").retrieval.depth == 9
+
+
+@pytest.mark.parametrize("variable", ["PINCITE_DEPHT", "PINCITE_RETRIEVAL_DEPHT"])
+def test_an_unknown_variable_is_an_error(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "3")
+    with pytest.raises(ConfigError, match=rf"{variable}.*Did you mean 'retrieval\.depth'"):
+        load({})
+
+
+def test_what_a_report_records_makes_the_same_settings_again() -> None:
+    found = Settings.of(depth=7, where=("a == b",), contact="me@example.org")
+    kept = recorded(found)
+    assert PRIVATE.isdisjoint(kept)
+    assert kept["filters.where"] == ("a == b",)
+    assert Settings.of(**kept) == found.but(contact="")
+    assert renamed({"depth": 7, "web.pause": 1.0, "note": "x"}) == {
+        "retrieval.depth": 7,
+        "web.pause": 1.0,
+        "note": "x",
+    }
+
+
+def test_a_finished_report_with_older_names_is_not_void() -> None:
+    new = report_settings(Settings.of(depth=7, threads=1))
+    short = {full: key for key, full in SHORT.items()}
+    old = {short[name]: value for name, value in report_settings(Settings.of(depth=7)).items()}
+    assert old.keys().isdisjoint({"retrieval.depth", "verify.threshold"})
+    assert decisive(old) == decisive(new)
+    assert decisive(old) != decisive(report_settings(Settings.of(depth=8)))
+
+
+def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_FILTERS_UNDATED", "true")
+    monkeypatch.setenv("PINCITE_FILTERS_DOMAINS", "a.example, b.example")
+    filters = in_file(
+        '[filters]\npublished_from = "2019-05"\nkinds = ["html"]\n'
+        'where = ["pages < 90", "a in b, c"]'
+    ).filters.chosen
     assert (filters.published_from, filters.undated, filters.kinds) == ("2019-05", True, ("html",))
     assert filters.domains == ("a.example", "b.example")
     assert [c.values for c in filters.where] == [("90",), ("b", "c")]
-    assert not Settings().filters
+    assert not Settings().filters.chosen

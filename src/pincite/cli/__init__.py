@@ -8,11 +8,12 @@ damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupte
 
 import importlib
 import sys
+import warnings
 
 import click
 
 from pincite.cli import extras
-from pincite.errors import PinciteError
+from pincite.errors import OldName, PinciteError
 
 VERBS = {
     "verify": "check an article's citations, worst first",
@@ -70,6 +71,10 @@ def cli() -> None:
 
 def main() -> None:
     """Run; expected errors print one message without traceback, bugs keep theirs."""
+    python_s = warnings.formatwarning
+    warnings.formatwarning = lambda said, kind, *where: (
+        f"pincite: {said}\n" if kind is OldName else python_s(said, kind, *where)
+    )
     try:
         # Outside its standalone mode click returns the code that a verb gave to `Exit`.
         sys.exit(cli.main(standalone_mode=False))

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +10,12 @@ import click
 
 from pincite.cli import options
 from pincite.cli.check import PARTIAL
-from pincite.settings import Settings, places
-from pincite.settings.web import WebSettings
+from pincite.settings import Settings, places, renamed
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
 # What belongs to a machine and not to the question.
-_NOT_THE_QUESTION = {
-    *("threads", "feedback_file"),
-    *(field.name for field in fields(WebSettings)),
-}
+_NOT_THE_QUESTION = ("models.threads", "web.", "library.")
 
 
 def output_options(command: Any) -> Any:
@@ -141,7 +137,7 @@ def _answered(
         try:
             for each in asked:
                 # An extract is there at once; a repaired answer is another than was written.
-                waits = settings.answer == "model" and not (quiet or settings.repair)
+                waits = settings.ask.answer == "model" and not (quiet or settings.ask.repair)
                 tell = _shower() if waits else None
                 answers.append(run.pipeline.ask(each, tell))
         except KeyboardInterrupt:
@@ -224,9 +220,9 @@ def _earlier(path: Path) -> Earlier:
     from pincite.verbs.ask.data import read_answers
 
     report = read_answers(path)
-    kept = {k: v for k, v in report.settings.items() if k not in _NOT_THE_QUESTION}
-    given = {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
-    return Earlier(report, places.checked(Settings, given, str(path)))
+    full = renamed(report.settings)
+    kept = {name: v for name, v in full.items() if not name.startswith(_NOT_THE_QUESTION)}
+    return Earlier(report, places.checked(Settings, kept, str(path)))
 
 
 def _said(answer: Answer) -> tuple[object, ...]:

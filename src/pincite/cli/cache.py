@@ -66,7 +66,7 @@ def show(as_json: bool, config: Path | None) -> None:
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Fetched longer ago than that. [web_cache_days of the settings, 30]",
+    help="Fetched longer ago than that. [web.cache_days of the settings, 30]",
 )
 @_config
 def prune(older_than: float | None, config: Path | None) -> None:
@@ -74,7 +74,7 @@ def prune(older_than: float | None, config: Path | None) -> None:
     from pincite.web import cache_size
 
     pages, _ = _files(config)
-    days = options.settings_of({"config": config}).web_cache_days
+    days = options.settings_of({"config": config}).web.cache_days
     days = days if older_than is None else older_than
     before = cache_size.holdings(pages).n_bytes
     n = cache_size.prune(pages, days)
@@ -111,7 +111,7 @@ def _files(config: Path | None) -> tuple[Path, Path]:
     """The file of fetched pages and that of judged pairs."""
     from pincite.runtime import judgements_file
 
-    return options.settings_of({"config": config}).web_cache_file, judgements_file()
+    return options.settings_of({"config": config}).web.cache_file, judgements_file()
 
 
 def _day(seconds: float | None) -> str | None:

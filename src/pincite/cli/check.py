@@ -33,7 +33,7 @@ def output_options(command: Any) -> Any:
                 "--claimreview",
                 "claimreview_path",
                 type=options.FilePath,
-                help="JSON-LD; see claimreview_author and its kin in the settings.",
+                help="JSON-LD; see [claimreview] in the settings.",
             ),
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
             click.option("--limit", default=3, show_default=True, help="Passages shown a side."),
@@ -99,7 +99,8 @@ def command(
 
         def judged(done: int, total: int) -> None:
             tell("asking", done, total)
-            if settings.asks_a_model and bar.disable and not shown["quiet"]:  # the bar tells it too
+            asks = settings.check.asks_a_model
+            if asks and bar.disable and not shown["quiet"]:  # the bar tells it too
                 time_left(done, total)
 
         with build.checking(settings, corpus, trace, judged) as run:

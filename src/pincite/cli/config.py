@@ -1,7 +1,10 @@
 """`pincite config`: what is set, where it was set, and EvidenceSeeker's settings as ours."""
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,17 +24,33 @@ def command() -> None:
 @config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
-    from pincite.settings.shown import rows
+    from pincite.llm.chat import KEY_VARIABLE
+    from pincite.settings import SHORT, Settings, places, values
 
-    found = rows(config)
+    found = places.placed(Settings, {}, config, short=SHORT)
+    given = values.flat(values.made(Settings, {name: each.value for name, each in found.items()}))
+    origins = {name: found[name].origin if name in found else places.DEFAULT for name in given}
+    key = "set" if os.environ.get(KEY_VARIABLE, "").strip() else "not set"
     if as_json:
-        values = {row.name: {"value": row.value, "origin": row.origin} for row in found}
-        click.echo(json.dumps(values, ensure_ascii=False, indent=1))
-        return
-    width = max(len(row.name) for row in found)
-    for row in found:
-        value = json.dumps(row.value, ensure_ascii=False)
-        click.echo(f"{row.name:{width}}  {value}" + (f"  # {row.origin}" if origin else ""))
+        rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}
+        rows[KEY_VARIABLE] = {"value": key, "origin": f"variable {KEY_VARIABLE}"}
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+    else:
+        click.echo(f"{_toml(given, origins if origin else {})}\n# {KEY_VARIABLE} is {key}")
+
+
+def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+    """Settings as a file: strings, numbers and lists are written as in JSON, but for DEL."""
+    from pincite.settings import Settings, values
+
+    lines, table = "", ""
+    for name in filter(given.__contains__, values.types_of(Settings)):
+        at, _, leaf = name.rpartition(".")
+        lines += f"\n[{at}]\n" if at != table else ""
+        lines += f"{leaf} = {json.dumps(given[name], ensure_ascii=False)}"
+        lines += f"  # {origins[name]}\n" if name in origins else "\n"
+        table = at
+    return lines.lstrip("\n").replace("\x7f", "\\u007f")
 
 
 @command.command("path")
@@ -62,7 +81,7 @@ def import_(
 
     result = imported(files)
     if prompts:
-        values = {**result.values, "prompts": str(prompts.resolve())}
+        values = {**result.values, "chat.prompts": str(prompts.resolve())}
         result = dataclasses.replace(result, values=values)
     written = {prompts / name: text for name, text in result.prompts.items()} if prompts else {}
     there = [path for path in (*([output] if output else ()), *written) if path.exists()]
@@ -72,7 +91,7 @@ def import_(
         prompts.mkdir(parents=True, exist_ok=True)
     for path, text in written.items():
         options.write(text, path)
-    options.write(result.toml, output)
+    options.write(_toml(result.values, {}), output)
     if result.prompts and not prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
     for note in result.notes:

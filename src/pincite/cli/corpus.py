@@ -168,14 +168,14 @@ def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: An
     from pincite import runtime
 
     settings = options.settings_of(given)
-    encoder = None if by == "words" else runtime.encoder(settings)
+    encoder = None if by == "words" else runtime.encoder(settings.models)
     hits = _found(folder, query, (k, by), encoder, settings)
-    if settings.filters.leaves_out_undated:
+    if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
     for hit in hits:
         _print_hit(hit, as_json)
     if not hits:
-        among = " among the pages that the filters let through" if settings.filters else ""
+        among = " among the pages that the filters let through" if settings.filters.chosen else ""
         options.say(f"Nothing was found{among}.", as_json)
 
 
@@ -185,9 +185,9 @@ def _found(
     """The `how[0]` best hits by "words", by "meaning" or by "both"."""
     from pincite.corpus.embedded import EmbeddedCorpus
 
-    (k, by), chosen = how, (settings.exclude_hosts, settings.filters)
+    (k, by), chosen = how, (settings.filters.exclude_hosts, settings.filters.chosen)
     with EmbeddedCorpus.open(folder, encoder) as corpus:
-        search = corpus.by(WAYS[by], *chosen, settings.fusion)
+        search = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = search.retrieve([query], k)
     return hits
 
@@ -292,7 +292,7 @@ def optimize(folder: Path, quiet: bool) -> None:
 def _encoder(name: str | None) -> Any:
     from pincite import runtime
 
-    return runtime.encoder(options.settings_of({"encoder": name}))
+    return runtime.encoder(options.settings_of({"encoder": name}).models)
 
 
 def _writing(folder: Path, encoder: str | None) -> AbstractContextManager[Any]:

@@ -79,7 +79,7 @@ def _index(
     from pincite.library.ingest import Intake, ingest
 
     with (
-        EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
+        EmbeddedCorpus.create(folder, runtime.encoder(settings.models)) as corpus,
         options.progress(quiet) as shown,
     ):
         task = shown.add_task("adding documents", total=None)

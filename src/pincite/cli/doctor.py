@@ -22,9 +22,10 @@ def command() -> None:
     from pincite.web.fetch import user_agent
 
     settings = options.settings_of({})
+    models, web = settings.models, settings.web
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
     missing = 0
-    for role, name in (("encoder", settings.encoder), ("verifier", settings.verifier)):
+    for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
         try:
             click.echo(f"{role:9} {weights.fingerprint(weights.locate(name))}")
         except MissingModel as error:
@@ -34,26 +35,24 @@ def command() -> None:
     free = shutil.disk_usage(_existing(cache)).free
     low = " (LOW)" if free < NEEDED_FREE else ""
     click.echo(f"cache     {cache}, {free / 1e9:.1f} GB free{low}")
-    click.echo(f"feedback  {file_of(settings.feedback_file)} (stays here)")
-    click.echo(f"copies    {folder_of(settings.own_copies)} (your own; stay here)")
+    click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
+    click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; stay here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
-    if settings.online:
+    if web.online:
         click.echo("          and requests for articles, which go to their wikis: the title,")
         click.echo("          and requests for cited pages, which go to their hosts: the address,")
-        if settings.wayback:
-            click.echo(
-                f"          and cited addresses with dates, which go to {settings.wayback_api},"
-            )
-        if settings.search_url:
-            click.echo(f"          and claims that their sources fail, to {settings.search_url},")
-        click.echo(f"          {user_agent(settings.contact)!r} and your IP address")
-        if not settings.contact:
+        if web.wayback:
+            click.echo(f"          and cited addresses with dates, which go to {web.wayback_api},")
+        if web.search_url:
+            click.echo(f"          and claims that their sources fail, to {web.search_url},")
+        click.echo(f"          {user_agent(web.contact)!r} and your IP address")
+        if not web.contact:
             click.echo("          (set contact, so that a host can write to you)")
-        click.echo(f"          fetched pages are kept in {settings.web_cache_file}")
-    if settings.expansion == "server":
-        click.echo(f"          and claims with their context, which go to {settings.chat_url}")
-    if settings.asks_a_model:
-        click.echo(f"          and statements with passages, which go to {settings.chat_url}")
+        click.echo(f"          fetched pages are kept in {web.cache_file}")
+    if settings.retrieval.expansion == "server":
+        click.echo(f"          and claims with their context, which go to {settings.chat.url}")
+    if settings.check.asks_a_model:
+        click.echo(f"          and statements with passages, which go to {settings.chat.url}")
     if missing:
         raise click.exceptions.Exit(6)
 

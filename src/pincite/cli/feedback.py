@@ -122,4 +122,4 @@ def _write(rows: list[dict[str, object]], path: Path) -> None:
 def _opened(config: Path | None) -> Any:
     from pincite.library.feedback import Opinions, file_of
 
-    return Opinions(file_of(options.settings_of({"config": config}).feedback_file))
+    return Opinions(file_of(options.settings_of({"config": config}).library.feedback_file))

@@ -15,8 +15,8 @@ def list_models() -> None:
     """The models in force, their folders and fingerprints."""
     from pincite.models import weights
 
-    settings = options.settings_of({})
-    for role, name in (("encoder", settings.encoder), ("verifier", settings.verifier)):
+    models = options.settings_of({}).models
+    for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
         folder = weights.locate(name)
         click.echo(f"{role:9} {weights.fingerprint(folder)}  {folder}")
 

@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 import click
 
-from pincite.settings import Expansion, Settings, load
+from pincite.settings import Settings, load
+from pincite.settings.search import Expansion
 
 FilePath = click.Path(path_type=Path)
 Command = Callable[..., Any]

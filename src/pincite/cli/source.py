@@ -147,7 +147,7 @@ def _copies(settings: Any) -> Any:
     from pincite.library.own_copies import OwnCopies
     from pincite.library.own_sources import folder_of
 
-    return OwnCopies(folder_of(settings.own_copies))
+    return OwnCopies(folder_of(settings.library.own_copies))
 
 
 def _print(copy: Any, as_json: bool) -> None:

@@ -174,8 +174,8 @@ class Opinions:
             yield
         except sqlite3.DatabaseError as error:
             raise InputError(
-                f"{self._path}: {error}. Name another file in the setting feedback_file, or move "
-                "this one away."
+                f"{self._path}: {error}. Name another file in library.feedback_file, or move this "
+                "one away."
             ) from error
 
 
@@ -183,7 +183,7 @@ _COLUMNS = tuple(field.name for field in fields(Opinion))
 
 
 def file_of(setting: str) -> Path:
-    """Where opinions are kept: as the setting feedback_file says, else in the user's data."""
+    """Where opinions are kept: as library.feedback_file says, else in the user's data."""
     if setting:
         return Path(setting).expanduser()
     return Path(platformdirs.user_data_dir("pincite")) / "feedback.sqlite"

@@ -182,7 +182,7 @@ class OwnCopies:
             yield
         except (OSError, sqlite3.Error) as error:
             what = f"{self.folder} cannot be used for your own copies: {error}."
-            raise ConfigError(f"{what} Set own_copies to another folder.") from error
+            raise ConfigError(f"{what} Set library.own_copies to another folder.") from error
 
     def _connected(self) -> sqlite3.Connection:
         db = sqlite3.connect(self.folder / INDEX, isolation_level=None, timeout=30)

@@ -18,7 +18,6 @@ import platformdirs
 
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.reliability import Entry, ReliabilityList
-from pincite.settings import Settings
 from pincite.types import Reliability
 from pincite.wiki.reliability import ListFile, read_list
 from pincite.wiki.site.addresses import Site
@@ -80,18 +79,15 @@ def imported() -> list[str]:
     return sorted(path.stem for path in folder().glob("*.json"))
 
 
-def of_settings(settings: Settings) -> StoredList | None:
-    """The list of a run: the one that is named, else the one called like the language, if any.
+def chosen(name: str, language: str) -> StoredList | None:
+    """The list of a run: the one of this name; without one, that of the language if there is one.
 
     Raises:
         ConfigError: the named list was never imported.
     """
-    if settings.reliability == NONE:
+    if name == NONE or (not name and language not in imported()):
         return None
-    name = settings.reliability or settings.language
-    if not settings.reliability and name not in imported():
-        return None
-    return load(name)
+    return load(name or language)
 
 
 def load(name: str) -> StoredList:

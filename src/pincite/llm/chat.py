@@ -32,7 +32,7 @@ _ADVICE = {
     401: f"Set the server's key in the variable {KEY_VARIABLE}.",
     402: "The account has no credit left: pay, or use another server.",
     403: f"The key in {KEY_VARIABLE} may not use this model.",
-    404: "Check chat_url (it usually ends in /v1) and chat_model.",
+    404: "Check chat.url (it usually ends in /v1) and chat.model.",
 }
 
 
@@ -50,7 +50,7 @@ class ChatClient:
         """`url`: up to `/v1`; `key`: as the server gave it, or "" where it wants none."""
         self.url, self.model = checked_url(url), model
         if not model:
-            raise ConfigError("chat_model is empty; expected the name of a model of the server.")
+            raise ConfigError("chat.model is empty; expected the name of a model of the server.")
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(f"{KEY_VARIABLE} holds characters that no key has. Set it anew.")
         self._key = key
@@ -245,7 +245,7 @@ class ChatClient:
             return Retry(ServerBusy(f"{said} {advice}", status), after)
         advice = _ADVICE.get(402 if _is_about_money(body) else status, "See the server's log.")
         if 300 <= status < 400:
-            advice = "Redirects are not followed: set chat_url to where the server is."
+            advice = "Redirects are not followed: set chat.url to where the server is."
         return ServerRefused(f"{said} {advice}", status)
 
     def _request(
@@ -313,10 +313,10 @@ def checked_url(url: str) -> str:
     except ValueError:
         fits = False
     if not fits:
-        raise ConfigError(f"chat_url is {url!r}; expected an address as http://localhost:8080/v1.")
+        raise ConfigError(f"chat.url is {url!r}; expected an address as http://localhost:8080/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
-            "chat_url holds a name, a password or a query, which reports would show. Give the "
+            "chat.url holds a name, a password or a query, which reports would show. Give the "
             f"bare address, and the key in the variable {KEY_VARIABLE}."
         )
     return url.rstrip("/")

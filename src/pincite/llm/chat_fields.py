@@ -39,8 +39,8 @@ def checked_guidance(kind: str, dialect: str) -> None:
     if kind != "prompted" and kind not in ENFORCED[dialect]:
         can = ", ".join((*ENFORCED[dialect], "prompted"))
         raise ConfigError(
-            f"guidance is {kind!r}, which a server of the kind {dialect!r} (chat_dialect) does not "
-            f"enforce; expected one of: {can}."
+            f"check.guidance is {kind!r}, which a server of the kind {dialect!r} (chat.dialect) "
+            f"does not enforce; expected one of: {can}."
         )
 
 

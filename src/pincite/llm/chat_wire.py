@@ -117,7 +117,7 @@ class Wire:
                     if overdue.is_set():  # the end of a body of unknown length
                         raise self._late(connecting=False)
             except httpx2.InvalidURL as error:
-                raise ConfigError(f"chat_url is {self._url!r}: {error}") from error
+                raise ConfigError(f"chat.url is {self._url!r}: {error}") from error
             except httpx2.TimeoutException as error:
                 raise self._late(isinstance(error, httpx2.ConnectTimeout)) from error
             except httpx2.HTTPError as error:

@@ -1,15 +1,14 @@
-"""What a user can set about `ask`, besides server, budget and prompts, which `check` has too."""
+"""What a user can set about `ask`, besides models, server, budget and prompts."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pincite.errors import ConfigError
 from pincite.judgement.references import CONTRADICTED_FROM, SUPPORTED_FROM
-from pincite.settings.check import CheckSettings
+from pincite.settings.values import Range, Share
 
 WrittenBy = Literal["extract", "model"]
 Uncited = Literal["label", "neighbour"]
-ASK_CHOICES: dict[str, Any] = {"answer": WrittenBy, "uncited": Uncited}
+_Count = Annotated[int, Range(1, 1_000_000)]
 
 # Log-odds of the best document below which nothing relevant was found. Of 100 PubMedQA questions 97
 # have an answer from there on where their own paper is in the corpus, and 27 where it is not (at 0:
@@ -19,29 +18,20 @@ LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labe
 
 
 @dataclass(frozen=True, slots=True)
-class AskSettings(CheckSettings):
-    """Settings of `ask` with their defaults."""
+class AskSettings:
+    """`[ask]`: which papers an answer is written from, by whom, and what of it stays."""
 
     answer: WrittenBy = "extract"  # who writes it: sentences of the sources, or a model
-    documents: int = 10  # that it is written from (Verif.ai: 10)
-    sentences: int = 5  # of an extracted answer, at most
+    documents: _Count = 10  # that it is written from (Verif.ai: 10)
+    sentences: _Count = 5  # of an extracted answer, at most
     rerank: bool = True  # whether the verifier's network reads what the search found
     exact_first: bool = True  # quoted phrases and all words of a question before likeness
     least_relevance: float = LEAST_RELEVANCE  # log-odds of the best document; below: no answer
     least_answer: float = LEAST_ANSWER  # log-odds that a sentence answers it; below: not quoted
     include_retracted: bool = False  # whether retracted papers are read, and marked as such
-    supported_from: float = SUPPORTED_FROM  # probability from which a reference supports
-    contradicted_from: float = CONTRADICTED_FROM
+    supported_from: Share = SUPPORTED_FROM  # probability from which a reference supports
+    contradicted_from: Share = CONTRADICTED_FROM
     uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
     repair: bool = False  # whether what is not borne out is rewritten or struck out
-    prompt_tokens: int = 6000  # of abstracts for a model
-    answer_tokens: int = 1000  # of its answer (Verif.ai: 1000)
-
-    def check_the_asking(self) -> None:
-        """Refuse values that mean nothing."""
-        for name in ("documents", "sentences", "prompt_tokens", "answer_tokens"):
-            if not 1 <= getattr(self, name) <= 1_000_000:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected 1 to 1000000.")
-        for name in ("supported_from", "contradicted_from"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected between 0 and 1.")
+    prompt_tokens: _Count = 6000  # of abstracts for a model
+    answer_tokens: _Count = 1000  # of its answer (Verif.ai: 1000)

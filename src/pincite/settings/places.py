@@ -2,29 +2,33 @@
 
 Weakest first: the default in the code, `config.toml` in the user's settings folder, `pincite.toml`
 in the working folder (or the file named instead of both), a variable `PINCITE_…`, an option of the
-command. The keys are the fields of a dataclass. pydantic-settings would bring pydantic into the
-core for the same precedence, and says neither which place won nor which known key an unknown one
-is nearest to.
+command. A file names a setting by its table (`[web] pause = 2`), a variable by both words
+(`PINCITE_WEB_PAUSE`), an option by its short name (`web_pause`). Files and variables of before the
+tables used short names too: they are read, with a warning. pydantic-settings would bring pydantic
+into the core for the same precedence, and says neither which place won nor which known key an
+unknown one is nearest to.
 """
 
-import contextlib
-import dataclasses
 import difflib
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import platformdirs
 
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, OldName
 from pincite.llm import chat
+from pincite.settings.values import converted, types_of
 
 PREFIX = "PINCITE_"
 DEFAULT, OPTION = "default", "option"
 _NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
 TABLES = ("server",)  # of a file; what stands in them are settings of their own
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class Placed(NamedTuple):
@@ -35,36 +39,41 @@ class Placed(NamedTuple):
 
 
 def placed(
-    schema: type, options: Mapping[str, object], config: Path | None = None, table: str = ""
+    schema: type,
+    options: Mapping[str, object],
+    config: Path | None = None,
+    *,
+    table: str = "",
+    short: Mapping[str, str] = NO_NAMES,
 ) -> dict[str, Placed]:
-    """What was set anywhere, by field of the dataclass `schema`; what was not is left out.
+    """What was set anywhere, by full name; what was not is left out.
 
     Args:
-        schema: its fields are the settings.
+        schema: the record of settings.
         options: what the command line gave; None values are left to the other places.
         config: a TOML file instead of the usual two.
         table: the part of the files, and of the variables' names, where they stand; empty: outside
             all of `TABLES`.
+        short: the full name of each short one.
 
     Raises:
-        ConfigError: unknown key, wrong type, unreadable TOML; names the place.
+        ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
     """
     found: dict[str, Placed] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            found |= _checked(schema, _part(_read(path), table, path), str(path))
-    prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
-    others = tuple(f"{PREFIX}{name.upper()}_" for name in TABLES if name != table)
-    names = {prefix + field.name.upper(): field.name for field in dataclasses.fields(schema)}
-    for variable, text in os.environ.items():
-        if (
-            variable.startswith(prefix)
-            and not variable.startswith(others)
-            and variable not in _NOT_SETTINGS
-        ):
-            found |= _checked(schema, {names.get(variable, variable): text}, f"variable {variable}")
+            part = _part(_read(path), table, path)
+            old = [key for key, value in part.items() if not isinstance(value, dict)]
+            _warn(path, {key: short[key] for key in old if short.get(key, key) != key})
+            values = checked(schema, part, str(path), short, table)
+            found |= {name: Placed(value, str(path)) for name, value in values.items()}
+    for variable, name in _variables(schema, table, short):
+        origin = f"variable {variable}"
+        values = checked(schema, {name: os.environ[variable]}, origin, short, table)
+        found |= {name: Placed(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
-    return found | {key: Placed(value, OPTION) for key, value in given.items()}
+    values = checked(schema, given, "command line", short, table)
+    return found | {name: Placed(value, OPTION) for name, value in values.items()}
 
 
 def usual_files() -> list[Path]:
@@ -72,13 +81,68 @@ def usual_files() -> list[Path]:
     return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
 
 
-def checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The values as the fields' types want them.
+def checked(
+    schema: type,
+    values: Mapping[str, Any],
+    place: str,
+    short: Mapping[str, str] = NO_NAMES,
+    table: str = "",
+) -> dict[str, Any]:
+    """The values as the settings' types want them, by full name; a full name beats a short one.
+
+    Args:
+        schema: the record of settings.
+        values: by full name, by short name, or in tables.
+        place: where they stood, for messages.
+        short: the full name of each short one.
+        table: where all of them stand, for messages.
 
     Raises:
-        ConfigError: unknown key or wrong type; names `place`.
+        ConfigError: unknown name, wrong type or range; names `place`.
     """
-    return {key: found.value for key, found in _checked(schema, values, place).items()}
+    types = types_of(schema)
+    full: dict[str, Any] = {}
+    tables = {name.partition(".")[0] for name in types if "." in name}
+    for key, value in sorted(values.items(), key=lambda item: item[0] not in short):
+        if key in tables and isinstance(value, dict):
+            full |= {f"{key}.{leaf}": inner for leaf, inner in value.items()}
+        elif key in tables and key not in short:
+            raise ConfigError(f"{place}: {key} is {value!r}; expected a table, [{key}].")
+        else:
+            full[short.get(key, key)] = value
+    for name in full:
+        if name not in types:
+            raise ConfigError(f"{place}: {_unknown(name, types, short)}")
+    before = f"{table}." if table else ""
+    return {
+        name: converted(before + name, value, types[name], place) for name, value in full.items()
+    }
+
+
+def _variables(schema: type, table: str, short: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The variables that are set, each with the name of its setting; short names first."""
+    prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
+    others = tuple(f"{PREFIX}{name.upper()}_" for name in TABLES if name != table)
+    full = {prefix + name.upper().replace(".", "_"): name for name in types_of(schema)}
+    names = {name: variable for variable, name in full.items()}
+    old = {prefix + key.upper(): name for key, name in short.items()}
+    found = []
+    for variable in sorted(os.environ, key=full.__contains__):
+        if not variable.startswith(prefix) or variable.startswith(others):
+            continue
+        if variable in old and variable not in full:
+            _warn("environment", {variable: names[old[variable]]})
+        if variable not in _NOT_SETTINGS:
+            unknown = variable.removeprefix(prefix).lower()
+            found.append((variable, full.get(variable) or old.get(variable) or unknown))
+    return found
+
+
+def _warn(place: object, renamed: Mapping[str, str]) -> None:
+    """Tell which names are from before there were tables."""
+    if renamed:
+        said = ", ".join(f"{old} is now {new}" for old, new in renamed.items())
+        warnings.warn(f"{place}: renamed settings: {said}.", OldName, stacklevel=4)
 
 
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:
@@ -98,48 +162,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} cannot be read as TOML: {error}") from error
 
 
-def _checked(schema: type, values: Mapping[str, Any], place: str) -> dict[str, Placed]:
-    types = get_type_hints(schema)
-    for key in values:
-        if key not in types:
-            close = difflib.get_close_matches(key.lower(), types, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            known = ", ".join(types)
-            raise ConfigError(f"{place}: unknown setting {key!r}.{hint} Known: {known}.")
-    return {
-        key: Placed(_converted(key, value, types[key], place), place)
-        for key, value in values.items()
-    }
-
-
-def _converted(key: str, value: Any, wanted: Any, place: str) -> Any:
-    if get_origin(wanted) is Literal:
-        if value in get_args(wanted):
-            return value
-        raise ConfigError(f"{place}: {key} is {value!r}; expected {either(wanted)}.")
-    if wanted is bool:
-        if str(value).lower() in ("true", "false"):  # variables are strings
-            return str(value).lower() == "true"
-    elif wanted not in (str, int, float):
-        if (items := _strings(value)) is not None:
-            return items
-    elif type(value) is wanted:
-        return value
-    elif isinstance(value, str) or (wanted is float and type(value) is int):
-        with contextlib.suppress(ValueError):  # else the error names the place
-            return wanted(value)
-    name = getattr(wanted, "__name__", "list of strings")
-    raise ConfigError(f"{place}: {key} is {value!r}; expected {name}.")
-
-
-def _strings(value: Any) -> tuple[str, ...] | None:
-    """A list of strings, or one string with commas; None for anything else."""
-    items = value.split(",") if isinstance(value, str) else value
-    if isinstance(items, list) and all(isinstance(item, str) for item in items):
-        return tuple(item for item in map(str.strip, items) if item or not isinstance(value, str))
-    return None
-
-
-def either(choices: Any) -> str:
-    """`'a' or 'b'`, of a Literal."""
-    return " or ".join(map(repr, get_args(choices)))
+def _unknown(key: str, types: Mapping[str, Any], short: Mapping[str, str]) -> str:
+    """That there is no such setting, the nearest that there is, and the others beside it."""
+    table, leaf = key.rpartition(".")[::2]
+    names = {name.rpartition(".")[2]: name for name in types}
+    names |= {**short, **{name: name for name in types}}
+    close = [leaf] if leaf in names else []
+    for text in (key.lower(), leaf.lower()):
+        close += difflib.get_close_matches(text, names, n=1)
+    hint = f" Did you mean {names[close[0]]!r}?" if close else ""
+    beside = [name for name in types if name.startswith(f"{table}.")]
+    tables = dict.fromkeys(f"[{n.partition('.')[0]}]" if "." in n else n for n in types)
+    return f"unknown setting {key!r}.{hint} Known: {', '.join(beside or tables)}."

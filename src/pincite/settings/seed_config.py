@@ -5,7 +5,6 @@ retriever. Each option has its place in `seed_options`, or a reason why it has n
 may be a secret is never copied, shown or quoted.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from pincite.settings.seed_options import (
     STEP_OPTIONS,
     VALUES,
 )
+from pincite.settings.values import made
 
 CHOICE = "multiple_choice_confirmation_analysis"
 
@@ -46,12 +46,6 @@ class Imported:
     values: Mapping[str, Any]
     notes: tuple[Note, ...]
     prompts: Mapping[str, str]
-
-    @property
-    def toml(self) -> str:
-        """TOML's strings, numbers and lists of strings are written as JSON's, but for DEL."""
-        lines = (f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in self.values.items())
-        return "".join(lines).replace("\x7f", "\\u007f")
 
 
 @dataclass(slots=True)
@@ -74,7 +68,7 @@ def imported(files: Sequence[Path]) -> Imported:
     for path in files:
         _File(path, taken).take()
     _one_server(taken)
-    Settings(**places.checked(Settings, taken.values, "what was imported"))
+    made(Settings, places.checked(Settings, taken.values, "what was imported"))
     return Imported(taken.values, tuple(taken.notes), taken.prompts)
 
 
@@ -121,10 +115,12 @@ class _File:
         else:
             self._note(key, SECRET.get(key) or NO_PLACE.get(key) or "unknown to us: left out")
         if key == "window_size":
-            self._put("retrieval", "windows", key)
-            self._note(key, 'retrieval = "windows" is as before; "hybrid" searches by words too')
+            self._put("check.retrieval", "windows", key)
+            self._note(
+                key, 'check.retrieval = "windows" is as before; "hybrid" searches by words too'
+            )
         if key == "language":
-            self._put("prompt_language", "de" if str(value).lower() == "de" else "en", key)
+            self._put("chat.prompt_language", "de" if str(value).lower() == "de" else "en", key)
         if key == "embed_model_name":
             self._note(key, f"get it with: pincite models fetch {value}")
 
@@ -160,14 +156,14 @@ class _File:
     def _step_option(self, step: str, option: str, value: Any) -> None:
         place = f"{step}.{option}"
         if option == "n_repetitions_mcq":
-            self._put("repetitions", value, place)
+            self._put("check.repetitions", value, place)
         elif option == "answer_labels" and isinstance(value, list):
-            self._put("answer_labels", list(map(str, value)), place)
+            self._put("check.answer_labels", list(map(str, value)), place)
         elif option == "logprobs_type":
-            self._put("probabilities", _one_of(PROBABILITIES, value, place), place)
+            self._put("check.probabilities", _one_of(PROBABILITIES, value, place), place)
         elif option == "guidance_type":
             if step == CHOICE:  # of other steps it can only be pydantic
-                self._put("guidance", _one_of(GUIDANCE, value, place), place)
+                self._put("check.guidance", _one_of(GUIDANCE, value, place), place)
         else:
             self._note(place, STEP_OPTIONS.get(option, "unknown to us: left out"))
 
@@ -220,19 +216,19 @@ def _one_server(taken: _Taken) -> None:
     of_choice = asked.get(CHOICE, ("", ""))
     url, name = of_choice if all(of_choice) else max(usable, key=usable.count)
     values = taken.values
-    values |= {"interpretation": "model", "confirmation": "model"}
-    values |= {"chat_url": url, "chat_model": name}
+    values |= {"check.interpretation": "model", "check.confirmation": "model"}
+    values |= {"chat.url": url, "chat.model": name}
     others = [f"{s}={own}" for s, (at, own) in asked.items() if at == url and own != name]
     if others:
-        values["step_models"] = others
+        values["chat.step_models"] = others
     limits = {step: model.get("max_tokens") for step, model in taken.steps.items()}
     limited = [f"{step}={most}" for step, most in limits.items() if most is not None]
     if limited:
-        values["step_tokens"] = limited
+        values["chat.step_tokens"] = limited
     for step in (step for step, (at, _) in asked.items() if at != url):
         taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
     main = next(taken.steps[step] for step, place in asked.items() if place == (url, name))
-    for option, setting in (("temperature", "temperature"), ("timeout", "chat_seconds")):
+    for option, setting in (("temperature", "chat.temperature"), ("timeout", "chat.seconds")):
         if main.get(option) is not None:
             values[setting] = main[option]
     _choose_guidance(taken, DIALECTS.get(_text(main, "backend_type"), "openai"))
@@ -240,10 +236,10 @@ def _one_server(taken: _Taken) -> None:
 
 def _choose_guidance(taken: _Taken, dialect: str) -> None:
     """What that kind of server can enforce: theirs raises an error only when it is asked."""
-    taken.values["chat_dialect"] = dialect
-    wanted, can = taken.values.get("guidance", "json"), ENFORCED[dialect]
+    taken.values["chat.dialect"] = dialect
+    wanted, can = taken.values.get("check.guidance", "json"), ENFORCED[dialect]
     if wanted != "prompted" and wanted not in can:
-        taken.values["guidance"] = can[0]
+        taken.values["check.guidance"] = can[0]
         message = f"a server of the kind {dialect} does not enforce {wanted}: {can[0]} is written"
         taken.notes.append(Note("", "guidance_type", message))
 

@@ -21,20 +21,20 @@ def _types(value: Any) -> list[str]:
 # Option → (our name, how its value is written there).
 VALUES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "language": ("language", _language),
-    "confirmation_threshold": ("confirmation_threshold", _same),
-    "top_k": ("top_k", _same),
-    "window_size": ("window_size", _same),
-    "ignore_statement_types": ("ignore_statement_types", _types),
-    "embed_model_name": ("encoder", _same),
+    "confirmation_threshold": ("check.threshold", _same),
+    "top_k": ("check.top_k", _same),
+    "window_size": ("check.window_size", _same),
+    "ignore_statement_types": ("check.ignore_statement_types", _types),
+    "embed_model_name": ("models.encoder", _same),
 }
 # Of the model that most steps use.
 MODEL_OPTIONS: Mapping[str, str] = {
-    "base_url": "chat_url",
-    "model": "chat_model",
-    "temperature": "temperature",
-    "timeout": "chat_seconds",
-    "backend_type": "chat_dialect",
-    "max_tokens": "step_tokens",
+    "base_url": "chat.url",
+    "model": "chat.model",
+    "temperature": "chat.temperature",
+    "timeout": "chat.seconds",
+    "backend_type": "chat.dialect",
+    "max_tokens": "chat.step_tokens",
 }
 DIALECTS: Mapping[str, str] = {"openai": "openai", "tgi": "tgi", "nim": "nim"}
 GUIDANCE: Mapping[str, str] = {
@@ -78,7 +78,7 @@ NO_PLACE: Mapping[str, str] = {
     "verbose": "progress is shown on a terminal, --quiet silences it, --trace keeps everything",
     "env_file": _VARIABLE,
     "system_prompt": "goes into each prompt that has none of its own: --prompts",
-    "timeout": "a run has no limit of time but of calls, tokens and cost (max_calls, …)",
+    "timeout": "a run has no limit of time but of calls, tokens and cost ([budget])",
     "context_window": "a passage has about 100 words, and a prompt always fits",
     "is_chat_model": "every model is asked for chat completions",
     "is_local": _PLAIN,

@@ -79,7 +79,7 @@ class FetchCache:
             self._db.executescript(f"{_TABLES} PRAGMA user_version={LAYOUT};")
         except (OSError, sqlite3.Error) as error:
             what = f"{path} cannot be used as the cache of fetched pages: {error}."
-            raise ConfigError(f"{what} Delete it, or set web_cache to another file.") from error
+            raise ConfigError(f"{what} Delete it, or set web.cache to another file.") from error
 
     def get(self, url: str) -> Kept | None:
         """What is kept of an address, fresh or not; a body that is damaged counts as not kept."""
@@ -134,7 +134,7 @@ class FetchCache:
                 self._store(row, digest, packed)
             except sqlite3.Error as error:
                 what = f"{self._path}: a fetched page cannot be kept ({error})."
-                raise ConfigError(f"{what} Is the disk full? Set web_cache elsewhere.") from error
+                raise ConfigError(f"{what} Is the disk full? Set web.cache elsewhere.") from error
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     if self._db.in_transaction:  # it did not come to its end

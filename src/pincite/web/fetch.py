@@ -122,7 +122,7 @@ class WebClient:
         if not self.rules.online:
             raise FetchingIsOff(
                 f"{url} is not fetched: nothing leaves this machine unless you allow it. Give "
-                "--online, or set online = true.",
+                "--online, or set web.online.",
                 url,
             )
         target = target_of(url, self.rules.ports)

@@ -164,9 +164,9 @@ def _checked(url: str) -> tuple[str, str, int]:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ConfigError(f"search_url is {url!r}: {error}.") from error
+        raise ConfigError(f"web.search_url is {url!r}: {error}.") from error
     if parts.scheme not in DEFAULT_PORTS or not host or parts.query or "@" in parts.netloc:
-        raise ConfigError(f"search_url is {url!r}; expected http://HOST or https://HOST.")
+        raise ConfigError(f"web.search_url is {url!r}; expected http://HOST or https://HOST.")
     base = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/search")
     return base, host, port or DEFAULT_PORTS[parts.scheme]
 

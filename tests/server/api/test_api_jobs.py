@@ -196,7 +196,7 @@ def test_what_a_request_may_not_say(client: TestClient, site: Site) -> None:
 def test_titles_are_asked_of_a_wiki_where_the_server_is_online(
     make_site: Callable[..., Site],
 ) -> None:
-    with client_of(make_site(Settings(online=True, contact="a@b.example"))) as client:
+    with client_of(make_site(Settings.of(online=True, contact="a@b.example"))) as client:
         answer = client.post(URL, json={"article": "Bridge"})
     assert answer.json()["title"] == "Bridge"
 

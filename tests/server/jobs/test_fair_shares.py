@@ -25,7 +25,7 @@ PAGE = {"Accept": "text/html"}
 
 @pytest.fixture
 def settings(tiny_encoder: Path) -> Settings:
-    return Settings(encoder=str(tiny_encoder))
+    return Settings.of(encoder=str(tiny_encoder))
 
 
 def refused(answer: Any, status: int, code: str, retryable: bool = True) -> str:

@@ -201,7 +201,7 @@ def test_no_rater_is_shown_a_copy(site: Site, ada: Somebody) -> None:
 
 def test_a_laptop_has_one_shelf(make_site: MakeSite, tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
-    site = make_site(Settings(own_copies=str(shelf)))
+    site = make_site(Settings.of(own_copies=str(shelf)))
     client = client_of(site)
     job_id = checked(client, site)
     sent = hand_in(client, job_id, cited(client, job_id)[0], ("a.txt", BOOK.encode()))
@@ -222,7 +222,7 @@ def test_what_the_servers_own_user_has_attached_is_not_for_jobs(
     path = tmp_path / "tram.txt"
     path.write_text("The tram reached the harbour in 1922. " * 5)
     assert isinstance(attached(shelf, key, Given(path, "tram.txt", None)), OwnCopy)
-    site = make_site(Settings(own_copies=str(shelf.folder)), **SERVER)
+    site = make_site(Settings.of(own_copies=str(shelf.folder)), **SERVER)
     ada = somebody(site, Role.EDITOR, "Ada")
     job_id = checked(ada.client, site)
     assert "own:" not in ada.client.get(f"/api/v1/jobs/{job_id}/result").text

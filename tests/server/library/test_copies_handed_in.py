@@ -32,7 +32,7 @@ TEXTS = [
 
 @pytest.fixture
 def site(make_site: Callable[..., Site], tmp_path: Path) -> Site:
-    return make_site(Settings(own_copies=str(tmp_path / "shelf")))
+    return make_site(Settings.of(own_copies=str(tmp_path / "shelf")))
 
 
 @pytest.mark.parametrize(

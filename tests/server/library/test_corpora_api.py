@@ -22,7 +22,7 @@ from pincite.types import Document
 
 @pytest.fixture
 def settings(tiny_encoder: Path) -> Settings:
-    return Settings(encoder=str(tiny_encoder))
+    return Settings.of(encoder=str(tiny_encoder))
 
 
 @pytest.fixture
@@ -132,8 +132,8 @@ def test_a_corpus_of_another_encoder_is_searched_by_words(
     client: TestClient, site: Site, corpus_id: str, settings: Settings
 ) -> None:
     folder = site.corpora.folder_of(corpus_id)
-    other = dataclasses.replace(
-        settings, encoder=str(_other_model(Path(settings.encoder), site.server.folder / "other"))
+    other = settings.but(
+        encoder=str(_other_model(Path(settings.models.encoder), site.server.folder / "other"))
     )
     send(client, corpus_id, ("bridge.txt", BRIDGE))
     job = site.jobs.take("test")

@@ -50,7 +50,7 @@ HOSTILE = [
 
 @pytest.fixture
 def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings(encoder=str(tiny_encoder)), upload_megabytes=0.2)
+    return make_site(Settings.of(encoder=str(tiny_encoder)), upload_megabytes=0.2)
 
 
 @pytest.fixture
@@ -322,7 +322,7 @@ def test_a_killed_worker_costs_no_document(
     )
     job_id = send(client, corpus_id, ("rows.jsonl", rows.encode())).json()["job_id"]
     config = site.server.folder / "pincite.toml"
-    config.write_text(f'encoder = "{tiny_encoder}"\n')
+    config.write_text(f'models.encoder = "{tiny_encoder}"\n')
     environment = os.environ | {
         "PINCITE_SERVER_DATA": str(site.server.folder),
         "PYTHONPATH": os.pathsep.join(sys.path),

@@ -77,7 +77,7 @@ READINGS = {
 
 @pytest.fixture
 def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
-    return make_site(Settings(encoder=str(tiny_encoder)))
+    return make_site(Settings.of(encoder=str(tiny_encoder)))
 
 
 @pytest.fixture

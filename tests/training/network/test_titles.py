@@ -349,7 +349,7 @@ def test_the_command_and_what_it_says(
 
 def test_a_trained_model_expands_queries(run: Run[TitlesRecipe], tmp_path: Path) -> None:
     trained(run)
-    settings = Settings(expansion="titles", titles=str(run.folder / "model"), threads=1)
+    settings = Settings.of(expansion="titles", titles=str(run.folder / "model"), threads=1)
     with EmbeddedCorpus.create(tmp_path / "corpus", None) as corpus:
         expander = runtime.expander(settings, corpus)
         assert expander is not None
@@ -358,7 +358,7 @@ def test_a_trained_model_expands_queries(run: Run[TitlesRecipe], tmp_path: Path)
         (query,) = expander.expand([claim])
         (guessed,) = set(query) - set(lexical_query(claim))
         assert guessed[1] == GENERATED_WEIGHT
-        drawn = runtime.expander(replace(settings, title_decoding="sample"), corpus)
+        drawn = runtime.expander(settings.but(title_decoding="sample"), corpus)
         assert drawn is not None
         assert "sampled" in drawn.fingerprint
 

@@ -48,7 +48,7 @@ def wafer(
 
     settings = options.settings_of(given)
     collection = wafer_.open_collection(folder, split)
-    encoder = runtime.encoder(settings)
+    encoder = runtime.encoder(settings.models)
     where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
@@ -58,7 +58,7 @@ def wafer(
             build.verifying(settings, None, None) as run,
         ):
             pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
-            result = wafer_.evaluate(collection, opened, pipeline, tell, settings.fusion)
+            result = wafer_.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
             status = opened.status()
     for warning in (warnings := build.late_warnings(pipeline)):
         options.say(warning)
@@ -111,7 +111,9 @@ def beir(
     settings = options.settings_of(given)
     chosen = beir_.chosen(names)
     collection = beir_.open_collection(folder, split)
-    encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
+    encoder = (
+        runtime.encoder(settings.models) if any(s.by_meaning for s in chosen.values()) else None
+    )
     made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
     where = corpus or _kept(collection.corpus_file, made_by)
     with options.progress(quiet) as shown:
@@ -175,12 +177,14 @@ def claims(
         tell, verifier = options.teller(shown), run.pipeline.verifier
         systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
         if baselines:
-            systems += all_of(verifier, lambda: runtime.encoder(settings), settings.threads)
+            systems += all_of(
+                verifier, lambda: runtime.encoder(settings.models), settings.models.threads
+            )
         predicted = [
             claims_.predict(file, systems, lambda name, *n, f=file.name: tell(f"{f} {name}", *n))
             for file in files
         ]
-    results = [claims_.measured(one, settings.threshold) for one in predicted]
+    results = [claims_.measured(one, settings.verify.threshold) for one in predicted]
     names = [one.file for one in predicted]
     if len(set(names)) < len(names):  # files of one name in several folders
         names = [str(file) for file in files]
@@ -240,7 +244,7 @@ def swaps(
         )
     result = {
         "files": [file.name for file in files],
-        **swaps_.measured(judged, settings.threshold),
+        **swaps_.measured(judged, settings.verify.threshold),
         "failures": swaps_.failures(judged, show),
         "versions": dict(run.versions),
     }
@@ -276,7 +280,7 @@ def check(
 
     settings = options.settings_of(given)
     rows = labelled_statements.read_statements(labelled)
-    threshold, predictions = settings.confirmation_threshold, []
+    threshold, predictions = settings.check.threshold, []
     with (
         build_check.checking(settings, corpus, keep=keep) as run,
         options.progress(quiet) as shown,

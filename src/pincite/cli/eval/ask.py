@@ -57,7 +57,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
         tell = options.teller(shown)
         checker = build_ask.checker(settings, run.pipeline.verifier)
         judged = scifact_.judge(rows, checker, lambda *n: tell("pairs", *n))
-        thresholds = (settings.supported_from, settings.contradicted_from)
+        thresholds = (settings.ask.supported_from, settings.ask.contradicted_from)
         result = scifact_.measured(judged, protocol, *thresholds)
         result["versions"] = dict(run.versions)
     click.echo(json.dumps(result, indent=1) if as_json else tables.scifact_table(result))

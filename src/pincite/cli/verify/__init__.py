@@ -1,6 +1,5 @@
 """`pincite verify`: an article's citations, worst first, with better sources; or those of many."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def command(
     excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
     asked = given["wayback"]
     settings = options.settings_of(given)
-    if asked and not settings.online:
+    if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     if titles or category:
         from pincite.cli.verify import batch as many
@@ -81,7 +80,7 @@ def command(
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
     page = articles.opened(article, title, settings, lambda line: options.say(line, quiet))
-    settings = dataclasses.replace(settings, language=page.language)
+    settings = settings.but(language=page.language)
     with (
         options.progress(quiet) as shown,
         build.verifying(settings, corpus, sources, own_copies=True, fetching=fetched(shown)) as run,

@@ -41,7 +41,7 @@ class Batch:
         """Check every article of the list; the work-list is written even if the run is cut."""
         from pincite.verbs.verify import articles, build, web_pages
 
-        with web_pages.open_web(self.settings) as web:
+        with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
             with (
                 options.progress(self.quiet) as shown,
@@ -80,7 +80,7 @@ class Batch:
         from pincite.verbs.verify import articles, build, estimate, web_pages
         from pincite.wiki.site.pages import Page
 
-        with web_pages.open_web(self.settings) as web:
+        with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
             n = min(SAMPLED, len(addresses))
             chosen = [addresses[i * len(addresses) // n] for i in range(n)]

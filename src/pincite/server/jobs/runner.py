@@ -7,7 +7,6 @@ at once, and the job goes back to the queue when its lease runs out. A database 
 while costs nothing but the while: what a job found is written when it is back.
 """
 
-import dataclasses
 import json
 import logging
 import os
@@ -146,7 +145,7 @@ class Runner:
             request = _patiently(lambda: self._store.whole_request(job))
             # What whoever runs the server has attached is not for the jobs of others.
             own = str(self._own.folder(job.owner))
-            settings = dataclasses.replace(self._settings, own_copies=own)
+            settings = self._settings.but(own_copies=own)
             asked = (job.kind, request, folder, settings, tell)
             if upload := request.get("upload"):
                 with self._uploads.unpacking(upload) as sent:
@@ -200,10 +199,10 @@ def _patiently(act: Callable[[], T]) -> T:
 
 def _sharing(settings: Settings, n_processes: int) -> Settings:
     """With threads for this process's share of the cores, unless somebody chose a number."""
-    if settings.threads:
+    if settings.models.threads:
         return settings
     n_cores = len(os.sched_getaffinity(0))
-    return dataclasses.replace(settings, threads=max(1, n_cores // max(1, n_processes)))
+    return settings.but(threads=max(1, n_cores // max(1, n_processes)))
 
 
 def _code(error: PinciteError) -> str:

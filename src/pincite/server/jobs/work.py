@@ -74,7 +74,7 @@ def done(
         PinciteError: it cannot be done; the message is for whoever asked.
     """
     body = KINDS[kind].model_validate(request)
-    ready = dataclasses.replace(settings, **body.settings.given())
+    ready = settings.but(**body.settings.given())
     if isinstance(body, VerifyRequest):
         return _verified(body, corpus, ready, tell, _sent(body, sent))
     if corpus is None:
@@ -93,7 +93,7 @@ def _verified(
     from pincite.verbs.verify import build, data
 
     article = _article(body, settings, tell)
-    settings = dataclasses.replace(settings, language=article.language)
+    settings = settings.but(language=article.language)
     sources = EXAMPLES[body.example].sources if body.example else None
     if sent:
         sources = sent.matched(article)
@@ -297,7 +297,7 @@ def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) ->
     from pincite.verbs.ask import data as ask_data
 
     if body.repair is not None:
-        settings = dataclasses.replace(settings, repair=body.repair)
+        settings = settings.but(repair=body.repair)
     with build_ask.asking(settings, corpus) as run:
         answer = run.pipeline.ask(
             body.question,

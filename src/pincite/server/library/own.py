@@ -32,7 +32,7 @@ class OwnShelves:
     def folder(self, owner: str) -> Path:
         """Where the copies of an account lie; it may not be there yet."""
         if self.server.mode == "local":
-            return own_sources.folder_of(self.settings.own_copies)
+            return own_sources.folder_of(self.settings.library.own_copies)
         if not _OWNER.fullmatch(owner):
             raise ValueError(f"{owner!r} is no id of an account")
         return self.server.folder / SHELVES / owner

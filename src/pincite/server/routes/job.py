@@ -50,7 +50,7 @@ def started(
 ) -> JobBody:
     """The job that a request made, or made before."""
     site.room.check_disk()
-    if isinstance(body, VerifyRequest) and body.article and not site.settings.online:
+    if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
         raise Problem(
             422,
             "offline",

@@ -1,6 +1,5 @@
 """Settings turned into an `ask` that is ready, and its answers into an AnswerReport."""
 
-import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,8 +17,7 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused, Reranked
-from pincite.settings import Settings
-from pincite.settings.web import PRIVATE
+from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.literature import LiteratureFinder
@@ -52,18 +50,18 @@ def asking(
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
     """
     with ExitStack() as stack:
-        verifier = runtime.verifier(settings, keep=keep)
+        verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus))
-        encoder = stored.encoder or runtime.encoder(settings)
+        stored = stack.enter_context(runtime.opened(settings.models, corpus))
+        encoder = stored.encoder or runtime.encoder(settings.models)
         manifest = stored.manifest()
-        languages = runtime.languages(settings)
+        languages = runtime.languages(settings.models)
         calls = None
         templates = None
-        if settings.answer == "model":
-            models = runtime.models(settings)
-            calls = Calls(models, runtime.budget(settings))
-            templates = runtime.templates(settings)
+        if settings.ask.answer == "model":
+            models = runtime.clients(settings.chat)
+            calls = Calls(models, settings.budget.limits)
+            templates = runtime.templates(settings.chat, settings.language)
         writer = _writer(settings, verifier, encoder, calls, templates)
         pipeline = AskPipeline(
             finder=finder(settings, stored, verifier),
@@ -72,11 +70,11 @@ def asking(
             searched=Searched(
                 manifest["digest"],
                 stored.status().n_documents,
-                settings.fusion,
-                str(settings.filters),
+                settings.retrieval.fusion,
+                str(settings.filters.chosen),
             ),
-            repairer=Repairer(calls, templates, settings.language) if settings.repair else None,
-            least_relevance=settings.least_relevance,
+            repairer=Repairer(calls, templates, settings.language) if settings.ask.repair else None,
+            least_relevance=settings.ask.least_relevance,
             language=settings.language,
         )
         versions = {
@@ -98,10 +96,10 @@ def checker(
     return AnswerChecker(
         verifier,
         languages,
-        settings.supported_from,
-        settings.contradicted_from,
-        settings.read,
-        neighbours=settings.uncited == "neighbour",
+        settings.ask.supported_from,
+        settings.ask.contradicted_from,
+        settings.retrieval.read,
+        neighbours=settings.ask.uncited == "neighbour",
     )
 
 
@@ -115,9 +113,7 @@ def report_of(
         n_questions=n_questions,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
         warnings_coded=(*run.warnings, *_of_questions(answers)),
-        settings={
-            key: value for key, value in dataclasses.asdict(settings).items() if key not in PRIVATE
-        },
+        settings=recorded(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -135,16 +131,18 @@ def finder(
 ) -> LiteratureFinder:
     """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
-    chosen = (settings.exclude_hosts, settings.filters)
+    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
     lexical, dense = corpus.lexical(*chosen), corpus.dense(*chosen)
-    search = Fused(lexical, dense, settings.fusion, settings.depth)
+    search = Fused(lexical, dense, settings.retrieval.fusion, settings.retrieval.depth)
     return LiteratureFinder(
-        search=Reranked(search, verifier, settings.judged) if settings.rerank else search,
+        search=Reranked(search, verifier, settings.retrieval.judged)
+        if settings.ask.rerank
+        else search,
         documents_of=corpus.get,
-        limit=settings.documents,
-        passages=2 * settings.depth,
-        exact_first=settings.exact_first,
-        include_retracted=settings.include_retracted,
+        limit=settings.ask.documents,
+        passages=2 * settings.retrieval.depth,
+        exact_first=settings.ask.exact_first,
+        include_retracted=settings.ask.include_retracted,
     )
 
 
@@ -157,16 +155,20 @@ def _writer(
 ) -> Writer | Extractor:
     if calls is None or templates is None:
         return Extractor(
-            verifier, encoder, settings.sentences, settings.least_answer, settings.rerank
+            verifier,
+            encoder,
+            settings.ask.sentences,
+            settings.ask.least_answer,
+            settings.ask.rerank,
         )
     return ModelWriter(
         calls,
         templates,
-        settings.prompt_tokens,
-        settings.answer_tokens,
-        settings.temperature,
+        settings.ask.prompt_tokens,
+        settings.ask.answer_tokens,
+        settings.chat.temperature,
     )
 
 
 def _warnings(settings: Settings) -> tuple[Note, ...]:
-    return (Note("undated_not_read"),) if settings.filters.leaves_out_undated else ()
+    return (Note("undated_not_read"),) if settings.filters.chosen.leaves_out_undated else ()

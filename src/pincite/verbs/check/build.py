@@ -73,16 +73,16 @@ def checking(
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus))
-        encoder = stored.encoder or runtime.encoder(settings)
+        stored = stack.enter_context(runtime.opened(settings.models, corpus))
+        encoder = stored.encoder or runtime.encoder(settings.models)
         calls = None
-        if settings.asks_a_model:
+        if settings.check.asks_a_model:
             record = writer.record if writer else None
-            calls = Calls(runtime.models(settings), runtime.budget(settings), memory, record)
-        prompts = runtime.templates(settings)
+            calls = Calls(runtime.clients(settings.chat), settings.budget.limits, memory, record)
+        prompts = runtime.templates(settings.chat, settings.language)
         languages = None
         judge: Judge
-        if calls and settings.confirmation == "model":
+        if calls and settings.check.confirmation == "model":
             judge = ModelJudge(calls, prompts, _asking(settings), tell)
         else:
             judge, languages = _verifier(settings, stack, keep, tell)
@@ -91,9 +91,9 @@ def checking(
             interpreter=_interpreter(settings, calls, prompts, tell),
             finder=_finder(settings, stored, encoder, expander),
             judge=judge,
-            ignored=settings.ignored_types,
-            threshold=settings.confirmation_threshold,
-            count_copies=settings.count_copies,
+            ignored=settings.check.ignored_types,
+            threshold=settings.check.threshold,
+            count_copies=settings.check.count_copies,
             languages=languages,
             record=writer.record if writer else None,
         )
@@ -147,30 +147,30 @@ def _has_a_run(trace: Path) -> bool:
 
 def _asking(settings: Settings) -> Asking:
     return Asking(
-        probabilities=settings.probabilities,
-        guidance=settings.guidance,
-        repetitions=settings.repetitions,
-        labels=settings.answer_labels,
-        top_logprobs=settings.top_logprobs,
-        temperature=settings.temperature,
-        at_once=settings.chat_at_once,
-        tokens=settings.tokens_of_steps,
+        probabilities=settings.check.probabilities,
+        guidance=settings.check.guidance,
+        repetitions=settings.check.repetitions,
+        labels=settings.check.answer_labels,
+        top_logprobs=settings.check.top_logprobs,
+        temperature=settings.chat.temperature,
+        at_once=settings.chat.at_once,
+        tokens=settings.chat.tokens_of_steps,
     )
 
 
 def _interpreter(
     settings: Settings, calls: Calls | None, templates: Templates, tell: Tell | None
 ) -> Interpreter:
-    if calls is None or settings.interpretation == "rules":
+    if calls is None or settings.check.interpretation == "rules":
         return RuleInterpreter(settings.language)
     return ModelInterpreter(
         calls,
         templates,
         settings.language,
-        guided=settings.guidance == "json",
-        temperature=settings.temperature,
-        at_once=settings.chat_at_once,
-        tokens=settings.tokens_of_steps,
+        guided=settings.check.guidance == "json",
+        temperature=settings.chat.temperature,
+        at_once=settings.chat.at_once,
+        tokens=settings.chat.tokens_of_steps,
         tell=tell,
     )
 
@@ -178,54 +178,55 @@ def _interpreter(
 def _verifier(
     settings: Settings, stack: ExitStack, keep: bool, tell: Tell | None
 ) -> tuple[VerifierJudge, frozenset[str]]:
-    verifier = runtime.verifier(settings, keep=keep)
+    verifier = runtime.verifier(settings.models, keep=keep)
     stack.callback(verifier.close)
-    return VerifierJudge(verifier, tell=tell), runtime.languages(settings)
+    return VerifierJudge(verifier, tell=tell), runtime.languages(settings.models)
 
 
 def _finder(
     settings: Settings, corpus: EmbeddedCorpus, encoder: Encoder, expander: Expander | None
 ) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
-    dense = corpus.dense(settings.exclude_hosts, settings.filters)
-    if settings.retrieval == "windows":
+    dense = corpus.dense(settings.filters.exclude_hosts, settings.filters.chosen)
+    if settings.check.retrieval == "windows":
         return WindowFinder(
             dense,
             encoder,
             corpus.get,
-            settings.top_k,
-            settings.window_size,
-            settings.depth,
+            settings.check.top_k,
+            settings.check.window_size,
+            settings.retrieval.depth,
         )
     search = Fused(
-        corpus.lexical(settings.exclude_hosts, settings.filters),
-        dense if settings.retrieval == "hybrid" else None,
-        settings.fusion,
-        settings.depth,
+        corpus.lexical(settings.filters.exclude_hosts, settings.filters.chosen),
+        dense if settings.check.retrieval == "hybrid" else None,
+        settings.retrieval.fusion,
+        settings.retrieval.depth,
     )
     return PassageFinder(
         Expanded(search, expander) if expander else search,
         corpus.get,
-        settings.top_k,
-        2 * settings.depth,
-        settings.passage_words,
-        settings.count_copies,
+        settings.check.top_k,
+        2 * settings.retrieval.depth,
+        settings.check.passage_words,
+        settings.check.count_copies,
     )
 
 
 def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[Note, ...]:
     found = []
-    if settings.filters.leaves_out_undated:
+    if settings.filters.chosen.leaves_out_undated:
         found.append(Note("undated_not_weighed"))
     if languages and settings.language not in languages:
         reads = ", ".join(sorted(languages))
         language = repr(settings.language)
         found.append(Note("unread_statements", {"language": language, "languages": reads}))
-    estimating = settings.confirmation == "model" and settings.probabilities == "estimate"
-    if estimating and settings.repetitions < FEW_REPETITIONS:
-        n, few = settings.repetitions, FEW_REPETITIONS
+    chosen = settings.check
+    estimating = chosen.confirmation == "model" and chosen.probabilities == "estimate"
+    if estimating and chosen.repetitions < FEW_REPETITIONS:
+        n, few = chosen.repetitions, FEW_REPETITIONS
         found.append(Note("few_repetitions", {"n": n, "few": few}))
-    if settings.interpretation == "rules" and not readings.negation("x", settings.language):
+    if settings.check.interpretation == "rules" and not readings.negation("x", settings.language):
         found.append(Note("no_negation_rules", {"language": repr(settings.language)}))
     return tuple(found)
 
@@ -234,31 +235,31 @@ def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[Note, .
     """What a statement has that makes its results mean less than they seem to."""
     found = []
     german = sum(looks_german(check.statement) for check in checks)
-    if german and settings.language == "en" and settings.confirmation == "verifier":
+    if german and settings.language == "en" and settings.check.confirmation == "verifier":
         found.append(Note("german_statements", {"n": german, "all": len(checks)}))
     items = [item for check in checks for result in check.results for item in result.items]
     unread = sum(isinstance(i.outcome, Failed) and i.outcome.step == "language" for i in items)
     if unread:
         found.append(Note("unread_passages", {"n": unread}))
     long = sum(len(check.statement.split()) > MAX_WORDS for check in checks)
-    if long and settings.confirmation == "verifier":
+    if long and settings.check.confirmation == "verifier":
         values = {"n": long, "all": len(checks), "most": MAX_WORDS}
         found.append(Note("long_statements", values))
     judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
     if judged and not any(result.items for result in judged):
-        found.append(Note("filters_excluded_all" if settings.filters else "empty_corpus"))
+        found.append(Note("filters_excluded_all" if settings.filters.chosen else "empty_corpus"))
     return tuple(found)
 
 
 def _estimate(settings: Settings) -> str:
     """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
     parts = []
-    if settings.interpretation == "model":
+    if settings.check.interpretation == "model":
         parts.append("6 calls, and 1 more a reading, to be read")
-    if settings.confirmation == "model":
-        n_calls = settings.top_k * 2 * (1 + settings.repetitions)
+    if settings.check.confirmation == "model":
+        n_calls = settings.check.top_k * 2 * (1 + settings.check.repetitions)
         n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
-        cost = runtime.budget(settings).cost_of(n_prompt, n_reply)
+        cost = settings.budget.limits.cost_of(n_prompt, n_reply)
         priced = f", {cost:.4f} at the prices set" if cost else ""
         parts.append(
             f"up to {n_calls} calls ({n_prompt + n_reply:,} tokens{priced}) for each reading that "
@@ -267,7 +268,7 @@ def _estimate(settings: Settings) -> str:
     if not parts:
         return ""
     # How fast a server is only its replies say.
-    pace = f"{settings.chat_at_once} at once; the time is told after the first replies"
+    pace = f"{settings.chat.at_once} at once; the time is told after the first replies"
     return f"A statement takes {', and '.join(parts)}: {pace}."
 
 
@@ -277,7 +278,7 @@ def _begin(run: CheckRun, settings: Settings) -> None:
     judge = run.pipeline.judge
     model = None
     if isinstance(judge, ModelJudge):
-        steps = ("", *settings.models_of_steps)
+        steps = ("", *settings.chat.models_of_steps)
         model = model_of(judge, {step: judge.calls.model(step).fingerprint for step in steps})
     run.trace.record(
         {

@@ -14,6 +14,7 @@ from pincite.documents.language import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
 from pincite.report.cells import one_line, safe_link
+from pincite.settings import renamed
 from pincite.verbs.check import wording
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
@@ -33,10 +34,13 @@ def to_claimreview(report: CheckReport) -> str:
     return json.dumps(document, ensure_ascii=True, indent=1).replace("<", "\\u003c") + "\n"
 
 
+_NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")
+
+
 def lacking(report: CheckReport) -> str:
     """What a publisher has to add before search engines take the document; empty if nothing."""
-    names = ("claimreview_author", "claimreview_author_url", "claimreview_url")
-    absent = [name for name in names if not report.settings.get(name)]
+    given = renamed(report.settings)
+    absent = [name for name in _NAMES if not given.get(name)]
     if not absent:
         return ""
     return (
@@ -46,10 +50,8 @@ def lacking(report: CheckReport) -> str:
 
 def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
     """Who says so, and where: the reading's place on the page of --html."""
-    name, site, page = (
-        str(report.settings.get(f"claimreview_{key}") or "")
-        for key in ("author", "author_url", "url")
-    )
+    given = renamed(report.settings)
+    name, site, page = (str(given.get(name) or "") for name in _NAMES)
     author = {"name": name} if name else {}
     author |= {"url": site} if safe_link(site) else {}
     found: dict[str, Any] = {}

@@ -4,6 +4,7 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells
+from pincite.settings import renamed
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
 SIGNS = {
@@ -141,7 +142,7 @@ def used(report: CheckReport) -> str:
 
 def threshold_of(report: CheckReport) -> float:
     """The |DOC| at or below which a passage of this report is silent."""
-    value = report.settings.get("confirmation_threshold", confirmation.THRESHOLD)
+    value = renamed(report.settings).get("check.threshold", confirmation.THRESHOLD)
     return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
 
 

@@ -44,7 +44,7 @@ def _exists(given: str) -> bool:
 
 def home(settings: Settings) -> Site:
     """The wiki that titles without an address belong to."""
-    return site_at(settings.wiki) if settings.wiki else wikipedia(settings.language)
+    return site_at(settings.verify.wiki) if settings.verify.wiki else wikipedia(settings.language)
 
 
 def require_online(settings: Settings, what: str, site: Site) -> None:
@@ -53,10 +53,10 @@ def require_online(settings: Settings, what: str, site: Site) -> None:
     Raises:
         FetchingIsOff
     """
-    if not settings.online:
+    if not settings.web.online:
         message = (
             f"{what} is no file here. As an article it would be asked for at {site.api}, but "
-            "nothing leaves this machine unless you allow it: give --online, or set online = true."
+            "nothing leaves this machine unless you allow it: give --online, or set web.online."
         )
         raise FetchingIsOff(message, site.api)
 
@@ -115,7 +115,7 @@ class Wikis:
 
 def wikis_of(web: Web, settings: Settings, tell: Callable[[str], None]) -> Wikis:
     """The wikis of a run, as the settings want them read."""
-    return Wikis(web, tell, html=settings.article_markup == "html")
+    return Wikis(web, tell, html=settings.verify.article_markup == "html")
 
 
 def _by_title(address: ArticleAddress) -> bool:
@@ -132,7 +132,7 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
     """
     address = parse_address(text, home(settings))
     require_online(settings, repr(text), address.site)
-    with web_pages.open_web(settings) as web:
+    with web_pages.open_web(settings.web) as web:
         wikis = wikis_of(web, settings, tell)
         found = wikis.page(address)
         if isinstance(found, Refused):

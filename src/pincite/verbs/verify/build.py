@@ -1,6 +1,5 @@
 """Settings turned into the objects of a run, and a run's findings into a Report."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -21,9 +20,7 @@ from pincite.library.own_sources import OwnSources, folder_of
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.retrieval.retrievers import Fused
-from pincite.settings import Settings
-from pincite.settings.ask import AskSettings
-from pincite.settings.web import MANNERS, WebSettings
+from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
@@ -34,7 +31,9 @@ from pincite.verbs.verify.web_pages import web_candidates, web_pages
 from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where something is done, never what comes out.
-WITHOUT_EFFECT = MANNERS | {"threads", "feedback_file"}
+WITHOUT_EFFECT = MANNERS | {"models.threads", "library.feedback_file"}
+OF_OTHERS = ("check.", "ask.", "chat.", "budget.", "claimreview.")  # settings of the other verbs
+ASKED = ("chat.url", "chat.model")  # of these those that `verify` has too, for expansion "server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +69,34 @@ def verifying(
         fetching: is told what is fetched, if the settings allow it at all.
     """
     with ExitStack() as stack:
-        verifier = runtime.verifier(settings, keep=keep)
+        verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.opened(settings.models, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
-        web = stack.enter_context(web_pages(settings, fetching)) if settings.online else None
-        own = OwnSources(OwnCopies(folder_of(settings.own_copies))) if own_copies else None
-        listed = reliability.of_settings(settings)
-        exclusions = Exclusions(settings.exclude_hosts, listed.rules if listed else None)
+        web = (
+            stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
+        )
+        own = OwnSources(OwnCopies(folder_of(settings.library.own_copies))) if own_copies else None
+        listed = reliability.chosen(settings.library.reliability, settings.language)
+        exclusions = Exclusions(settings.filters.exclude_hosts, listed.rules if listed else None)
         hosts = exclusions.hosts()
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
             search=_search(settings, stored, hosts) if stored else None,
             documents_of=stored.get if stored else None,
-            languages=runtime.languages(settings),
-            depth=settings.depth,
-            judged=settings.judged,
-            per_page=settings.per_page,
-            read=settings.read,
-            k=settings.k,
-            threshold=settings.threshold,
-            readout=settings.readout,
+            languages=runtime.languages(settings.models),
+            depth=settings.retrieval.depth,
+            judged=settings.retrieval.judged,
+            per_page=settings.verify.per_page,
+            read=settings.retrieval.read,
+            k=settings.verify.k,
+            threshold=settings.verify.threshold,
+            readout=settings.verify.readout,
             expander=runtime.expander(settings, stored) if stored else None,
             exclusions=exclusions,
-            unfiltered=stored.lexical((), settings.filters) if stored else None,
-            online=stack.enter_context(web_candidates(settings, web)),
+            unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
+            online=stack.enter_context(web_candidates(settings.web, web, settings.language)),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
@@ -108,15 +109,15 @@ def verifying(
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(_of_copies, copies.warnings)) if copies else ()
-        if stored and settings.filters.leaves_out_undated:
+        if stored and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
-        precision = flag_precision(verifier.calibration, settings.threshold)
+        precision = flag_precision(verifier.calibration, settings.verify.threshold)
         estimator = Estimator(
             stored=pipeline.copies.at_hand,
             seconds_a_pair=verifier.seconds_a_pair,
-            of_a_page=settings.read,
-            candidates=settings.judged if stored else 0,
-            rules=web.sources.rules if web else settings.web_rules,
+            of_a_page=settings.retrieval.read,
+            candidates=settings.retrieval.judged if stored else 0,
+            rules=web.sources.rules if web else settings.web.rules,
         )
         if web:
             estimator = replace(
@@ -179,10 +180,10 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
 
     What concerns the web stays, private values excepted: it says where copies came from.
     """
-    of_others = {field.name for field in dataclasses.fields(AskSettings)}
-    of_others -= {field.name for field in dataclasses.fields(WebSettings)}
     return {
-        name: value for name, value in runtime.recorded(settings).items() if name not in of_others
+        name: value
+        for name, value in runtime.recorded(settings).items()
+        if not name.startswith(OF_OTHERS) or name in ASKED
     }
 
 
@@ -191,12 +192,18 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 
     Another pause would otherwise make every finished report of a batch void.
     """
-    return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
+    full = renamed(recorded)
+    return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
 
 
 def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
-    chosen = (hosts, settings.filters)
-    return Fused(corpus.lexical(*chosen), corpus.dense(*chosen), settings.fusion, settings.depth)
+    chosen = (hosts, settings.filters.chosen)
+    return Fused(
+        corpus.lexical(*chosen),
+        corpus.dense(*chosen),
+        settings.retrieval.fusion,
+        settings.retrieval.depth,
+    )
 
 
 def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:

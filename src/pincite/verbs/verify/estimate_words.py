@@ -56,14 +56,14 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     cost = SERVER if asks_a_server(settings) else FREE
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
-    if found.n_to_fetch and (settings.wayback or settings.search_url):
+    if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
         times += "; more if archives or the search engine are asked"
     return [f"{counted}: {', '.join(copies)}).", f"{times}. {cost}"]
 
 
 def asks_a_server(settings: Settings) -> bool:
     """Whether a run of `verify` with these settings asks a language model's server."""
-    return settings.expansion == "server"
+    return settings.retrieval.expansion == "server"
 
 
 def length(seconds: Seconds) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from pincite.settings import Settings
+from pincite.settings.web import WebSettings
 from pincite.verbs.verify.web_candidates import WebCandidates
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient
@@ -13,20 +13,20 @@ from pincite.web.sources import FetchStep, WebSources
 from pincite.web.wayback import Wayback
 
 
-def open_web(settings: Settings) -> WebClient:
+def open_web(settings: WebSettings) -> WebClient:
     """The door to the web, as the settings want it; a context manager."""
-    return WebClient(settings.web_rules)
+    return WebClient(settings.rules)
 
 
 @contextmanager
 def web_pages(
-    settings: Settings, progress: Callable[[FetchStep], None] = lambda step: None
+    settings: WebSettings, progress: Callable[[FetchStep], None] = lambda step: None
 ) -> Iterator[WebPages]:
     """Ready to fetch; closes its connections and its cache."""
     with ExitStack() as stack:
         client = stack.enter_context(open_web(settings))
-        settings.web_cache_file.parent.mkdir(parents=True, exist_ok=True)
-        cache = stack.enter_context(FetchCache(settings.web_cache_file))
+        settings.cache_file.parent.mkdir(parents=True, exist_ok=True)
+        cache = stack.enter_context(FetchCache(settings.cache_file))
         wayback = None
         if settings.wayback:
             wayback = Wayback(
@@ -40,13 +40,15 @@ def web_pages(
 
 
 @contextmanager
-def web_candidates(settings: Settings, pages: WebPages | None) -> Iterator[WebCandidates | None]:
+def web_candidates(
+    settings: WebSettings, pages: WebPages | None, language: str
+) -> Iterator[WebCandidates | None]:
     """What asks a search engine; None where the settings name none, or nothing may be fetched."""
     if pages is None or not settings.search_url:
         yield None
         return
     with (
-        FetchCache(settings.web_cache_file) as cache,
-        SearxSearch(settings.search_url, cache, settings.web_rules) as search,
+        FetchCache(settings.cache_file) as cache,
+        SearxSearch(settings.search_url, cache, settings.rules) as search,
     ):
-        yield WebCandidates(search, pages, settings.search_results, settings.language)
+        yield WebCandidates(search, pages, settings.search_results, language)

@@ -103,8 +103,8 @@ def searched(site: Site, entry: CorpusEntry, asked: SearchQuery) -> SearchResult
         if shelf.no_meaning:
             notes.append(f"Searched by words only. {shelf.no_meaning}")
         by = asked.by or ("lexical" if shelf.no_meaning else "hybrid")
-        chosen = (site.settings.exclude_hosts, filters)
-        search = shelf.corpus.by(by, *chosen, site.settings.fusion)
+        chosen = (site.settings.filters.exclude_hosts, filters)
+        search = shelf.corpus.by(by, *chosen, site.settings.retrieval.fusion)
         (hits,) = search.retrieve([asked.q], asked.k)
     return SearchResult(query=asked.q, by=by, hits=list(map(_body, hits)), notes=notes)
 

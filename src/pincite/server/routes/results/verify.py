@@ -116,7 +116,7 @@ def _form(
         request,
         "home.html",
         who,
-        online=site.settings.online,
+        online=site.settings.web.online,
         corpora=corpora,
         examples=_examples(request),
         megabytes=site.server.upload_megabytes,

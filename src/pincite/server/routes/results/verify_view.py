@@ -17,6 +17,7 @@ from pincite.notes import Note
 from pincite.report import cells
 from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
+from pincite.settings import renamed
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Stage, Suggestion, Unchecked
 from pincite.verbs.verify import data, html, wikitext, wording
@@ -38,7 +39,7 @@ class Verified:
     @property
     def threshold(self) -> float:
         """Of the run."""
-        return float(str(self.report.settings["threshold"]))
+        return float(str(renamed(self.report.settings)["verify.threshold"]))
 
 
 class Results:

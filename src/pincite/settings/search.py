@@ -1,0 +1,96 @@
+"""What a user can set about models and searching, which all verbs do, and about `verify`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pincite.errors import ConfigError
+from pincite.judgement import aggregation
+from pincite.models import weights
+from pincite.retrieval import cascade
+from pincite.retrieval.filters import Filters, condition
+from pincite.retrieval.fusion import JUDGED, Mode
+from pincite.settings.values import Range, Share
+from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS
+
+Expansion = Literal["none", "rm3", "titles", "server"]
+_Count = Annotated[int, Range(1, 10_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """`[models]`: the shipped networks or others, each by name, folder or Hugging Face id."""
+
+    encoder: str = weights.ENCODER
+    verifier: str = weights.VERIFIER
+    threads: Annotated[int, Range(0, 1024, zero="all cores")] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """`[retrieval]`: how a corpus is searched, and how much of what is found is read."""
+
+    depth: _Count = 100  # passages from each of the two retrievers; SIDE: 100 and 100
+    fusion: Mode = "weighted"  # how their rankings become one
+    judged: _Count = JUDGED  # of them together, the best that the verifier reads
+    read: _Count = cascade.READ  # passages of a cited page that it reads, chosen by shared words
+    expansion: Expansion = "none"  # words that a claim's query gets besides its own
+    titles: str = ""  # folder of `pincite train titles`, for expansion "titles"
+    # How it writes: the likeliest title, or a drawn one.
+    title_decoding: Literal["beam", "sample"] = "beam"
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.expansion == "titles" and not self.titles:
+            raise ConfigError(
+                'retrieval.expansion is "titles", but retrieval.titles is empty; expected the '
+                "folder of a model from: pincite train titles"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """`[filters]`: which documents of a corpus may be found."""
+
+    exclude_hosts: tuple[str, ...] = ()  # never found, nor what is below them
+    published_from: str = ""  # "2019", "2019-05", "2019-05-14"; inclusive
+    published_to: str = ""
+    undated: bool = False  # whether a date filter lets through what has no date
+    domains: tuple[str, ...] = ()  # only these hosts and what is below them
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # html, pdf, text, markdown, jsonl, tsv
+    where: tuple[str, ...] = ()  # conditions on metadata: "section == news", "pages < 90"
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        _ = self.chosen
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Every host that no suggestion may come from: Wikipedia and its mirrors too."""
+        return (*WIKIPEDIA_AND_MIRRORS, *self.exclude_hosts)
+
+    @property
+    def chosen(self) -> Filters:
+        """All but the excluded hosts."""
+        return Filters(
+            published_from=self.published_from,
+            published_to=self.published_to,
+            undated=self.undated,
+            domains=self.domains,
+            languages=self.languages,
+            kinds=self.kinds,
+            where=tuple(map(condition, self.where)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifySettings:
+    """`[verify]`: articles, verdicts on their claims, and suggestions of better sources."""
+
+    k: _Count = 3  # suggestions for a claim
+    per_page: Annotated[int, Range(0, 10_000, zero="no limit")] = 0  # candidates from one page
+    threshold: Share = aggregation.THRESHOLD  # probability of support that counts as supported
+    readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
+    wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
+    # Of articles from a wiki: its wikitext, or its HTML with templates expanded.
+    article_markup: Literal["wikitext", "html"] = "wikitext"
