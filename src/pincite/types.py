@@ -346,7 +346,7 @@ class Label(StrEnum):
     """The verdict on a claim or a citation."""
 
     SUPPORTED = "supported"
-    PARTLY_SUPPORTED = "partly_supported"  # one part is borne out, another is not
+    PARTLY_SUPPORTED = "partly_supported"  # one part is supported, another is not
     NOT_SUPPORTED = "not_supported"  # likely fails verification
     REFUTED = "refuted"  # the source says otherwise
     UNCHECKED = "unchecked"
@@ -357,7 +357,7 @@ PartKind = Literal["clause", "figure", "name", "quotation"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a claim that can be checked by itself, and whether the source bears it out."""
+    """A piece of a claim that can be checked by itself, and whether the source supports it."""
 
     kind: PartKind
     span: Span  # in the claim's text; clauses never overlap
@@ -371,7 +371,7 @@ class Place:
     """Where in its source a quote stands, and where the citation says that it stands."""
 
     page: str | None = None  # None: the source has no pages, or they are not known
-    printed: bool = False  # the page bears this number; else it is counted in the file, from 1
+    printed: bool = False  # the page itself has this number; else it is counted in the file, from 1
     cited: str | None = None  # "p. 12", "section History", "highlighted text"
     elsewhere: bool = False  # the quote does not stand where the citation points
 
@@ -422,7 +422,7 @@ class Suggestion:
 class Finding:
     """Everything about one claim: its citations alone and together, and better sources.
 
-    `label` is the group's: supported if one citation, or all together, bear the claim out; never
+    `label` is the group's: supported if one citation, or all together, support the claim; never
     a failure while a citation of the group could not be checked.
     """
 
@@ -433,12 +433,12 @@ class Finding:
     score: float | None  # log-odds that rank the group; None if nothing could be checked
     suggestions: tuple[Suggestion, ...]  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
-    missing: tuple[Part, ...] = ()  # parts that no source of the group bears out
+    missing: tuple[Part, ...] = ()  # parts that no source of the group supports
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
 
     @property
     def source_changed(self) -> bool:
-        """Whether the archived copy of a citation bears out more than today's page does."""
+        """Whether the archived copy of a citation supports more than today's page does."""
         return any(result.changed for result in self.citations)
 
 

@@ -1,4 +1,4 @@
-"""A WAFER-like collection: is the cited page found, and is the passage that bears the claim out?
+"""A WAFER-like collection: is the cited page found, and is the passage that supports the claim?
 
 Two levels. *Page*, by KILT (Petroni et al. 2021): a page's rank is that of its best passage,
 pages are matched by url. *Evidence*: a passage counts if it holds a sentence that people marked as

@@ -3,7 +3,7 @@
 A document's score is the maximum over its passages (Petroni et al. 2023, §2.2). Absent, failed
 and neutral stay apart: a source that could not be checked never counts against a claim.
 
-A source that does not bear the whole claim out may bear out a part of it: then the parts that are
+A source that does not support the whole claim may support a part of it: then the parts that are
 missing are named, and the claim is partly supported. Parts never make a failing claim supported,
 and a supported one partly so only where the verifier is unsure of it.
 """
@@ -28,7 +28,7 @@ from pincite.types import (
     Unchecked,
 )
 
-# Probability of support from which a citation counts as bearing its claim out. The best balanced
+# Probability of support from which a citation counts as supporting its claim. The best balanced
 # accuracy on both WiCE dev without partial rows (0.85) and SciFact dev (0.78) of 0.30, 0.35 … 0.60;
 # it lies low because most claims of those sets are not wholly supported, and of articles most are.
 THRESHOLD = 0.30
@@ -41,7 +41,7 @@ SURE = 0.50
 REFUTED_FROM = 0.40
 
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
-# the clause that is borne out least count as much.
+# the least supported clause count as much.
 Readout = Literal["max", "parts"]
 
 
@@ -102,7 +102,7 @@ def label_of(
 ) -> Label:
     """The verdict on one source.
 
-    The whole claim decides first; where it fails, some clauses that are borne out beside others
+    The whole claim decides first; where it fails, some clauses that are supported beside others
     that are not make it partly supported. So do figures, names and quotations that no passage
     states (`atoms`), unless the verifier is surer of the whole than not.
     """
@@ -119,7 +119,7 @@ def label_of(
 def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:
     """What to name as missing under a verdict, in the order of the claim.
 
-    Partly supported: the clauses that are not borne out, and missing atoms of the others.
+    Partly supported: the clauses that are not supported, and missing atoms of the others.
     Supported: missing atoms. Where all fails or nothing was checked, nothing is named.
 
     Args:
@@ -181,7 +181,7 @@ def group_label(
     """The verdict on citations that stand together.
 
     One that supports is enough, and so are all of them read together. Where none does, one that
-    could not be checked leaves the question open; then a part that one bears out counts. A
+    could not be checked leaves the question open; then a part that one supports counts. A
     refutation counts if the best source refutes. `atoms`: those that no source states.
     """
     labels = {result.label for result in results}
@@ -202,7 +202,7 @@ def group_score(
 ) -> float | None:
     """The best page score in the group; None if nothing in it could be checked.
 
-    All sources read together count as one page, whose clauses are borne out by any of them.
+    All sources read together count as one page, whose clauses may be supported by any of them.
     """
     pages = [(r.outcome, r.clauses) for r in results if isinstance(r.outcome, Evidence)]
     if together is not None:
@@ -246,7 +246,7 @@ def suggestions(
     threshold: float = THRESHOLD,
     shares: Mapping[str, float] | None = None,
 ) -> list[Suggestion]:
-    """At most `k` candidates that bear the claim out and outrank the existing citation.
+    """At most `k` candidates that support the claim and outrank the existing citation.
 
     Args:
         candidates: evidence from the corpus; of one page only the best passage counts.
@@ -272,7 +272,7 @@ def suggestions(
 
 
 def support(finding: Finding) -> float | None:
-    """The probability that the group bears the whole claim out; None if nothing was checked.
+    """The probability that the group supports the whole claim; None if nothing was checked.
 
     Not that of `finding.score`, which may count the claim's parts and only ranks.
     """

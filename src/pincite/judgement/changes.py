@@ -1,9 +1,9 @@
-"""Did a source change since it was cited? Two copies of it, compared by what they bear out."""
+"""Did a source change since it was cited? Two copies of it, compared by what they support."""
 
 from pincite.text.sentences import sentences
 from pincite.types import Label
 
-_ORDER = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)  # all else bears nothing out
+_ORDER = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)  # all else supports nothing
 
 
 def bears_more(label: Label, other: Label) -> bool:

@@ -85,7 +85,7 @@ def judged(clauses: Sequence[Clause], best: Sequence[Evidence], threshold: float
 
 
 def borne_out_by_any(sources: Iterable[Sequence[Part]]) -> list[Part]:
-    """A group's clauses: for each the part of the source that bears it out best.
+    """A group's clauses: for each the part of the source that supports it best.
 
     Args:
         sources: for each source its clauses, in the same order; sources without any are left out.

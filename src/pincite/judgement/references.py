@@ -12,7 +12,7 @@ from pincite.text.sentences import sentences
 from pincite.types import Document, Evidence
 
 # Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
-# from an abstract is close to it, and one that is not borne out misleads; docs/benchmarks.md.
+# from an abstract is close to it, and one that is not supported misleads; docs/benchmarks.md.
 SUPPORTED_FROM = 0.5
 CONTRADICTED_FROM = 0.5
 # Where a rule sees a contrary word or a negation on one side alone, the network must be surer: of

@@ -59,7 +59,7 @@ REFUSALS: problems.Refusals = {
     DiskFull: (507, "disk_full", {}),
     AccountFull: (422, "account_full", {}),
 }
-ABOUT = """Does the source bear the statement out, and which would?
+ABOUT = """Does the source support the statement, and if not, which one would?
 
 Start a job with `POST /api/v1/verify`, `/check` or `/ask`, follow it at its `events`, and take its
 `result`, which is what the command line's `--json` gives.

@@ -12,7 +12,7 @@ _Count = Annotated[int, Range(1, 1_000_000)]
 
 # Log-odds of the best document below which nothing relevant was found. Of 100 PubMedQA questions 97
 # have an answer from there on where their own paper is in the corpus, and 27 where it is not (at 0:
-# 99 and 56). docs/benchmarks.md.
+# 99 and 56). docs/experiments.md.
 LEAST_RELEVANCE = 1.0
 LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labelled sentences
 
@@ -32,6 +32,6 @@ class AskSettings:
     supported_from: Share = SUPPORTED_FROM  # probability from which a reference supports
     contradicted_from: Share = CONTRADICTED_FROM
     uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
-    repair: bool = False  # whether what is not borne out is rewritten or struck out
+    repair: bool = False  # whether what is not supported is rewritten or struck out
     prompt_tokens: _Count = 6000  # of abstracts for a model
     answer_tokens: _Count = 1000  # of its answer (Verif.ai: 1000)

@@ -1,6 +1,6 @@
 """Which sites a suggestion must never come from: Wikipedia itself and what copies it.
 
-A page that copies the article bears every claim of it out (circular sourcing), so these hosts are
+A page that copies the article supports every claim of it (circular sourcing), so these hosts are
 left out before ranking. A host stands for itself and everything below it. The list follows the
 English community's "Wikipedia:Mirrors and forks" as far as the sites are large and alive;
 settings can add more.

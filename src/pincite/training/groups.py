@@ -1,7 +1,7 @@
 """Rows of claims files as training groups: a claim, the passages of its evidence, and negatives.
 
-Which passage of a long evidence bears the label is latent; EM in the loop finds it. Negatives come
-in three kinds: passages of other documents that were retrieved for the claim; passages of the right
+Which passage of a long evidence decides the label is latent; EM in the loop finds it. Negatives are
+of three kinds: passages of other documents that were retrieved for the claim; passages of the right
 page that lack the evidence, where annotators marked what speaks; and the claim changed in one place
 (a figure, a date, a name, a negation) or a wrong claim before the right page.
 """
@@ -41,7 +41,7 @@ class Group:
     set_name: str
     row_id: str
     claim: str
-    label: str  # of the claim with the passage that bears it: one of labelled.LABELS
+    label: str  # of the claim with the passage that decides it: one of labelled.LABELS
     passages: tuple[str, ...]  # of the right document; which of them speaks is latent
     negatives: tuple[str, ...] = ()  # passages of other documents, retrieved for the claim
     rivals: tuple[tuple[str, str], ...] = ()  # (changed or wrong claim, its label), same passage
@@ -120,7 +120,7 @@ def _drawn(claim: str, salt: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A row's evidence in passages: those that may bear the label, and those known to lack it."""
+    """A row's evidence in passages: those that may decide the label, and those known not to."""
 
     latent: tuple[str, ...]
     lacking: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ def _said_otherwise(
         yield replace(bare, claim=said.text)
     if chance.random() >= recipe.composed:
         return
-    # Which of several passages bears the claim is not known, and with it no second sentence.
+    # Which of several passages supports the claim is not known, and with it no second sentence.
     own = len(group.passages) == 1 and chance.random() < 0.5
     other = chance.choice(rows)
     if not own and other.evidence in group.passages:  # it may support both

@@ -64,7 +64,7 @@ def prepared(  # noqa: PLR0913 - each from its own place
 
 
 def settled(groups: Sequence[Group], reader: Path, tell: Tell) -> list[Group]:
-    """Groups with one passage each: that which bears the label best in the eyes of a verifier.
+    """Groups with one passage each: the one that a verifier finds clearest.
 
     It is the E step of hard EM, done once before the first step: on a CPU the int8 network costs a
     fraction of what the one under training would at every visit.

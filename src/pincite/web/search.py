@@ -1,4 +1,4 @@
-"""A search engine of the web, asked for pages that may bear a claim out.
+"""A search engine of the web, asked for pages that may support a claim.
 
 One implementation of `protocols.WebSearch`: SearXNG and whatever answers `/search?format=json` as
 it does (https://docs.searxng.org/dev/search_api.html). The engine is the user's own choice, so it

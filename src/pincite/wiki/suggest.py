@@ -43,7 +43,7 @@ ENGLISH = WikiNames()
 
 
 def failed_verification(*, month_year: str, reason: str, names: WikiNames = ENGLISH) -> str:
-    """The tag for a reference that does not bear its sentence out.
+    """The tag for a reference that does not support its sentence.
 
     >>> failed_verification(month_year="November 2026", reason="Source says 1911 | 1912")
     '{{failed verification|date=November 2026|reason=Source says 1911 {{!}} 1912}}'

@@ -26,7 +26,7 @@ _HEADINGS = re.compile(r"\.:|::")
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """One page that bears the claim out."""
+    """One page that supports the claim."""
 
     url: str
     chunk_id: str | None = None

@@ -1,4 +1,4 @@
-"""Do the references of an answer bear its sentences out? ALCE's measures (Gao et al. 2023, §3.3).
+"""Do the references of an answer support its sentences? ALCE's measures (Gao et al. 2023, §3.3).
 
 Citation recall is the share of sentences that their references support together. Citation
 precision is the share of references that are of use: those of a sentence that is so supported,

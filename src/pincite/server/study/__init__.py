@@ -1,1 +1,1 @@
-"""The blind study: which of two citations bears a statement out better?"""
+"""The blind study: which of two citations supports a statement better?"""

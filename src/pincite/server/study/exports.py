@@ -29,7 +29,7 @@ MEDIA_TYPES: dict[Format, str] = {
 # What Label Studio shows; tasks name the same fields. Pairwise knows two answers only, so that
 # "neither", "both" and "can't tell" are a choice beside it.
 LABEL_STUDIO_CONFIG = """<View>
-  <Header value="Which of the two bears the statement out better?"/>
+  <Header value="Which of the two supports the statement better?"/>
   <Text name="statement" value="$statement"/>
   <Pairwise name="better" toName="a,b"/>
   <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 1em">

@@ -50,7 +50,7 @@ MAX_PER_ITEM = 100
 MAX_COUNT = 1_000_000
 MAX_SEED = 2**53  # what JSON keeps exactly
 CONSENT = """You will see statements from encyclopedia articles, each with two passages from \
-sources, and say which of the two bears the statement out better. You may stop at any time.
+sources, and say which of the two supports the statement better. You may stop at any time.
 
 What is kept: your answers, how long each statement was on your screen, and when you took part; \
 under a number, without your name, your address or anything else that tells who you are. A cookie \

@@ -80,7 +80,7 @@ def _sentence(checked: Checked, known: dict[int, Document]) -> dict[str, object]
         "notes": checked.notes_coded,
         "inherited": checked.inherited,
         "verdicts": [_verdict(verdict, known) for verdict in checked.verdicts],
-        # What is borne out need not be looked at; all else waits for a reader.
+        # What is supported need not be looked at; all else waits for a reader.
         "open": standing not in (Standing.SUPPORTED, Standing.VERBATIM),
     }
 

@@ -1,4 +1,4 @@
-"""What becomes of sentences that their references do not bear out.
+"""How sentences that their references do not support are handled.
 
     contradicted       ─▶ dropped, and shown as dropped
     no evidence        ─▶ rewritten by a model to what the reference says, and verified again
@@ -35,7 +35,7 @@ class Repairer:
     language: str = "en"
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
-        """The answer without what its references do not bear out."""
+        """The answer without what its references do not support."""
         kept: list[str] = []
         dropped: list[Checked] = []
         changes: list[Change] = []

@@ -92,7 +92,7 @@ def _abstention(answer: Answer) -> Text:
 
 
 def _sentence(checked: Checked, place: int | None) -> RenderableType:
-    """A sentence; what its references say is told where they do not all bear it out."""
+    """A sentence; what its references say is shown where they do not all support it."""
     lines: list[RenderableType] = [sentence_line(checked)]
     if checked.standing not in (Standing.SUPPORTED, Standing.VERBATIM):
         lines += [_verdict(verdict) for verdict in checked.verdicts]

@@ -2,7 +2,7 @@
 
 An article's editor read the page of that day. Today it may be gone, in other hands, or say
 something else; what an archive kept of it is then nearer to what was cited. Archives are asked for
-little: only where the page itself cannot be read, or does not bear the claim out.
+little: only where the page itself cannot be read, or does not support the claim.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""`verify`: does the cited source bear the claim out, and if not, what would?
+"""`verify`: does the cited source support the claim, and if not, what would?
 
 claim ─▶ its sources' passages ┐
 claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ labels, group, suggestions
@@ -178,7 +178,7 @@ class VerifyPipeline:
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
     ) -> list[_Checked]:
-        """Pages of today that fail the claim, replaced by archived copies that bear out more.
+        """Pages of today that fail the claim, replaced by archived copies that support more.
 
         The editor cited what the page said then. Only a copy whose passage is gone from today's
         page counts as older: else it is the page itself, judged twice.
@@ -314,7 +314,7 @@ class VerifyPipeline:
         return [first or other for first, other in zip(stored, found, strict=True)]
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
-        """A group's passages read as one text, one from each source: each may bear out a part."""
+        """A group's passages read as one text, one from each source: each may support a part."""
         read = [of_source for of_source in evidence if of_source]
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
