@@ -1,6 +1,6 @@
 """Named places of pages, found again in what was extracted of them."""
 
-from pincite.documents.html import anchors
+from pincite.documents.html import page as html_page
 from pincite.documents.read import read_bytes
 from pincite.types import Document
 
@@ -39,7 +39,7 @@ def test_a_document_is_the_same_with_and_without_its_names() -> None:
 
 
 def test_limits() -> None:
-    names = [(f"n{i}", "one two three") for i in range(2 * anchors.MAX_ANCHORS)]
-    assert len(anchors.located(names, "one two three")) == anchors.MAX_ANCHORS
-    assert anchors.located(names, "one two three " * 200_000) == {}
-    assert anchors.located([("a", ""), ("b", "not there at all")], "one two") == {}
+    names = [(f"n{i}", "one two three") for i in range(2 * html_page.MAX_ANCHORS)]
+    assert len(html_page.located(names, "one two three")) == html_page.MAX_ANCHORS
+    assert html_page.located(names, "one two three " * 200_000) == {}
+    assert html_page.located([("a", ""), ("b", "not there at all")], "one two") == {}
