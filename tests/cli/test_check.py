@@ -150,10 +150,8 @@ def test_the_whole_way_with_a_model(run: Callable[..., Result], server: Server) 
 def test_the_time_is_told_after_the_first_replies(
     run: Callable[..., Result], server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "pincite.cli.check.time_left._FEWEST", 8
-    )  # there are 8 here, of 6 to be interpreted
-    monkeypatch.setattr("pincite.cli.check.time_left._SHORT", 0.05)
+    monkeypatch.setattr("pincite.cli.check._FEWEST", 8)  # there are 8 here, of 6 to be interpreted
+    monkeypatch.setattr("pincite.cli.check._SHORT", 0.05)
     server.by_request = Model(pause=0.1)
     result = run(*CHECK, *llm(server), "--json", "-")
     assert re.search(r"\d of 8 calls are done, about \d+ s left\.", result.stderr)

@@ -116,7 +116,7 @@ def test_a_failing_server_is_asked_so_many_times(server: Server) -> None:
         (refusal(401, f"Incorrect API key: {KEY}"), "(Incorrect API key: [key]). Set the server's"),
         (refusal(402), "no credit left"),
         (refusal(403), "may not use this model"),
-        (refusal(404, "no model 'tiny'"), "(no model 'tiny'). Check chat_url"),
+        (refusal(404, "no model 'tiny'"), "(no model 'tiny'). Check chat.url"),
         (refusal(429, "You have no quota", code="insufficient_quota"), "no credit left"),
         (Answer(302, headers={"Location": "http://127.0.0.1:1/"}), "Redirects are not followed"),
         (Answer(418, b"I am\x1b[31m a\nteapot"), "answered 418 (I am [31m a teapot)"),
@@ -256,13 +256,13 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
     ],
 )  # fmt: skip
 def test_addresses_that_are_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match="chat_url") as raised:
+    with pytest.raises(ConfigError, match=r"chat\.url") as raised:
         ChatClient(url, "tiny")
     assert "secret" not in str(raised.value)
 
 
 def test_a_key_or_model_that_cannot_be_one() -> None:
-    with pytest.raises(ConfigError, match="chat_model is empty"):
+    with pytest.raises(ConfigError, match="chat.model is empty"):
         ChatClient("http://a.example/v1", "")
     with pytest.raises(ConfigError, match="characters that no key has"):
         ChatClient("http://a.example/v1", "tiny", "a\nb")
