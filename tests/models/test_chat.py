@@ -262,7 +262,7 @@ def test_addresses_that_are_refused(url: str) -> None:
 
 
 def test_a_key_or_model_that_cannot_be_one() -> None:
-    with pytest.raises(ConfigError, match="chat.model is empty"):
+    with pytest.raises(ConfigError, match=r"chat\.model is empty"):
         ChatClient("http://a.example/v1", "")
     with pytest.raises(ConfigError, match="characters that no key has"):
         ChatClient("http://a.example/v1", "tiny", "a\nb")

@@ -202,7 +202,7 @@ def test_a_new_body_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"something else" * 100)
-    with pytest.raises(ConfigError, match="web.cache"):
+    with pytest.raises(ConfigError, match=r"web\.cache"):
         FetchCache(tmp_path / "c")
 
 
