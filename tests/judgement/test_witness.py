@@ -16,6 +16,12 @@ DENIED = [
     ("Sales of salt rose in May.", "In May sales of salt fell.", "rose", "fell"),
     ("The drug reduced mortality.", "The drug did not reduce mortality.", "reduced mortality",
      "not reduce mortality"),
+    ("The mill opened in 1913.", "The mill, 21 m high, opened in 1931 and was last mended in 2009.",
+     "1913", "1931"),
+    ("The mill reopened earlier than planned.", "The mill reopened a week later than planned.",
+     "earlier", "later"),
+    ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2019.", "higher",
+     "lower"),
 ]  # fmt: skip
 NOT_DENIED = [
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
@@ -32,6 +38,10 @@ NOT_DENIED = [
     ("Holm got help from Norway.", "Holm got help from Sweden."),  # from both, perhaps
     ("The fair had 77 stalls.", "The fair had 8 tents."),
     ("Sales rose and then fell.", "Sales fell."),
+    ("The mill was not built by Ingrid Holm.", "The mill was built by Peter Carver."),
+    ("The bridge did not open in 1886.", "The bridge opened in 1889."),
+    ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2018."),
+    ("The fair in Varde ended later than planned.", "In Varde the fair was earlier than in Gram."),
 ]
 
 

@@ -84,7 +84,9 @@ def _witness(claim: str, passage: str, about: str, page: str) -> Witness | None:
     source = f"{about}\n{page or passage}"
     read = _Read(passage, _told(passage), about, source)
     for part in _clauses(claim):
-        for rule in (_of_value, _of_negation, _of_contrary, _of_name):
+        # Whoever says "not by Moor" is not contradicted by "by Reed".
+        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
+        for rule in rules:
             found = rule(part, claim, read)
             if found:
                 return found
@@ -200,6 +202,8 @@ def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
         denial, other = (theirs, part) if theirs else (mine, sentence)
         if _HALF_DENIED.search(part) or _HALF_DENIED.search(sentence):
             continue
+        if values.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
+            continue
         shared = [d for d in denial if _denies(d[1], set(_stems(other)))]
         if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
             words, stems = shared[0][0], set(shared[0][1])
@@ -245,6 +249,9 @@ def _like(stems: set[str], text: str) -> str:
 # ── A word that means the contrary ───────────────────────────────────────────────────────────────
 
 
+_LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
+
+
 def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span in read.spans:
         sentence = span.of(read.passage)
@@ -261,11 +268,21 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
 
 
 def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
-    """Whether the two contrary words stand beside the same content word, on the same side."""
+    """Whether the two contrary words stand beside the same content word, on the same side.
+
+    Words such as "earlier" only count where both compare with the same: "earlier than planned".
+    """
     if not contrasts.turns_all(mine):
-        return False
+        compared = _compared(mine, part)
+        return compared != "" and compared == _compared(theirs, sentence)
     one, other = _neighbours(mine, part), _neighbours(theirs, sentence)
     return bool(one[0] & other[0]) or bool(one[1] & other[1])
+
+
+def _compared(word: str, text: str) -> str:
+    """What something is compared with: "earlier than *planned*", "higher than in *2019*"."""
+    than = re.search(rf"\b{word} than {_LITTLE}(\w+)", text, re.IGNORECASE)
+    return than[1].lower() if than else ""
 
 
 def _neighbours(word: str, text: str) -> tuple[set[str], set[str]]:
@@ -339,3 +356,6 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     if sum(word in known for word in wanted) < share * len(wanted):
         return False
     return not names.missing(rest, read.page)
+
+
+_RULES = (_of_value, _of_negation, _of_contrary, _of_name)

@@ -24,10 +24,11 @@ fewer worsened worsens halved halves halving
 | after later following afterwards / before earlier prior previously beforehand
 | largest biggest highest longest tallest greatest oldest / smallest lowest shortest least youngest
 | won win wins winning winner victory victorious / lost lose loses losing loser defeated
-| accepted approved confirmed allowed permitted legal upheld
-/ rejected opposed denied banned forbidden illegal overturned prohibited
+| accepted approved confirmed allowed permitted legal upheld supported supports
+/ rejected opposed opposes denied banned forbidden illegal overturned prohibited
 | opened founded established began begun started launched created
 / closed dissolved abolished ended demolished ceased disbanded
+| destroyed destroys ruined / survived survives withstood withstands
 | born birth / died death dead
 | northern north / southern south
 | eastern east / western west
@@ -71,7 +72,7 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
 # Axes whose words turn a sentence around wherever they stand. "Later" and "first" may belong to
 # another part of it, "born" and "died" are two facts of one person.
 _TURNING = frozenset(
-    "increase largest won accepted opened northern eastern majority success".split()
+    "increase largest won accepted opened destroyed northern eastern majority success".split()
 )
 
 
