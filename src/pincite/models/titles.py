@@ -83,15 +83,15 @@ class TrainedTitles:
             MissingExtra: torch or transformers is not installed.
             MissingModel: the folder holds no model that writes titles.
         """
-        require_extra()
-        import torch
-
         card = weights.read_card(folder)
         if card.get("kind") != KIND:
             raise MissingModel(
                 f"{folder} holds no model that writes titles; expected the folder `model` of a "
                 "run of: pincite train titles"
             )
+        require_extra()
+        import torch
+
         if threads:
             torch.set_num_threads(threads)
         self._folder, self._n, self._sampled, self._seed = folder, n, sampled, seed
