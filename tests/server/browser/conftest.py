@@ -13,11 +13,12 @@ expect.set_options(timeout=120_000)  # as long as two cores may need that many t
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process has the browser: the others need not start their own."""
+    """Two processes have a browser: one looks at the demo, one at servers with accounts."""
     for item in items:
         if "tests/server/browser/" in str(item.path).replace("\\", "/"):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            accounts = "there" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("accounts" if accounts else "browser"))
             if not CHROMIUM.exists():
                 item.add_marker(pytest.mark.skip(f"{CHROMIUM} is not installed"))
 

@@ -16,7 +16,7 @@ from server.people_of_tests import PASSWORD
 from server.processes import Served
 
 pytestmark = [
-    pytest.mark.xdist_group("browser"),
+    pytest.mark.xdist_group("accounts"),
     pytest.mark.skipif(not CHROMIUM.exists(), reason=f"{CHROMIUM} is not installed"),
 ]
 # What a page of another site can send without asking: forms of all kinds, and fetches.

@@ -365,5 +365,6 @@ def test_a_trained_model_expands_queries(run: Run[TitlesRecipe], tmp_path: Path)
 
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("pincite.models.titles.find_spec", lambda name: None)
+    (tmp_path / "pincite.json").write_text('{"kind": "titles"}')
     with pytest.raises(MissingExtra, match=r"pip install 'pincite\[train\]'"):
         TrainedTitles(tmp_path)
