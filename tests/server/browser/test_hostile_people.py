@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from filled_records import filled
 from playwright.sync_api import Page, expect
 from server.browser.furnished import Furnished, log_in, rate, result
@@ -186,6 +187,7 @@ def test_a_shared_result(visit: Watch, there: Furnished) -> None:
         log_in(page, "Ada", f"/jobs/{job_id}/links")
 
 
+@pytest.mark.slow
 def test_a_study(visit: Watch, there: Furnished) -> None:
     items = [hostile_item(n, text) for n, text in enumerate(TEXTS, 1) if text.strip()]
     plan = Plan(TEXTS[0], consent="\n".join(TEXTS))

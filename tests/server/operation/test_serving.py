@@ -56,6 +56,7 @@ def test_what_everybody_may_do_is_offered_to_this_machine_only() -> None:
         ServerSettings(log="xml")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_path: Path) -> None:
     data = tmp_path / "data"
     killed = Started(tmp_path, "serve", "--port", "0", "--demo", "--data", str(data))
