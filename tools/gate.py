@@ -10,7 +10,7 @@ project; only figures are printed, never rows, so that their sealed halves stay 
   there, and is it supported, refuted or neither? One that nothing settles is read against the page
   of its domain that has most of its words.
 * `evidence_p1`: of the 60 true ones, how often the passage that is ranked first has a sentence that
-  bears it out.
+  supports it.
 * `values_auroc`: 200 sentences with a value, against a source that states it in another form, or
   states another value.
 * `rewrites_supported`: of 150 true sentences in other words than their source's, the share that is

@@ -29,11 +29,10 @@ from pincite.models.session import Session
 from pincite.models.verifier import MAX_TOKENS, CrossEncoderVerifier
 from pincite.protocols import Floats
 from pincite.training.groups import cut, half_of, is_held_back
-from pincite.training.recipe import Recipe, read_recipe
+from pincite.training.recipe import SECOND, Recipe, read_recipe
 from pincite.types import Claim, Passage, Span
 
 DEV = ("scifact_dev", "wice_claim_dev", "citation_integrity_dev")
-RECIPE = Path(__file__).parents[1] / "src/pincite/training/verifier_second.toml"
 SAYS = ("support", "refute", "nei")  # labels in the order of the logits
 PRECISION = 0.8  # of "refuted", for which a threshold is looked for
 
@@ -56,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("claims", type=Path)
     parser.add_argument("models", nargs="+")
-    parser.add_argument("--recipe", type=Path, default=RECIPE)
+    parser.add_argument("--recipe", type=Path, default=SECOND)
     parser.add_argument("--windows", type=Path, default=Path("windows.jsonl"), help="kept here")
     parser.add_argument(
         "--looks", type=int, default=3, help="windows that share most words, read for the choice"

@@ -3,12 +3,15 @@
 import gzip
 import json
 import random
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pincite.cli import main
 
 TOWNS = "Varde Holm Skov Lund Aaby Brenn Tofte Nesby Gram Olst".split()
 THINGS = "bridge mill tower school harbour church".split()
@@ -122,3 +125,20 @@ def rows_of() -> Callable[..., list[dict[str, Any]]]:
 @pytest.fixture
 def write() -> Callable[[Path, list[Any]], Path]:
     return write_rows
+
+
+@pytest.fixture
+def pincite(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Runs the command with these arguments; its messages, if it ends with the code."""
+
+    def call(*arguments: object, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["pincite", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        message = capsys.readouterr().err
+        assert (ended.value.code or 0) == code, message
+        return message
+
+    return call

@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     title = json.loads((DEMO / "expected.json").read_text(encoding="utf-8"))["title"]
     page = next(iter(read_articles(DEMO / "article.wiki", title=title)))
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
-        folder = Path(scratch) / "corpus"
-        options.say("1/2 indexing the demo's web pages …", quiet)
-        _index(folder, settings, quiet)
+    with _indexed(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
         options.say("2/2 checking the article's citations …", quiet)
         with build.verifying(settings, folder, DEMO / "sources", keep=False) as run:
             with options.progress(quiet) as shown:
@@ -70,9 +68,24 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
         raise click.exceptions.Exit(130)
 
 
-def _index(
-    folder: Path, settings: Settings, quiet: bool, documents: Path = DEMO / "corpus"
-) -> None:
+@contextmanager
+def _indexed(documents: Path, what: str, settings: Settings, quiet: bool) -> Iterator[Path]:
+    """The folder of a corpus of a demo's documents, which lasts as long as the demo."""
+    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
+        folder = Path(scratch) / "corpus"
+        options.say(f"1/2 indexing {what} …", quiet)
+        _index(folder, documents, settings, quiet)
+        yield folder
+
+
+def _wanted(demo: Path, key: str) -> list[dict[str, Any]]:
+    """What is asked in a demo, each with what its writer expects."""
+    expected = json.loads((demo / "expected.json").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = expected[key]
+    return found
+
+
+def _index(folder: Path, documents: Path, settings: Settings, quiet: bool) -> None:
     """A demo's documents as a corpus; the encoder's memory is free again afterwards."""
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
@@ -96,13 +109,9 @@ def _check(out: Path, quiet: bool) -> None:
     from pincite.verbs.check import build
 
     settings = options.settings_of({})
-    expected = (DEMO_CHECK / "expected.json").read_text(encoding="utf-8")
-    wanted = json.loads(expected)["statements"]
+    wanted = _wanted(DEMO_CHECK, "statements")
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
-        folder = Path(scratch) / "corpus"
-        options.say("1/2 indexing the knowledge base …", quiet)
-        _index(folder, settings, quiet, DEMO_CHECK / "documents")
+    with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
         with build.checking(settings, folder, keep=False) as ready:
             checks = [ready.pipeline.check(one["statement"]) for one in wanted]
@@ -124,13 +133,9 @@ def _ask(out: Path, quiet: bool) -> None:
     from pincite.verbs.ask import build
 
     settings = options.settings_of({})
-    expected = (DEMO_ASK / "expected.json").read_text(encoding="utf-8")
-    wanted = json.loads(expected)["questions"]
+    wanted = _wanted(DEMO_ASK, "questions")
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pincite-demo-") as scratch:
-        folder = Path(scratch) / "corpus"
-        options.say("1/2 indexing sixty abstracts …", quiet)
-        _index(folder, settings, quiet, DEMO_ASK / "abstracts.xml")
+    with _indexed(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
         options.say("2/2 answering three questions …", quiet)
         with build.asking(settings, folder, keep=False) as ready:
             answers = [ready.pipeline.ask(one["question"]) for one in wanted]

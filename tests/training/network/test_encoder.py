@@ -13,7 +13,6 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
-from pincite.cli import main  # noqa: E402
 from pincite.corpus.embedded import EmbeddedCorpus  # noqa: E402
 from pincite.errors import ConfigError, InputError  # noqa: E402
 from pincite.models.encoder import OnnxEncoder  # noqa: E402
@@ -198,7 +197,7 @@ def test_data_without_anything_to_be_found_is_refused(
 
 @pytest.fixture
 def pincite(
-    run: Run[EncoderRecipe], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run[EncoderRecipe], monkeypatch: pytest.MonkeyPatch, pincite: Callable[..., str]
 ) -> Callable[..., str]:
     """Runs the command beside the data; its messages, if it ends with the code."""
     monkeypatch.chdir(run.data.parent)
@@ -208,15 +207,7 @@ def pincite(
         f"max_query_tokens = 32\nmax_passage_tokens = 64\nbatch_claims = 8\n{sets}"
     )
 
-    def call(*arguments: object, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["pincite", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        message = capsys.readouterr().err
-        assert (ended.value.code or 0) == code, message
-        return message
-
-    return call
+    return pincite
 
 
 def test_from_claims_to_a_corpus_that_is_searched(

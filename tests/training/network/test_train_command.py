@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
-from pincite.cli import main
 from pincite.models import weights
 from pincite.models.session import Session
 from pincite.training import loop
@@ -41,23 +39,6 @@ def home(tmp_path: Path, rows_of: Rows, write: Write, monkeypatch: pytest.Monkey
     write(tmp_path / "data" / "more.jsonl", rows_of(10, seed=5))
     (tmp_path / "recipe.toml").write_text(RECIPE)
     return tmp_path
-
-
-@pytest.fixture
-def pincite(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """Runs the command with these arguments; its messages, if it ends with the code."""
-
-    def call(*arguments: object, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["pincite", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        message = capsys.readouterr().err
-        assert (ended.value.code or 0) == code, message
-        return message
-
-    return call
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ test walks over all routes and fails for one that declares nothing.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import Depends, Request
 
@@ -166,10 +166,22 @@ def declares(dependency: object) -> str | None:
     return "public" if dependency in (public, guest) else said
 
 
-def owned(owner: str | None, identity: Identity) -> None:
-    """Answer 404 unless a thing is there and the one who asks may see it."""
-    if owner is None or not identity.owns(owner):
+class Owned(Protocol):
+    """What belongs to an account."""
+
+    @property
+    def owner(self) -> str:
+        """The account's id."""
+
+
+Thing = TypeVar("Thing", bound=Owned)
+
+
+def owned(thing: Thing | None, identity: Identity) -> Thing:
+    """The thing; 404 unless it is there and the one who asks may see it."""
+    if thing is None or not identity.owns(thing.owner):
         raise not_found()
+    return thing
 
 
 Reader = Annotated[Identity, Depends(needs(May.READ))]

@@ -79,10 +79,7 @@ def readable(site: Site, job_id: str, who: Identity) -> Job:
     Raises:
         Problem: 404
     """
-    job = site.jobs.get(job_id)
-    owned(job.owner if job else None, who)
-    assert job
-    return job
+    return owned(site.jobs.get(job_id), who)
 
 
 def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
@@ -98,9 +95,7 @@ def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any
     Raises:
         Problem: 404
     """
-    job = readable(site, job_id, who)
-    owned(job.owner, who)
-    found = file_of(site, job, name, who)
+    found = file_of(site, readable(site, job_id, who), name, who)
     if found is None:
         raise not_found()
     return found

@@ -15,7 +15,7 @@ from pincite.errors import CorpusError
 from pincite.server.library.open_corpora import Opened
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
-from pincite.server.people.identity import Identity, Librarian, Reader, owned
+from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
 from pincite.server.site import Site, Stores
@@ -205,7 +205,6 @@ def yours(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
         raise Problem(403, "not_yours", "This corpus is somebody else's; you may read it.")
-    owned(entry.owner, who)
     return entry
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from pincite.server.jobs.store import Event, JobStore
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
-from pincite.server.people.identity import Reader, Runner, owned
+from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import AskRequest, CheckRequest, VerifyRequest
 from pincite.server.routes.job import OF_STARTING, JobBody, job_body, own_file, readable, started
@@ -143,9 +143,7 @@ def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any
 @router.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job", responses=OF_ONE)
 def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
     """End a job that waits or runs; of one that has ended nothing changes."""
-    job = site.jobs.get(job_id)
-    owned(job.owner if job else None, who)
-    found = site.jobs.cancel(job_id)
+    found = site.jobs.cancel(readable(site, job_id, who).job_id)
     if found is None:
         raise not_found()
     return job_body(found)

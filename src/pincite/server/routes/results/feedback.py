@@ -12,7 +12,7 @@ from pincite.library.feedback import Words
 from pincite.server.feedback import Said, Thumb, opinion_on
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Reader, Runner, owned
-from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.problems import Problem, ProblemBody
 from pincite.server.requests import Body, Id, Line, Text
 from pincite.server.routes.job import readable
 from pincite.server.site import Site, Stores
@@ -128,7 +128,6 @@ def delete_feedback(feedback_id: Id, who: Runner, site: Stores) -> None:
 def given(site: Site, who: Identity, body: NewFeedback) -> Said:
     """What somebody says, kept; also for the pages."""
     job = readable(site, body.job_id, who)
-    owned(job.owner, who)
     result = site.jobs.result(job.job_id)
     if result is None:
         raise Problem(409, "no_result", "The job has no result that one could have an opinion on.")
@@ -160,8 +159,4 @@ def feedback_body(said: Said) -> FeedbackBody:
 
 
 def _theirs(site: Site, feedback_id: str, who: Identity) -> Said:
-    said = site.feedback.get(feedback_id)
-    owned(said.owner if said else None, who)
-    if said is None:
-        raise not_found()
-    return said
+    return owned(site.feedback.get(feedback_id), who)
