@@ -60,6 +60,13 @@ def test_three_logits_and_one_become_log_odds(
     assert all(e.prob_refuted < 1e-6 for e in reranker.verify(PAIRS))
 
 
+def test_a_claim_is_judged_in_the_words_of_the_passage(verifier: CrossEncoderVerifier) -> None:
+    told = passage("Of the 90 hands 64 per cent were women.")
+    claims = ["Nearly two thirds were women.", "Nearly 64 per cent were women."]
+    one, other = verifier.log_odds([(Claim(text, text), told) for text in claims])
+    assert one.tolist() == other.tolist()
+
+
 def test_a_network_with_two_outputs_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "two", labels=2)
     with pytest.raises(MissingModel, match="has 2 outputs"):

@@ -61,6 +61,39 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
     assert names.missing(text, text) == []
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It took half a dozen boats.", "It took six boats."),
+        ("It took 70 minutes.", "The journey took an hour and ten minutes."),
+        ("It took 45 minutes.", "It took three quarters of an hour."),
+        ("It took two weeks.", "It took a fortnight."),
+        ("It lasted twelve months.", "It lasted a year."),
+        ("The fire began at 15:30.", "It began about half past three on Tuesday afternoon."),
+        ("It was worth 18,000 pounds.", "It was worth £18,000."),
+        ("She was 75 when she died.", "She was born in 1901 and died in 1976."),
+        ("He went there in the 1500s.", "He went there in the sixteenth century."),
+        ("It fell in the second half of July.", "It fell on 30 July."),
+    ],
+)
+def test_values_in_other_forms(claim: str, source: str) -> None:
+    assert values.unstated(claim, source) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It took half a dozen boats.", "It took twelve boats."),
+        ("It took 80 minutes.", "The journey took an hour and ten minutes."),
+        ("The fire began at 15:30.", "It began about half past three in the morning."),
+        ("It weighed 18,000 pounds.", "It weighed 18,000 kg."),
+        ("She was 75 when she died.", "She was born in 1901 and died in 1966."),
+    ],
+)
+def test_other_values_are_not_stated(claim: str, source: str) -> None:
+    assert len(values.unstated(claim, source)) == 1
+
+
 @pytest.mark.parametrize("text", ["Apollo 11 flew.", "He flew the X-15.", "They took Route 66."])
 def test_the_number_of_a_name_is_no_value(text: str) -> None:
     assert values_of(text) == []

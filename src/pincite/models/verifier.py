@@ -13,7 +13,7 @@ from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import names, values
+from pincite.text import alike, names, values
 from pincite.text import words as wording
 from pincite.types import Claim, Evidence, Passage
 
@@ -105,7 +105,9 @@ class CrossEncoderVerifier:
         harm. On the dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88
         with the bare claim, the same with the article's title, 0.65 with the sentence before.
         """
-        rows = [(claim.text, passage.text) for claim, passage in pairs]
+        rows = [
+            (alike.in_words_of(passage.text, claim.text), passage.text) for claim, passage in pairs
+        ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         if logits.shape[1] == 1:
             return np.hstack([logits, np.zeros_like(logits)])

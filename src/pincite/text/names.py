@@ -104,6 +104,29 @@ def _is_wanted(name: str) -> bool:
     return name.lower() not in _DAYS and not _ROMAN.fullmatch(name)
 
 
+def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
+    """(name of the claim, the source's form of it): another spelling, an acronym, its long form.
+
+    >>> written_otherwise("So Zubaidi left WHO.", "Zoubaidi: the World Health Organization's.")
+    [('Zubaidi', 'Zoubaidi'), ('WHO', 'World Health Organization')]
+    """
+    found = []
+    absent = [n for n in dict.fromkeys(_names(claim)) if not wording.is_named(n, source)]
+    known = _known(source) if absent else None
+    for name in absent:
+        assert known
+        if len(name) >= _SHORTEST and spelling(name) in known.spellings:
+            written = (w for w in sorted(known.names) if spelling(w) == spelling(name))
+            found.append((name, next(written)))
+        elif _CAPITALS.fullmatch(name) and (long := long_form(name, source)):
+            found.append((name, long))
+    for run in _runs(claim):
+        short, run = _acronym(run), run[run[0].lower() in _LITTLE :]
+        if known and short in known.capitals and set(run) <= set(absent):
+            found.append((_as_written(run, claim), short))
+    return found
+
+
 def is_in(name: str, text: str) -> bool:
     """Whether a word of a name of several words stands in a text, in any of its forms."""
     known = _known(text)
@@ -182,6 +205,39 @@ def _runs(text: str) -> tuple[tuple[str, ...], ...]:
         elif not (together and word in _LITTLE):
             runs.append([])
     return tuple(tuple(run) for run in runs if len(run) > 1)
+
+
+def long_form(acronym: str, source: str) -> str:
+    """The words of a source that an acronym stands for; "" where none do.
+
+    >>> long_form("GBS", "It can cause Guillain-Barré syndrome."), long_form("GBS", "Great bogs.")
+    ('Guillain-Barré syndrome', '')
+    """
+    letters = acronym.rstrip("s")
+    if len(letters) < _SHORTEST_ACRONYM:
+        return ""
+    parts = [m for m in _PART.finditer(source) if m[0].lower() not in _LITTLE]
+    initials = "".join(m[0][0] for m in parts).upper()
+    at = initials.find(letters)
+    while at >= 0:
+        first, last = parts[at], parts[at + len(letters) - 1]
+        words = source[first.start() : last.end()]
+        if first[0][0].isupper() and not _BREAK.search(words):
+            return words
+        at = initials.find(letters, at + 1)
+    return ""
+
+
+_SHORTEST_ACRONYM = 3  # letters: any two words begin with some two
+_PART = re.compile(r"[^\W\d_]+")
+_BREAK = re.compile(r"[^\w\s’'&-]")  # no name runs on beyond a comma or a full stop
+
+
+def _as_written(run: Sequence[str], text: str) -> str:
+    """A run of capitalised words with what stands between them."""
+    inner = r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, run))
+    found = re.search(inner, text)
+    return found[0] if found else " ".join(run)
 
 
 def _acronym(run: Sequence[str]) -> str:

@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
-from pincite.text.quantities import Day, Value, values
-from pincite.text.units import FACTORS, LOOSE
+from pincite.text.quantities import values
+from pincite.text.quantities.units import FACTORS, LOOSE
+from pincite.text.quantities.value import Day, Value
 from pincite.types import Span
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────
@@ -74,6 +75,9 @@ def conflict(source: Value, claim: Value) -> bool:
     return not _same_number(source, claim)
 
 
+_POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
+
+
 def _as_number(year: Value) -> Value:
     first = year.dates[0].years
     assert first
@@ -81,6 +85,8 @@ def _as_number(year: Value) -> Value:
 
 
 def _same_number(one: Value, other: Value) -> bool:
+    if {(one.measure, one.unit), (other.measure, other.unit)} == _POUNDS:
+        one, other = (replace(_bare(value), measure="", unit="") for value in (one, other))
     if one.measure != other.measure and "" not in (one.measure, other.measure):
         return False
     if "share" in (one.measure, other.measure) and one.measure != other.measure:

@@ -4,6 +4,8 @@ A table instead of a library: pint reads "5 km" but neither "a mile and a half",
 mi", and its import takes longer than all the values of an article.
 """
 
+import re
+
 # Name → (measure, what one is in the measure's base unit).
 _TABLE = """
 length: km kms kilometre kilometres kilometer kilometers=1000; mi mile miles=1609.344;
@@ -27,8 +29,8 @@ length: km kms kilometre kilometres kilometer kilometers=1000; mi mile miles=160
 | temperature: °c degrees_celsius degrees_centigrade degree_celsius celsius=1;
  °f degrees_fahrenheit degree_fahrenheit fahrenheit=1
 | time: second seconds=1; min mins minute minutes=60; hour hours hr hrs=3600; day days=86400;
- week weeks=604800; month months=2629800; year years yr yrs year-old years-old=31557600;
- decade decades=315576000
+ week weeks=604800; fortnight fortnights=1209600; month months=2629800; year years yr yrs
+ year-old years-old=31557600; decade decades=315576000
 | power: w watt watts=1; kw kilowatt kilowatts=1000; mw megawatt megawatts=1000000;
  gw gigawatt gigawatts=1000000000; hp horsepower=745.7
 | money $: dollar dollars usd=1
@@ -56,3 +58,6 @@ def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
 
 UNITS, FACTORS = _units()
 LOOSE = {"gallon": 0.12, "ton": 0.12}  # units of more than one size
+# All but the letters that mean other things too.
+_NAMES = sorted(set(UNITS) - {"m", "l", "g", "w", "min"}, key=len, reverse=True)
+UNIT = "|".join(map(re.escape, _NAMES))

@@ -1,0 +1,63 @@
+"""A claim in a source's own words where both say the same value or name.
+
+A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
+"Guillain-Barré syndrome" differ as much as two values that contradict each other. What rules read
+as equal (`text.values`, `text.names`) is therefore written as the source writes it before the
+network compares the two.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from pincite.text import names, values
+from pincite.text.quantities import values as values_of
+from pincite.text.quantities.value import Value
+from pincite.types import Span
+
+
+def in_words_of(source: str, claim: str) -> str:
+    """The claim with the source's wording of each value and name that the source states otherwise.
+
+    >>> in_words_of("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
+    'Nearly 64 per cent were women.'
+    >>> in_words_of("It opened in 1889.", "It opened in 1886.")
+    'It opened in 1886.'
+    """
+    return _in_words_of(source, claim)
+
+
+@lru_cache(maxsize=4096)
+def _in_words_of(source: str, claim: str) -> str:
+    changes = [*_values(source, claim), *_names(source, claim)]
+    rewritten, end = claim, len(claim)
+    for span, words in sorted(changes, key=lambda change: change[0].start, reverse=True):
+        if span.end <= end:
+            rewritten, end = f"{rewritten[: span.start]}{words}{rewritten[span.end :]}", span.start
+    return rewritten
+
+
+def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
+    known = [value for value in values_of(source) if not value.weak]
+    for value in values_of(claim):
+        words = value.span.of(claim)
+        if value.weak or words.lower() in source.lower():
+            continue
+        same = [other for other in known if _is_same(other, value)]
+        if same:
+            yield value.span, _closest(same, value).span.of(source)
+
+
+def _is_same(source: Value, claim: Value) -> bool:
+    return source.measure == claim.measure and values.states(source, claim)
+
+
+def _closest(same: list[Value], claim: Value) -> Value:
+    """The narrowest of the source's values: a bare year gives way to the whole date."""
+    return min(same, key=lambda value: abs(value.low - claim.low) + abs(value.high - claim.high))
+
+
+def _names(source: str, claim: str) -> Iterator[tuple[Span, str]]:
+    for name, written in names.written_otherwise(claim, source):
+        for match in re.finditer(rf"\b{re.escape(name)}\b", claim):
+            yield Span(*match.span()), written

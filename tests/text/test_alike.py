@@ -1,0 +1,61 @@
+"""Claims in a source's own words: what rules read as equal is written alike, and nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite.text import names, quantities
+from pincite.text.alike import in_words_of
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "expected"),
+    [
+        ("It holds 77 °F.", "Keep it at 25 °C or below.", "It holds 25 °C."),
+        (
+            "It ran until 20/05/2024.",
+            "The talks ended on 20 May 2024.",
+            "It ran until 20 May 2024.",
+        ),
+        ("Some 1.18 million came.", "In all 1,183,505 came.", "Some 1,183,505 came."),
+        ("Next, Dvorak spoke.", "Mr Dvořák spoke.", "Next, Dvořák spoke."),
+        (
+            "It causes GBS.",
+            "A case of Guillain-Barré syndrome.",
+            "It causes Guillain-Barré syndrome.",
+        ),
+        ("The World Health Organization left.", "The WHO stayed.", "The WHO left."),
+        ("It took two weeks.", "It took a fortnight.", "It took two weeks."),  # "a" counts nothing
+    ],
+)
+def test_the_same_in_other_words_is_written_alike(claim: str, source: str, expected: str) -> None:
+    assert in_words_of(source, claim) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It opened in 1886.", "It opened in 1889."),
+        ("It opened in 1886.", "Of 1,886 men it opened in 1886."),
+        ("He met Hansen.", "He met Hanson."),
+        ("It fell to 77 °F.", "It fell to 25 °F."),
+        ("He saw the first film in one day.", "He saw one film first."),
+        ("It causes GBS.", "Good. Bad. Small."),
+    ],
+)
+def test_another_value_or_name_stays_as_it_is(claim: str, source: str) -> None:
+    assert in_words_of(source, claim) == claim
+
+
+@given(st.text(max_size=120), st.text(max_size=300))
+def test_any_texts(claim: str, source: str) -> None:
+    found = in_words_of(source, claim)
+    assert in_words_of(claim, claim) == claim
+    assert found == claim or quantities.values(source) or names.written_otherwise(claim, source)
+
+
+@given(st.integers(3000, 10**6), st.sampled_from(["people", "boats", "trees"]))
+def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
+    source = f"There were {number:,} {things} in all."
+    claim = f"In all there were {number} {things}."
+    assert f"{number:,}" in in_words_of(source, claim)
