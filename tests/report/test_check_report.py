@@ -82,6 +82,11 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
     assert "stopped after 1 of 2 statements" in page.text
 
 
+def test_a_page_shows_the_result_before_how_to_read_it() -> None:
+    page = html.to_html(check_report())
+    assert page.index("<article") < page.index("there is no overall verdict") < page.index("</html>")
+
+
 def test_a_page_can_be_read_aloud() -> None:
     """In English around quotes of any language, its headings without gaps, no colour alone."""
     page = html.to_html(check_report())

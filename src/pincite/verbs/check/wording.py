@@ -37,8 +37,8 @@ KINDS = {
     StatementType.NORMATIVE: "says how things should be, or values them",
 }
 ADVICE = (
-    "What a knowledge base says is not yet true, and what it lacks not yet false: read the "
-    "sources. Each reading stands alone; there is no verdict over them."
+    "A knowledge base can be wrong, and what it lacks can be true: read the sources. Each reading "
+    "is judged on its own; there is no overall verdict."
 )
 
 
@@ -50,8 +50,8 @@ def readings(n: int) -> str:
 def legend(threshold: float, words: Language = IN_ENGLISH) -> str:
     """What the degrees mean, for who meets them first."""
     said = words.say(
-        "Degrees run from −1, a document refutes the reading, to +1, it confirms it; one "
-        "within ±%(threshold)s says neither. A result is the mean of the others."
+        "A degree runs from −1 (the document refutes the reading) to +1 (it confirms it). Within "
+        "±%(threshold)s it counts as neither; the result is the mean of the other degrees."
     )
     return said % {"threshold": f"{threshold:g}"}
 
