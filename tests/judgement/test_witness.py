@@ -42,6 +42,10 @@ NOT_DENIED = [
     ("The bridge did not open in 1886.", "The bridge opened in 1889."),
     ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2018."),
     ("The fair in Varde ended later than planned.", "In Varde the fair was earlier than in Gram."),
+    ("The drug does not raise the risk.", "We examined whether the drug raised the risk."),
+    ("The bridge opened in 1886.", "Did the bridge open in 1889?"),
+    ("Its use is linked to cancer.", "No link of its use to 8 of the 10 kinds of cancer."),
+    ("Kings and Dogs are not both rock bands.", "Kings is a rock band."),
 ]
 
 

@@ -84,7 +84,9 @@ def test_a_page_shows_both_sides_and_what_failed() -> None:
 
 def test_a_page_shows_the_result_before_how_to_read_it() -> None:
     page = html.to_html(check_report())
-    assert page.index("<article") < page.index("there is no overall verdict") < page.index("</html>")
+    assert (
+        page.index("<article") < page.index("there is no overall verdict") < page.index("</html>")
+    )
 
 
 def test_a_page_can_be_read_aloud() -> None:

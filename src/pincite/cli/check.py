@@ -77,7 +77,7 @@ def command(
     pincite check --file claims.txt --corpus kb/ --llm --chat-url http://localhost:8080/v1 \\
         --chat-model qwen3 --max-calls 500 --trace run.jsonl --html report.html
 
-    Every reading of a statement is judged on its own: what speaks for it, what against it, and how much.
+    Each reading of a statement is judged on its own: what speaks for it, what against, how much.
     Exit code 5: something could not be judged; the same command with the same --trace asks for the
     rest only.
     """

@@ -45,13 +45,15 @@ _NEGATION = re.compile(
 )
 # "not only", "no fewer than": no denial of what follows.
 _NO_DENIAL = re.compile(
-    r"\b(?:not (?:only|just|merely|until|all|every|necessarily|least|more|less|fewer|exceed\w*|yet"
-    r"|significantly|statistically)"
+    r"\b(?:not (?:only|both|just|merely|until|all|every|necessarily|least|more|less|fewer|yet"
+    r"|exceed\w*|significantly|statistically)"
     r"|no (?:longer|later|sooner|fewer|less|more|doubt|one knows|matter|wonder|\d)|whether or not"
     r"|neither here|if not|or not|nos?\.)",
     re.IGNORECASE,
 )
 _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say too many things
+# "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
+_ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
 _REACH = 4  # words behind a negation in which its predicate stands
 # Words that deny without a negation, or half: a sentence with one is left alone.
 _HALF_DENIED = re.compile(
@@ -103,11 +105,13 @@ class _Read:
 
 @lru_cache(maxsize=2048)
 def _told(passage: str) -> tuple[Span, ...]:
-    """The sentences of a passage without its headings, and without runs of text that are none."""
+    """The sentences of a passage that assert something: no headings, questions or runs of text."""
     return tuple(
         s
         for s in wording.sentences_of(passage)
-        if not wording.is_heading(passage, s) and len(s.of(passage).split()) <= _LONGEST
+        if not wording.is_heading(passage, s)
+        and len(s.of(passage).split()) <= _LONGEST
+        and not _ASKS.search(s.of(passage))
     )
 
 
@@ -226,7 +230,8 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
             continue
         words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
         stems = [stem for word in words for stem in _stems(word[0])]
-        if stems:
+        # "No association with 8 of the 10" denies a part.
+        if stems and not re.search(r"\d", text[match.start() : words[-1].end()]):
             start = text.rfind(" ", 0, match.start()) + 1 if match[0][0] in "nN'" else match.start()
             found.append((text[start : words[-1].end()], stems))
     return found

@@ -47,7 +47,7 @@ class ReadingResult:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statement with all its readings. There is no verdict over them: each is judged on its own."""
+    """A statement with all its readings. Each is judged on its own; there is no overall verdict."""
 
     statement: str
     results: tuple[ReadingResult, ...]
