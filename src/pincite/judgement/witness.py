@@ -222,6 +222,9 @@ def _denies(denied: Sequence[str], stems: set[str]) -> bool:
     return denied[0] in stems and sum(stem in stems for stem in denied) >= 0.6 * len(denied)
 
 
+_OF_MANY = re.compile(r"\b\d+ (?:out )?of\b")
+
+
 def _denied(text: str) -> list[tuple[str, list[str]]]:
     """Each denial: its words, and the stems of what it denies."""
     found = []
@@ -231,7 +234,7 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
         words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
         stems = [stem for word in words for stem in _stems(word[0])]
         # "No association with 8 of the 10" denies a part.
-        if stems and not re.search(r"\d", text[match.start() : words[-1].end()]):
+        if stems and not _OF_MANY.search(text, match.end(), match.end() + 60):
             start = text.rfind(" ", 0, match.start()) + 1 if match[0][0] in "nN'" else match.start()
             found.append((text[start : words[-1].end()], stems))
     return found

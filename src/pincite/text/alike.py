@@ -3,7 +3,8 @@
 A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
 "Guillain-Barré syndrome" differ as much as two values that contradict each other. What rules read
 as equal (`text.values`, `text.names`) is therefore written as the source writes it before the
-network compares the two.
+network compares the two. And a passage from the middle of a page says "it" of what the page's title
+names: there the title stands before it.
 """
 
 import re
@@ -25,6 +26,20 @@ def in_words_of(source: str, claim: str) -> str:
     'It opened in 1886.'
     """
     return _in_words_of(source, claim)
+
+
+def headed(title: str, passage: str, claim: str) -> str:
+    """The passage, after its page's title where that names what the passage calls "it".
+
+    >>> headed("Varde Bridge", "It opened in 1911.", "In 1911 Varde had a bridge.")
+    'Varde Bridge. It opened in 1911.'
+    >>> headed("News", "Varde's bridge opened in 1911.", "In 1911 Varde had a bridge.")
+    "Varde's bridge opened in 1911."
+    """
+    lacking = names.missing(claim, passage) if title else []
+    if not lacking or len(names.missing(claim, f"{title}\n{passage}")) == len(lacking):
+        return passage
+    return f"{title}. {passage}"
 
 
 @lru_cache(maxsize=4096)
