@@ -13,7 +13,6 @@ from pincite.llm.chat_fields import GuidanceKind
 from pincite.llm.replies import are_labels
 from pincite.settings.values import Range
 from pincite.text.hosts import host_of
-from pincite.text.passages import WIDE_WORDS
 
 Probabilities = Literal["logprobs", "estimate"]
 _Count = Annotated[int, Range(1, 1000)]
@@ -29,7 +28,7 @@ class CheckSettings:
     # "words": BM25 alone; "windows": EvidenceSeeker's, by meaning, around sentences.
     retrieval: Literal["hybrid", "words", "windows"] = "hybrid"
     top_k: _Count = 8  # texts for a reading
-    passage_words: _Count = WIDE_WORDS  # of a text that is judged, around what was found
+    passage_words: _Count = 170  # of a text that is judged, around what was found: as in training
     window_size: Annotated[int, Range(0)] = 3  # sentences on either side, for retrieval "windows"
     ignore_statement_types: tuple[str, ...] = ("normative",)  # listed, not judged
     threshold: Annotated[float, Range(0, 1, "[)")] = THRESHOLD  # of |DOC|: not above it is silent
