@@ -25,6 +25,7 @@ from pincite.text.alike import in_words_of
             "It causes Guillain-Barré syndrome.",
         ),
         ("The World Health Organization left.", "The WHO stayed.", "The WHO left."),
+        ("It fits GBS.", "ﬁrst ßa ﬁt Guillain-Barré syndrome", "It fits Guillain-Barré syndrome."),
         ("It took two weeks.", "It took a fortnight.", "It took two weeks."),  # "a" counts nothing
     ],
 )

@@ -217,7 +217,7 @@ def long_form(acronym: str, source: str) -> str:
     if len(letters) < _SHORTEST_ACRONYM:
         return ""
     parts = [m for m in _PART.finditer(source) if m[0].lower() not in _LITTLE]
-    initials = "".join(m[0][0] for m in parts).upper()
+    initials = "".join(m[0][0].upper()[0] for m in parts)  # the capital of "ﬁ" is two letters
     at = initials.find(letters)
     while at >= 0:
         first, last = parts[at], parts[at + len(letters) - 1]
