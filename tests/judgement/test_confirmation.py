@@ -154,6 +154,21 @@ def test_for_and_against() -> None:
     assert confirmation.sides(items(0.3, -0.5, 0.9, 0.1, None, -0.9)) == ([2, 0], [5, 1])
 
 
+def test_a_sentence_that_overlapping_passages_quote_is_shown_once() -> None:
+    def quoting(doc_id: str, start: int, quote: int, support: float) -> Weighed:
+        passage = Passage(doc_id, "", "", "It rained. It burnt.", Span(start, start + 20))
+        outcome = from_answers(passage, support, 0.0, Span(quote, quote + 9))
+        return Weighed(passage, outcome, 0)
+
+    found = [
+        quoting("a", 0, 11, 0.6),
+        quoting("a", 11, 0, 0.9),  # the same sentence, in the next passage
+        quoting("a", 0, 0, 0.5),
+        quoting("b", 0, 11, 0.7),
+    ]
+    assert confirmation.sides(found) == ([1, 3, 2], [])
+
+
 @given(st.lists(st.floats(-1, 1), max_size=9))
 def test_the_mean_lies_between_and_turns_with_the_sign(degrees: Sequence[float]) -> None:
     weight = weighed_together(items(*degrees))

@@ -311,10 +311,24 @@ def side(item: Weighed, threshold: float) -> Literal["for", "against", "silent",
 
 
 def sides(items: Sequence[Weighed], threshold: float = THRESHOLD) -> tuple[list[int], list[int]]:
-    """Places of the items that speak for the reading, and of those against it; strongest first."""
+    """Places of the items that speak for the reading, and of those against it; strongest first.
+
+    Passages of a document overlap: what quotes a sentence that a stronger one quoted is left out.
+    """
     degrees = [(n, degree_of(item) or 0.0) for n, item in enumerate(items)]
     speaking = sorted((pair for pair in degrees if abs(pair[1]) > threshold), key=_by_strength)
-    return [n for n, doc in speaking if doc > 0], [n for n, doc in speaking if doc < 0]
+    said = [(_quoted(items[n], n, doc), n, doc) for n, doc in speaking]
+    first = {quoted: n for quoted, n, _ in reversed(said)}
+    told = [(n, doc) for quoted, n, doc in said if first[quoted] == n]
+    return [n for n, doc in told if doc > 0], [n for n, doc in told if doc < 0]
+
+
+def _quoted(item: Weighed, place: int, doc: float) -> tuple[str, int, bool]:
+    """The document and the place of the quote in it, and the side; unique without a quote."""
+    outcome = item.outcome
+    if isinstance(outcome, Failed) or outcome.quote is None:
+        return "", place, doc > 0
+    return item.passage.doc_id, item.passage.span.start + outcome.quote.start, doc > 0
 
 
 def _by_strength(pair: tuple[int, float]) -> float:
