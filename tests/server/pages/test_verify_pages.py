@@ -25,7 +25,7 @@ from pincite.server.people.identity import Role
 from pincite.server.routes.results import check_view, verify_view
 from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site
-from pincite.types import Label
+from pincite.types import Label, Span
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import LABELS
@@ -278,7 +278,7 @@ def test_documents_are_counted_as_they_are_listed() -> None:
         weighed(doc, n, "Varde", "https://a.example/")
         for n, doc in enumerate([0.9, 0.1, -0.8, 0.6, None])
     ]
-    same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id)
+    same = dataclasses.replace(items[3].passage, doc_id=items[0].passage.doc_id, span=Span(90, 115))
     items[3] = dataclasses.replace(items[3], passage=same)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
     result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
