@@ -53,12 +53,11 @@ def _in_words_of(source: str, claim: str) -> str:
 
 
 def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
-    known = [value for value in values_of(source) if not value.weak]
+    said = source.lower()
     for value in values_of(claim):
-        words = value.span.of(claim)
-        if value.weak or words.lower() in source.lower():
+        if value.weak or value.span.of(claim).lower() in said:
             continue
-        same = [other for other in known if _is_same(other, value)]
+        same = [other for other in values_of(source) if not other.weak and _is_same(other, value)]
         if same:
             yield value.span, _closest(same, value).span.of(source)
 

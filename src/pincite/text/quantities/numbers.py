@@ -18,6 +18,7 @@ _LAST_DIGIT = 0.025  # the most that zeros at the end of a number may hide: 400,
 _SCALED = 0.075  # and the last digit before "million"
 _ONE_POINT = 1.0  # percentage point: what "a third" leaves open
 _NUMBER = re.compile(
+    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−-])"  # where one may begin: twice as fast
     rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus )?"
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<nth>st|nd|rd|th)?"
@@ -33,11 +34,11 @@ _FEET = re.compile(
     r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
 )
 _SHARE = re.compile(
-    rf"(?<!first )(?<!second )(?<!other )\b"
+    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
     rf"(?:(?P<n>{any_of(list(VALUES))}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
     r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
-    rf"|\b(?P<a>{any_of(list(VALUES))}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
-    rf"(?:every\s)?(?P<b>{any_of(list(VALUES))}|\d{{1,3}})\b(?!\s?(?:%|per))",
+    rf"|(?P<a>{any_of(list(VALUES))}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
+    rf"(?:every\s)?(?P<b>{any_of(list(VALUES))}|\d{{1,3}})\b(?!\s?(?:%|per)))",
     re.IGNORECASE,
 )
 _ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
@@ -78,7 +79,7 @@ def shares(text: str) -> Iterator[Value]:
 
 
 _HALF = re.compile(
-    rf"\b(?:half an? (?P<s1>dozen|{any_of(list(SCALES))})|half an? (?P<u1>{UNIT})"
+    rf"\b(?=[adefhnostz\d])(?:half an? (?P<s1>dozen|{any_of(list(SCALES))})|half an? (?P<u1>{UNIT})"
     rf"|(?P<n>{any_of(list(VALUES))}|an?|\d+) and a half (?P<s2>{any_of(list(SCALES))})?\s?"
     rf"(?P<u2>{UNIT})?"
     rf"|an? (?P<u3>{UNIT}) and a half)\b",
@@ -87,7 +88,7 @@ _HALF = re.compile(
 
 
 _MANY = re.compile(
-    r"\b(?:(?P<tens>tens|dozens|hundreds) of )?"
+    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
     r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
     re.IGNORECASE,
 )
@@ -107,7 +108,7 @@ _OF_WHOLE = re.compile(
 
 _COUNT = rf"an?|{any_of(list(VALUES))}|\d+"
 _TIMES = re.compile(
-    rf"\b(?:(?P<quarters>three quarters|a quarter) of an hour"
+    rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
     rf"|(?P<n1>{_COUNT}) (?P<u1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
     r"(?P<u2>minutes?|hours?|days?|weeks?|months?)"
     r"|(?:an?|each|every|per|the (?:past|last|next|following|previous|first|same)|following) "
