@@ -156,6 +156,7 @@ def verify(
     with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
         run.prepare(page)
         findings = list(run.pipeline.findings(page))
+        findings = run.second.on(page, findings) if run.second else findings
         record = build.report_of(page, findings, settings, run)
     return Report(record, record.findings)
 

@@ -1,19 +1,23 @@
 """Settings turned into what every verb runs on: models, corpora, and a language model's server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pincite import settings as settings_
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.llm.chat import ChatClient
+from pincite.llm.calls import Calls
+from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
 from pincite.llm.chat_wire import Limits
+from pincite.llm.judge import Judge
+from pincite.llm.kept import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
+from pincite.opinions import Verdict
 from pincite.protocols import Expander
 from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.settings import Settings
@@ -89,6 +93,37 @@ def templates(chat: ChatSettings, language: str) -> Templates:
     """The prompts, shipped or the user's."""
     folder = Path(chat.prompts).expanduser() if chat.prompts else None
     return Templates.load(chat.prompt_language, language, folder)
+
+
+@contextmanager
+def judge(settings: Settings, log_ratios: Mapping[Verdict, float]) -> Iterator[Judge]:
+    """The language model that gives second opinions, within the budget of the settings.
+
+    `log_ratios`: what each of its verdicts adds. Replies are kept in `replies_file()`: no later
+    run asks for them again.
+    """
+    chosen = settings.judge
+    limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
+    client = ChatClient.from_environment(
+        chosen.url, chosen.model, limits, chosen.dialect, JUDGE_KEY_VARIABLE
+    )
+    kept = KeptReplies(replies_file())
+    try:
+        calls = Calls({"": client}, settings.budget.limits, kept, kept.record)
+        yield Judge(
+            calls,
+            templates(settings.chat, settings.language),
+            log_ratios,
+            chosen.source_tokens,
+            guided=chosen.guided,
+        )
+    finally:
+        kept.close()
+
+
+def replies_file() -> Path:
+    """Where a judge's replies are kept."""
+    return weights.cache_folder().parent / "replies.sqlite"
 
 
 def recorded(settings: Settings) -> dict[str, Any]:

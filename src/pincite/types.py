@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from pincite.notes import Note, texts
+from pincite.opinions import Opinion
 
 
 class Span(NamedTuple):
@@ -435,6 +436,7 @@ class Finding:
     n_candidates: int = 0  # passages of the corpus that were judged
     missing: tuple[Part, ...] = ()  # parts that no source of the group supports
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
+    opinion: Opinion | Failed | None = None  # a language model's; None: it was not asked
 
     @property
     def source_changed(self) -> bool:

@@ -56,7 +56,8 @@ def test_of_a_secret_only_whether_it_is_set(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "not set" in run(*arguments).stdout
-    monkeypatch.setenv("PINCITE_CHAT_KEY", PLANTED)
+    for name in ("PINCITE_CHAT_KEY", "PINCITE_JUDGE_KEY"):
+        monkeypatch.setenv(name, PLANTED)
     shown = run(*arguments)
     assert PLANTED not in shown.output
     assert "not set" not in shown.stdout

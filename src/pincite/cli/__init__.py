@@ -24,6 +24,7 @@ VERBS = {
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",
     "eval": "measure retrieval and verification on a collection",
+    "calibrate": "measure how far a language model can be trusted",
     "train": "train a verifier, an encoder or an answerer",
     "feedback": "say what you think of a result, and export it",
     "config": "what is set, and where",

@@ -24,19 +24,24 @@ def command() -> None:
 @config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
-    from pincite.llm.chat import KEY_VARIABLE
+    from pincite.llm.chat import JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, places, values
 
     found = places.placed(Settings, {}, config, short=SHORT)
     given = values.flat(values.made(Settings, {name: each.value for name, each in found.items()}))
     origins = {name: found[name].origin if name in found else places.DEFAULT for name in given}
-    key = "set" if os.environ.get(KEY_VARIABLE, "").strip() else "not set"
+    keys = {
+        variable: "set" if os.environ.get(variable, "").strip() else "not set"
+        for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE)
+    }
     if as_json:
         rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}
-        rows[KEY_VARIABLE] = {"value": key, "origin": f"variable {KEY_VARIABLE}"}
+        for name, key in keys.items():
+            rows[name] = {"value": key, "origin": f"variable {name}"}
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
     else:
-        click.echo(f"{_toml(given, origins if origin else {})}\n# {KEY_VARIABLE} is {key}")
+        said = "".join(f"\n# {name} is {key}" for name, key in keys.items())
+        click.echo(f"{_toml(given, origins if origin else {})}{said}")
 
 
 def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:

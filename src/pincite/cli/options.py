@@ -109,6 +109,28 @@ def expansion_options(command: Command) -> Command:
     return command
 
 
+def judge_options(command: Command) -> Command:
+    """A second opinion: which server is asked, of what, and how much."""
+    return _with(
+        command,
+        [
+            click.option(
+                "--judge", "judge_url", metavar="URL", help="Server that gives a second opinion."
+            ),
+            click.option("--judge-model", help="Model of that server."),
+            click.option(
+                "--judge-all",
+                "judge_every",
+                is_flag=True,
+                default=None,
+                help="Ask it of every claim, not only where we are unsure.",
+            ),
+            click.option("--max-calls", type=int, help="Most calls of that server; 0: no limit."),
+            click.option("--max-tokens", type=int, help="Most tokens, of prompts and replies."),
+        ],
+    )
+
+
 def filter_options(command: Command) -> Command:
     """An option for each setting that says which documents of a corpus may be found."""
     several: dict[str, Any] = {"multiple": True, "metavar": "TEXT"}

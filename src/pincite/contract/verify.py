@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.contract.codec import Coded, EachOf, Offsets, Probability, Says, Scalar, Whole, Within
-from pincite.types import Bar, Copy, CopyKind, Label, PartKind, Place, Reason, Reliability, Stage
+from pincite.opinions import Verdict
+from pincite.types import (
+    Bar,
+    Copy,
+    CopyKind,
+    FailedStep,
+    Label,
+    PartKind,
+    Place,
+    Reason,
+    Reliability,
+    Stage,
+)
 
 Texts: TypeAlias = tuple[str, ...]
 
@@ -134,6 +146,30 @@ class ExclusionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRecord:
+    """Why nothing came of a question to a language model."""
+
+    step: FailedStep
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpinionRecord:
+    """What a language model says of the claim, or why it says nothing."""
+
+    verdict: Verdict | None
+    model: Annotated[str, Says("name@host")]
+    quotes: Annotated[Texts, Says("as the sources have them; what they have not is left out")]
+    missing: Annotated[Texts, Says("words of the claim that the sources lack")]
+    why: Annotated[str, Says("in the model's words")]
+    n_invented: Annotated[Whole, Says("quotes that no source has")]
+    whole: Annotated[bool, Says("false: it read the sources' best passages only")]
+    log_ratio: Annotated[float, Says("what the verdict adds to our log-odds of support")]
+    disagrees: Annotated[bool, Says("whether we alone would say otherwise")]
+    failed: FailedRecord | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FindingRecord:
     """Everything about one claim: its citations alone and together, and better sources."""
 
@@ -157,6 +193,8 @@ class FindingRecord:
     suggestions: tuple[SuggestionRecord, ...]
     n_candidates: Whole
     excluded: Annotated[tuple[ExclusionRecord, ...], Says("at most ten")]
+    # Reports of an earlier Pincite lack it.
+    opinion: Annotated[OpinionRecord | None, Says("null: no language model was asked")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pincite.library.judges import MeasuredJudge
+
 _CLAIMS = {
     "w/o partial": "auroc_without_partial",
     "mixed": "auroc_mixed",
@@ -13,6 +15,7 @@ _CLAIMS = {
     "accuracy": "accuracy",
     "ECE": "ece",
 }
+_Z = 1.96  # of a 95 % interval, in standard errors
 _BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
 _NOTE = (
     "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
@@ -29,6 +32,36 @@ def claims_table(results: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"  {one['system'][:23]:24}{_values(one)}" for one in result["systems"]]
         lines.append("")
     return "\n".join([*lines, _NOTE])
+
+
+def judge_table(judge: MeasuredJudge) -> str:
+    """How often a model gave each verdict, and what that adds to our log-odds, with intervals."""
+    lines = [f"{judge.model}: {judge.rows} rows"]
+    lines.append(f"{'verdict':18}{'supported':>10}{'others':>8}{'adds':>8}{'95 % interval':>18}")
+    for verdict, (supported, others) in judge.counts.items():
+        adds, error = judge.log_ratios[verdict], judge.errors[verdict]
+        interval = f"{adds - _Z * error:+.2f} to {adds + _Z * error:+.2f}"
+        lines.append(f"{verdict:18}{supported:10}{others:8}{adds:+8.2f}{interval:>18}")
+    return "\n".join(lines)
+
+
+def opinions_table(results: Sequence[Mapping[str, Any]]) -> str:
+    """Our own, the model's and both opinions' figures, the latter by the share of rows asked."""
+    lines = []
+    for result in results:
+        labels = list(result["own"]["flagged"])
+        lines.append(f"{result['file']}: {result['asked']} of {result['n']} rows have a verdict")
+        flagged = "".join(f"{f'flags {label}':>18}" for label in labels)
+        lines.append(f"  {'':22}{'AUROC':>8}{'accuracy':>10}{flagged}")
+        systems = {"own": result["own"], "model alone": result["model"]}
+        for share, found in result["both"].items():
+            systems[f"both, {100 * float(share):g} % asked"] = found
+        systems["both, fitted"] = result["fitted"]
+        for name, one in systems.items():
+            shares = "".join(f"{one['flagged'][label]:>18.3f}" for label in labels)
+            lines.append(f"  {name:22}{_number(one['auroc']):>8}{one['accuracy']:>10.3f}{shares}")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def check_table(result: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from pincite.judgement import parts
 from pincite.judgement.witness import witness
+from pincite.opinions import Opinion
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, values
 from pincite.types import (
@@ -274,10 +275,14 @@ def suggestions(
 def support(finding: Finding) -> float | None:
     """The probability that the group supports the whole claim; None if nothing was checked.
 
-    Not that of `finding.score`, which may count the claim's parts and only ranks.
+    A second opinion is counted (`judgement.fusion`). Not that of `finding.score`, which may count
+    the claim's parts and only ranks.
     """
     whole = group_score(finding.citations, finding.together, "max")
-    return probability(finding.score if whole is None else whole)
+    if whole is None:
+        return probability(finding.score)
+    opinion = finding.opinion
+    return probability(whole + (opinion.log_ratio if isinstance(opinion, Opinion) else 0.0))
 
 
 def probability(score: float | None) -> float | None:

@@ -7,7 +7,7 @@ claim (`aggregation.speaking`), and which better sources were listed.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pincite.judgement import aggregation, parts
+from pincite.judgement import aggregation, fusion, parts
 from pincite.types import CitationResult, Finding, Part
 
 Atoms = Mapping[
@@ -25,12 +25,13 @@ def relabelled(finding: Finding, threshold: float, atoms: Atoms) -> Finding:
     missing = atoms.get("", _atoms_in(finding.missing))
     of_group = parts.borne_out_by_any([result.clauses for result in results])
     label = aggregation.group_label(results, finding.together, threshold, missing)
-    return replace(
+    ours = replace(
         finding,
         citations=results,
         label=label,
         missing=aggregation.missing(label, of_group, missing),
     )
+    return fusion.decided(ours, threshold)
 
 
 def _relabelled(result: CitationResult, threshold: float, atoms: Atoms) -> CitationResult:

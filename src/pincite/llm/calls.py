@@ -129,7 +129,7 @@ class Calls:
 
     def stream(self, step: str, prompt: Prompt) -> Iterator[str | Completion | ServerError]:
         """A reply as it is written, then the whole of it or why it ended; counted as any other."""
-        needed = (_tokens(prompt.system + prompt.user), prompt.max_tokens)
+        needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
         refused = self._reserve(needed)
         if refused:
             yield refused
@@ -181,7 +181,7 @@ class Calls:
     ) -> Completion | ServerError:
         """The server's reply, booked and recorded."""
         model = self.model(step)
-        needed = (_tokens(prompt.system + prompt.user), prompt.max_tokens)
+        needed = (tokens_of(prompt.system + prompt.user), prompt.max_tokens)
         refused = self._reserve(needed)
         if refused:
             return refused
@@ -237,7 +237,7 @@ class Calls:
             self._in_a_row = 0
             n_prompt = needed[0] if reply.n_prompt_tokens is None else reply.n_prompt_tokens
             n_reply = reply.n_reply_tokens
-            n_reply = _tokens(reply.text) if n_reply is None else n_reply
+            n_reply = tokens_of(reply.text) if n_reply is None else n_reply
             self._usage = replace(
                 used,
                 n_prompt_tokens=used.n_prompt_tokens + n_prompt,
@@ -290,7 +290,7 @@ def _pieces(model: Generator, prompt: Prompt) -> Iterator[str | Completion | Ser
     yield reply
 
 
-def _tokens(text: str) -> int:
+def tokens_of(text: str) -> int:
     """About how many tokens a text has, rather too many."""
     return len(text) // _CHARS_A_TOKEN + 1
 

@@ -27,6 +27,7 @@ from pincite.llm.chat_wire import EVENTS, SHOWN, Call, Limits, Retry, Wire
 from pincite.text.retry_after import seconds_to_wait
 
 KEY_VARIABLE = "PINCITE_CHAT_KEY"
+JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may have another key
 _BUSY = (408, 425, 429)
 _ADVICE = {
     401: f"Set the server's key in the variable {KEY_VARIABLE}.",
@@ -64,10 +65,15 @@ class ChatClient:
 
     @classmethod
     def from_environment(
-        cls, url: str, model: str, limits: Limits | None = None, dialect: Dialect = "openai"
+        cls,
+        url: str,
+        model: str,
+        limits: Limits | None = None,
+        dialect: Dialect = "openai",
+        variable: str = KEY_VARIABLE,
     ) -> "ChatClient":
-        """A client with the key that `PINCITE_CHAT_KEY` holds, if it holds one."""
-        return cls(url, model, os.environ.get(KEY_VARIABLE, "").strip(), limits, dialect)
+        """A client with the key that the environment's variable holds, if it holds one."""
+        return cls(url, model, os.environ.get(variable, "").strip(), limits, dialect)
 
     def __repr__(self) -> str:
         return f"ChatClient({self.url!r}, {self.model!r})"
@@ -298,8 +304,8 @@ class ChatClient:
         return replace(reply, text=reply.text.replace(self._key, "[key]"), tokens=tokens)
 
 
-def checked_url(url: str) -> str:
-    """The address without its last slash.
+def checked_url(url: str, setting: str = "chat.url", variable: str = KEY_VARIABLE) -> str:
+    """The address without its last slash; `setting` and `variable` name it and its key's place.
 
     Raises:
         ConfigError: it is no http address, or holds a name and password, a query or a fragment.
@@ -313,11 +319,11 @@ def checked_url(url: str) -> str:
     except ValueError:
         fits = False
     if not fits:
-        raise ConfigError(f"chat.url is {url!r}; expected an address as http://localhost:8080/v1.")
+        raise ConfigError(f"{setting} is {url!r}; expected an address as http://localhost:8080/v1.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
-            "chat.url holds a name, a password or a query, which reports would show. Give the "
-            f"bare address, and the key in the variable {KEY_VARIABLE}."
+            f"{setting} holds a name, a password or a query, which reports would show. Give the "
+            f"bare address, and the key in the variable {variable}."
         )
     return url.rstrip("/")
 

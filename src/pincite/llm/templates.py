@@ -34,10 +34,11 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     ),
     "answer_question": frozenset({"question", "abstracts", "language"}),  # of `ask`
     "rewrite_sentence": frozenset({"statement", "evidence_item", "language"}),
+    "judge_source": frozenset({"statement", "context", "sources", "language"}),  # second opinion
 }
 OPTIONS = "options"
 # Values that are no text of others, or were fenced one by one: `text.fences.abstract`.
-_OURS = ("language", "options", "labels", "abstracts")
+_OURS = ("language", "options", "labels", "abstracts", "sources")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)
 _NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian"}

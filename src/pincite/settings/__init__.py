@@ -15,7 +15,7 @@ from pincite.errors import ConfigError
 from pincite.llm.chat_fields import checked_guidance
 from pincite.settings import places, values
 from pincite.settings.ask import AskSettings
-from pincite.settings.chat import BudgetSettings, ChatSettings
+from pincite.settings.chat import BudgetSettings, ChatSettings, JudgeSettings
 from pincite.settings.check import CheckSettings, ClaimReviewSettings
 from pincite.settings.search import (
     FilterSettings,
@@ -26,7 +26,7 @@ from pincite.settings.search import (
 from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
-PRIVATE = frozenset({"web.contact", "web.cache", "library.own_copies"})
+PRIVATE = frozenset({"web.contact", "web.cache", "library.own_copies", "library.judges"})
 # How pages are asked for, not which copies count. How old a page of the cache may be is among them:
 # a finished report is as old as it is.
 MANNERS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
@@ -39,6 +39,7 @@ class LibrarySettings:
     reliability: str = ""  # an imported list of sources; empty: the one called like the language
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
     own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
+    judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Settings:
     check: CheckSettings = field(default_factory=CheckSettings)
     ask: AskSettings = field(default_factory=AskSettings)
     chat: ChatSettings = field(default_factory=ChatSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     web: WebSettings = field(default_factory=WebSettings)
     claimreview: ClaimReviewSettings = field(default_factory=ClaimReviewSettings)
@@ -96,6 +98,7 @@ class Settings:
 
 _PREFIXED = {
     "chat": "url model dialect at_once seconds",
+    "judge": "url model dialect every low high source_tokens guided at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
 }

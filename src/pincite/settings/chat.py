@@ -56,6 +56,31 @@ class ChatSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """`[judge]`: a language model's second opinion on what our verifier found."""
+
+    url: str = ""  # of an OpenAI-compatible server, up to /v1; empty: none is asked
+    model: str = ""  # as that server calls it
+    dialect: Dialect = "openai"  # the kind of server
+    every: bool = False  # whether it is asked of all claims, not only where we are unsure
+    low: Annotated[float, Range(0, 1)] = 0.02  # unsure: our probability of support is from this
+    high: Annotated[float, Range(0, 1)] = 0.80  # to this
+    source_tokens: Annotated[int, Range(200, 1_000_000)] = 6000  # of the sources in a prompt
+    guided: bool = True  # whether the server is to keep replies to their JSON Schema
+    at_once: Annotated[int, Range(1, 1000)] = 4  # requests under way
+    seconds: Annotated[float, Range(0, ends="(]")] = 260.0  # for one whole reply
+
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.url:
+            chat.checked_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
+        if self.url and not self.model:
+            raise ConfigError("judge.url is set; expected judge.model too.")
+        if self.low > self.high:
+            raise ConfigError(f"judge.low is {self.low}; expected at most judge.high, {self.high}.")
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetSettings:
     """`[budget]`: what a run may ask of the server."""
 

@@ -26,7 +26,8 @@ from pincite.settings.values import converted, types_of
 
 PREFIX = "PINCITE_"
 DEFAULT, OPTION = "default", "option"
-_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE}  # read elsewhere
+# Read elsewhere.
+_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 TABLES = ("server",)  # of a file; what stands in them are settings of their own
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pincite.cli import extras, options
+from pincite.cli import calibrate, extras, options
 from pincite.cli.eval import ask
 from pincite.cli.options import json_option, keep_option, quiet_option
 
@@ -143,9 +143,16 @@ def beir(
 @click.option("--plot", type=options.FilePath, help="PNG of precision over recall, and its data.")
 @click.option("--reliability", type=options.FilePath, help="PNG of calibration, and its data.")
 @click.option("--scores", type=options.FilePath, help="Pincite's scores of each row, JSON lines.")
+@click.option(
+    "--judge-verdicts",
+    "recorded",
+    type=options.FilePath,
+    help="A second opinion that was recorded: JSON lines with id and verdict.",
+)
 @keep_option
 @json_option
 @quiet_option
+@options.judge_options
 @options.settings_options
 def claims(
     files: tuple[Path, ...],
@@ -153,6 +160,7 @@ def claims(
     plot: Path | None,
     reliability: Path | None,
     scores: Path | None,
+    recorded: Path | None,
     keep: bool,
     as_json: bool,
     quiet: bool,
@@ -166,12 +174,15 @@ def claims(
     extras.require("eval")
     from pincite import runtime
     from pincite.evaluation import claims as claims_
-    from pincite.evaluation import plots, tables
+    from pincite.evaluation import judges, plots, tables
     from pincite.evaluation.baselines import all_of
     from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable
+    from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
     settings = options.settings_of(given)
+    opinions = recorded is not None or bool(settings.judge.url)
+    known = calibrate.read_or_asked(settings, recorded, files, quiet) if opinions else {}
     # Unless told so judgements are not kept: pairs/s would measure the file, not the model.
     with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
         tell, verifier = options.teller(shown), run.pipeline.verifier
@@ -200,10 +211,20 @@ def claims(
     if scores:
         rows = [row for one in predicted for row in claims_.lines(one, systems[0].name)]
         options.write("".join(json.dumps(row) + "\n" for row in rows), scores)
+    second = []
+    if opinions:
+        adds = kept.log_ratios(kept.file_of(settings.library.judges), settings.judge.model)
+        second = [
+            {"file": name, **judges.measured(one, known, adds, settings.verify.threshold)}
+            for name, one in zip(names, predicted, strict=True)
+        ]
     if as_json:
-        click.echo(json.dumps({"results": results, "versions": dict(run.versions)}, indent=1))
-    else:
-        click.echo(tables.claims_table(results))
+        told = {"results": results, "versions": dict(run.versions)}
+        click.echo(json.dumps({**told, "second_opinion": second} if second else told, indent=1))
+        return
+    click.echo(tables.claims_table(results))
+    if second:
+        click.echo(f"\n{tables.opinions_table(second)}")
 
 
 @command.command("swaps")

@@ -33,6 +33,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
 @options.web_options
 @options.expansion_options
+@options.judge_options
 @options.settings_options
 @options.filter_options
 def command(
@@ -93,6 +94,9 @@ def command(
         )
         report = build.report_of(page, findings, settings, run)
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
+    if interrupted and report.complete:
+        options.say("Stopped while a second opinion was asked. The same command goes on from here.")
+        raise click.exceptions.Exit(130)
     if interrupted:
         options.say(
             f"Stopped after {len(findings)} of {len(page.claims)} claims. What was judged is "

@@ -84,7 +84,11 @@ def judged(
         shown.remove_task(task)
     except KeyboardInterrupt:
         return findings, True
-    return findings, False
+    if run.second is None:
+        return findings, False
+    tell = options.teller(shown)
+    found = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
+    return found, run.second.stopped
 
 
 def deliver(

@@ -111,6 +111,9 @@ def _verified(
                 findings.append(finding)
                 judged = {"claim_id": finding.claim.claim_id, "label": str(finding.label)}
                 tell("judged", {**judged, "done": len(findings), "total": len(article.claims)})
+            if run.second:
+                findings = run.second.on(article, findings, _asking(tell))
+                complete = not run.second.stopped
         except KeyboardInterrupt:
             complete = False
         report = build.report_of(article, findings, settings, run)
@@ -186,6 +189,10 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
     return articles.article_at(
         body.article or "", settings, lambda line: tell("note", {"text": line})
     )
+
+
+def _asking(tell: Tell) -> Callable[[int, int], None]:
+    return lambda done, total: tell("asking", {"done": done, "total": total})
 
 
 def _fetching(tell: Tell) -> Callable[[FetchStep], None]:

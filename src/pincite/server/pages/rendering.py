@@ -3,9 +3,9 @@
 A template may use: `_("…")`, `ngettext` and `{% trans %}`; `static(name)`, the address of a file;
 `sign(label)`, `word(label)` and `meaning(label)` of a verdict; `in_words(note)`, a note in the
 reader's language (`say` of parts.html marks what has no code); of a citation's result
-`copy_read(result)`, `where(result)` and `what_changed(result)`; `link(url)`, the URL if a browser
-may open it, else none; `when(seconds)` and `moment(iso)`, a time. What each page is given besides
-is in `page`.
+`copy_read(result)`, `where(result)` and `what_changed(result)`; `second_opinion(finding)`, lines;
+`link(url)`, the URL if a browser may open it, else none; `when(seconds)` and `moment(iso)`, a time.
+What each page is given besides is in `page`.
 `_` takes a template's own words or a constant of ours, never a text from outside: what it gives is
 taken for markup.
 """
@@ -100,6 +100,7 @@ def _environment(language: str) -> Any:
         "copy_read": lambda result: wording.copy_read(result, texts.gettext),
         "where": lambda result: wording.where(result.place, result.label, texts.gettext),
         "what_changed": lambda result: wording.what_changed(result, texts.gettext),
+        "second_opinion": lambda finding: wording.second_opinion(finding, texts.gettext),
         "in_words": lambda note: notes.said(note, texts.gettext),
         "AS_WRITTEN": notes.AS_WRITTEN,
         "ORDER": wording.ORDER,

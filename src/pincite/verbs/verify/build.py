@@ -14,9 +14,10 @@ from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
-from pincite.library import reliability
+from pincite.library import judges, reliability
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
+from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.retrieval.retrievers import Fused
@@ -27,12 +28,16 @@ from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.exclusions import Exclusions
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.second_opinion import SecondOpinion
 from pincite.verbs.verify.web_pages import web_candidates, web_pages
 from pincite.web.sources import FetchStep
 
 # Settings that change how fast or where something is done, never what comes out.
-WITHOUT_EFFECT = MANNERS | {"models.threads", "library.feedback_file"}
-OF_OTHERS = ("check.", "ask.", "chat.", "budget.", "claimreview.")  # settings of the other verbs
+WITHOUT_EFFECT = MANNERS | {
+    *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
+}
+OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
+OF_A_JUDGE = ("judge.", "budget.")  # that count only where a second opinion is asked
 ASKED = ("chat.url", "chat.model")  # of these those that `verify` has too, for expansion "server"
 
 
@@ -46,6 +51,7 @@ class Run:
     estimate: Callable[[Article], Estimate]  # of one article; fetches nothing
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
     prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
+    second: SecondOpinion | None = None  # a language model's; None: none is asked
 
 
 @contextmanager
@@ -118,6 +124,7 @@ def verifying(
             of_a_page=settings.retrieval.read,
             candidates=settings.retrieval.judged if stored else 0,
             rules=web.sources.rules if web else settings.web.rules,
+            judge_tokens=settings.judge.source_tokens if settings.judge.url else 0,
         )
         if web:
             estimator = replace(
@@ -127,7 +134,21 @@ def verifying(
                 host_of=web.sources.host_of,
             )
         prepare = pipeline.copies.prepare
-        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare)
+        second = None
+        if settings.judge.url:
+            known = judges.log_ratios(judges.file_of(settings.library.judges), settings.judge.model)
+            judge = stack.enter_context(runtime.judge(settings, known))
+            second = _second(judge, pipeline, settings)
+            versions["judge"] = judge.model
+        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare, second)
+
+
+def _second(judge: Judge, pipeline: VerifyPipeline, settings: Settings) -> SecondOpinion:
+    chosen = settings.judge
+    band = (chosen.low, chosen.high)
+    return SecondOpinion(
+        judge, pipeline.copies, settings.verify.threshold, band, chosen.every, chosen.at_once
+    )
 
 
 def _of_copies(problem: Problem) -> Note:
@@ -183,7 +204,8 @@ def report_settings(settings: Settings) -> dict[str, str | float | int | bool | 
     return {
         name: value
         for name, value in runtime.recorded(settings).items()
-        if not name.startswith(OF_OTHERS) or name in ASKED
+        if (not name.startswith(OF_OTHERS) or name in ASKED)
+        and (settings.judge.url or not name.startswith(OF_A_JUDGE))
     }
 
 

@@ -8,9 +8,10 @@ import csv
 import io
 from collections.abc import Sequence
 
+from pincite.judgement import fusion
 from pincite.judgement.funnel import FLAGS, stage
 from pincite.report import cells
-from pincite.types import CitationResult, Evidence, Finding, Label, Part, Unchecked
+from pincite.types import CitationResult, Evidence, Failed, Finding, Label, Part, Unchecked
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.records import Report
 
@@ -20,7 +21,8 @@ COLUMNS = (
     "suggestion_url suggestion_title suggestion_score suggestion_quote "
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
-    "copy copy_url copy_date not_live changed changed_quote place suggestion_place"
+    "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
+    "second_opinion second_opinion_model disagrees"
 ).split()
 
 
@@ -39,6 +41,7 @@ def to_csv(report: Report) -> str:
                 str(stage(result, finding.label)) if result else None,
                 *_copy(result),
                 *_places(finding, result),
+                *_opinion(finding),
             ]
             writer.writerow([cells.cell(value) for value in row])
     return out.getvalue()
@@ -100,6 +103,15 @@ def _copy(result: CitationResult | None) -> list[str | float | None]:
     not_live = str(result.not_live.reason) if result.not_live else None
     today = [wording.LABELS[changed.label], changed.evidence.quoted] if changed else [None, None]
     return [str(copy.kind), copy.url, copy.date, not_live, *today]
+
+
+def _opinion(finding: Finding) -> list[str | float | None]:
+    """A language model's verdict, and whether we alone would say otherwise."""
+    said = finding.opinion
+    if said is None or isinstance(said, Failed):
+        return [f"none: {said.detail}" if said else None, None, None]
+    disagrees = "yes" if fusion.disagree(finding) else "no"
+    return [wording.VERDICTS[said.verdict], said.model, disagrees]
 
 
 def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:

@@ -17,8 +17,10 @@ from pincite.contract.verify import (
     CountsRecord,
     EvidenceRecord,
     ExclusionRecord,
+    FailedRecord,
     FindingRecord,
     ListingRecord,
+    OpinionRecord,
     PartRecord,
     PrecisionRecord,
     ReportRecord,
@@ -26,7 +28,8 @@ from pincite.contract.verify import (
     UncheckedRecord,
 )
 from pincite.errors import InputError
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, fusion
+from pincite.opinions import Opinion, Verdict
 from pincite.types import (
     Changed,
     Citation,
@@ -34,6 +37,7 @@ from pincite.types import (
     Claim,
     Evidence,
     Exclusion,
+    Failed,
     Finding,
     Label,
     Listing,
@@ -46,6 +50,7 @@ from pincite.types import (
 from pincite.verbs.verify import funnel_words, wording
 from pincite.verbs.verify.records import Report
 
+_NOTHING_SAID = Opinion(Verdict.UNUSABLE, "")  # what the record of a failure has beside the reason
 SCHEMA = Path(__file__).parent / "report.schema.json"
 
 
@@ -115,6 +120,24 @@ def _finding(finding: Finding, rank: int) -> FindingRecord:
             together=_evidence(finding.together) if finding.together else None,
             suggestions=tuple(map(_suggestion, finding.suggestions)),
             excluded=tuple(made(ExclusionRecord, e, reason=e.bar) for e in finding.excluded),
+            opinion=_opinion(finding),
+        )
+    )
+
+
+def _opinion(finding: Finding) -> OpinionRecord | None:
+    said = finding.opinion
+    if said is None:
+        return None
+    failed = said if isinstance(said, Failed) else None
+    return rounded(
+        made(
+            OpinionRecord,
+            said,
+            _NOTHING_SAID,
+            verdict=None if isinstance(said, Failed) else said.verdict,
+            disagrees=fusion.disagree(finding),
+            failed=made(FailedRecord, failed) if failed else None,
         )
     )
 
@@ -223,7 +246,16 @@ def _finding_of(record: FindingRecord, title: str) -> Finding:
         suggestions=tuple(map(_suggestion_of, record.suggestions)),
         missing=tuple(map(_part_of, record.missing)),
         excluded=tuple(made(Exclusion, each, bar=each.reason) for each in record.excluded),
+        opinion=_opinion_of(record.opinion) if record.opinion else None,
     )
+
+
+def _opinion_of(record: OpinionRecord) -> Opinion | Failed:
+    if record.failed:
+        return made(Failed, record.failed)
+    if record.verdict is None:
+        raise InputError("an opinion has neither a verdict nor a reason why it has none")
+    return made(Opinion, record)
 
 
 def _result_of(record: CitationRecord) -> CitationResult:

@@ -6,10 +6,12 @@ this machine takes for a pair, which is tried out on a few.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pincite.judgement.funnel import addresses
+from pincite.llm.calls import tokens_of
+from pincite.llm.judge import REPLY_TOKENS
 from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 from pincite.verbs.verify.cited_copies import is_wanted
@@ -21,6 +23,8 @@ TRIED = 3  # pairs, twice: the first time warms up; half a second on two cores
 # Of the pairs that are possible, each as long as wide passages make it. Short pages have fewer,
 # clauses are judged besides: the demo's article (short pages) has 304, and 200 were judged.
 OF_THE_PAIRS: Seconds = (0.5, 1.5)
+MANY = 1_000_000  # tokens of a source that nobody has seen yet: it fills its room
+BESIDES = 500 + REPLY_TOKENS  # tokens of a prompt besides the sources, and of its reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Estimate:
     n_never_opened: int = 0  # addresses that are not of the public web
     fetching: Seconds = (0.0, 0.0)
     judging: Seconds = (0.0, 0.0)
+    calls: int = 0  # for second opinions, at most: one a claim; 0 where none is asked
+    tokens: int = 0  # of them, prompts and replies, at most
 
     @property
     def n_to_fetch(self) -> int:
@@ -61,6 +67,7 @@ class Estimator:
     of_a_page: int  # passages of a source that are judged, at most
     candidates: int  # passages of the corpus that are judged for a claim; 0 without one
     rules: WebRules
+    judge_tokens: int = 0  # of sources that a second opinion is shown, at most; 0: none is asked
     asked: Callable[[Citation], str | None] = lambda citation: None  # first of the web; None: never
     is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
     host_of: Callable[[str], str | None] = lambda url: None  # None: it would not be opened
@@ -83,6 +90,8 @@ class Estimator:
         sure = of_candidates + sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
         most = sure + sum(uses[url] for url in wanted if online) * self.of_a_page
         each = self._seconds_a_pair(article) if most else 0.0
+        legible = {url for url in sources if url in {*at_hand, *kept} or (online and url in wanted)}
+        calls, tokens = self._opinions(article, legible, copies)
         return Estimate(
             n_articles=1,
             n_claims=len(article.claims),
@@ -97,7 +106,22 @@ class Estimator:
             n_never_opened=len(wanted) - sum(hosts.values()) if online else 0,
             fetching=fetching_seconds(list(hosts.values()), self.rules),
             judging=(OF_THE_PAIRS[0] * sure * each, OF_THE_PAIRS[1] * most * each),
+            calls=calls,
+            tokens=tokens,
         )
+
+    def _opinions(
+        self, article: Article, legible: Container[str], copies: Mapping[str, Document | Unchecked]
+    ) -> tuple[int, int]:
+        """Calls for second opinions and their tokens, if every claim needed one."""
+        calls = tokens = 0
+        for claim in article.claims if self.judge_tokens else ():
+            cited = [f[0] for c in claim.citations if (f := addresses(c)) and f[0] in legible]
+            found = [copies[url] for url in cited]
+            shown = [tokens_of(d.text) if isinstance(d, Document) else MANY for d in found]
+            calls += bool(cited)
+            tokens += bool(cited) * (min(self.judge_tokens, sum(shown)) + BESIDES)
+        return calls, tokens
 
     def _seconds_a_pair(self, article: Article) -> float:
         """Tried out on the article's own words, cut as long as passages are."""
@@ -156,4 +180,6 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
         n_never_opened=summed([e.n_never_opened for e in estimates]),
         fetching=lasting([e.fetching for e in estimates]),
         judging=lasting([e.judging for e in estimates]),
+        calls=summed([e.calls for e in estimates]),
+        tokens=summed([e.tokens for e in estimates]),
     )

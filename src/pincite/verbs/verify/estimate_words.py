@@ -5,6 +5,7 @@ from typing import Any
 from pincite.contract import codec
 from pincite.report.cells import n_of
 from pincite.settings import Settings
+from pincite.text.hosts import host_of
 from pincite.verbs.verify.estimate import Estimate, Seconds
 
 FREE = "Nothing is paid, and no language model's server is asked."
@@ -30,6 +31,8 @@ def to_json(found: Estimate, settings: Settings) -> str:
         "seconds_of_fetching": [round(value, 1) for value in found.fetching],
         "seconds_of_judging": [round(value, 1) for value in found.judging],
         "asks_a_server": asks_a_server(settings),
+        "most_calls": found.calls,
+        "most_tokens": found.tokens,
     }
     return codec.to_json(values)
 
@@ -53,7 +56,9 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     times = f"Takes {length(found.seconds)}"
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
-    cost = SERVER if asks_a_server(settings) else FREE
+    cost = SERVER if settings.retrieval.expansion == "server" else FREE
+    if found.calls:
+        cost = _opinions(found, settings)
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
     if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
@@ -63,7 +68,21 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
 
 def asks_a_server(settings: Settings) -> bool:
     """Whether a run of `verify` with these settings asks a language model's server."""
-    return settings.retrieval.expansion == "server"
+    return settings.retrieval.expansion == "server" or bool(settings.judge.url)
+
+
+def _opinions(found: Estimate, settings: Settings) -> str:
+    """What second opinions may cost, within the budget."""
+    budget, judge = settings.budget, settings.judge
+    calls = min(found.calls, budget.max_calls or found.calls)
+    tokens = min(found.tokens * calls // found.calls, budget.max_tokens or found.tokens)
+    asked = "" if judge.every else ", and only where we are unsure"
+    cost = budget.limits.cost_of(tokens, 0)
+    price = f", about {cost:.2f} at the price that is set" if cost else ""
+    return (
+        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}"
+        f"{asked}: at most {tokens:,} tokens{price}. It is sent the claims and their sources."
+    )
 
 
 def length(seconds: Seconds) -> str:

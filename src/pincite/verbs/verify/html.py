@@ -143,6 +143,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "shared": shared,
         "judged": [_citation(result, finding, shared) for result in judged],
         "unchecked": _unchecked(finding),
+        "opinion": wording.second_opinion(finding),
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
         "wikitext": [text for text in texts if text],
         "excluded": [

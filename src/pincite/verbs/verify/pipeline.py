@@ -43,7 +43,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
-from pincite.verbs.verify.web_candidates import WebCandidates
+from pincite.verbs.verify.web_pages import WebCandidates
 
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
 

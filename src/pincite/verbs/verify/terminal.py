@@ -45,6 +45,7 @@ STYLES = {
     Label.UNCHECKED: "yellow",
 }
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH = 150, 90, 70  # characters before an ellipsis
+OPINION_LINES = 3  # of a second opinion; --html has all
 SHOWN = 10  # claims of one reason for which nothing could be checked
 
 
@@ -179,6 +180,10 @@ def _details(finding: Finding) -> Text:
                 text.append(f"\n      {place}", style="dim")
         else:
             text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
+    for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
+        text.append(
+            f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", style="dim"
+        )
     for suggestion in finding.suggestions[:1]:
         passage = suggestion.evidence.passage
         title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)

@@ -5,10 +5,11 @@ Sign and word always go together: nobody should have to tell verdicts by their c
 
 from collections.abc import Callable, Sequence
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, fusion
 from pincite.judgement.own import digest_of
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import Note
+from pincite.opinions import Verdict
 from pincite.report import cells
 from pincite.types import (
     Bar,
@@ -17,6 +18,8 @@ from pincite.types import (
     Copy,
     CopyKind,
     Exclusion,
+    Failed,
+    Finding,
     Label,
     Listing,
     Part,
@@ -159,6 +162,22 @@ BARS = {
     Bar.BLACKLISTED: "blacklisted",
     Bar.COPY: "copies the article",
 }
+VERDICTS = {
+    Verdict.SUPPORTED: "supported",
+    Verdict.PARTLY_SUPPORTED: "partly supported",
+    Verdict.NOT_SUPPORTED: "not supported",
+    Verdict.CONTRADICTED: "contradicted",
+    Verdict.UNUSABLE: "this text is no source",
+}
+OPINIONS = {
+    "said": "Second opinion of %(model)s: %(verdict)s",
+    "failed": "No second opinion: %(why)s",
+    "disagrees": "Our own reading differs (support %(support)d %%): look for yourself.",
+    "quoted": "It points to “%(quote)s”.",
+    "lacks": "It misses %(words)s.",
+    "invented": "Quotes that no source has were left out: %(n)d.",
+    "in_part": "The sources are long: it read the passages closest to the claim.",
+}
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
 READ_FIRST = "Read the source before you tag."
 # The order in which verdicts are counted: what needs a person first.
@@ -221,6 +240,31 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
 def _digest(copy: Copy) -> str:
     return " + ".join(one[:12] for one in (digest_of(copy.url) or "").split("+"))
+
+
+def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Lines on what a language model says of the claim; none if none was asked."""
+    said = finding.opinion
+    if said is None:
+        return ()
+    if isinstance(said, Failed):
+        return (say(OPINIONS["failed"]) % {"why": cells.one_line(said.detail)},)
+    values = {"model": cells.one_line(said.model), "verdict": say(VERDICTS[said.verdict])}
+    lines = [say(OPINIONS["said"]) % values]
+    own = fusion.own_support(finding)
+    if fusion.disagree(finding) and own is not None:
+        lines.append(say(OPINIONS["disagrees"]) % {"support": round(100 * own)})
+    if said.why:
+        lines.append(f"“{cells.one_line(said.why)}”")
+    lines += [say(OPINIONS["quoted"]) % {"quote": cells.one_line(quote)} for quote in said.quotes]
+    if said.missing:
+        quoted = ", ".join(f"“{cells.one_line(words)}”" for words in said.missing)
+        lines.append(say(OPINIONS["lacks"]) % {"words": quoted})
+    if said.n_invented:
+        lines.append(say(OPINIONS["invented"]) % {"n": said.n_invented})
+    if not said.whole:
+        lines.append(say(OPINIONS["in_part"]))
+    return tuple(lines)
 
 
 def what_changed(result: CitationResult, say: Callable[[str], str] = str) -> str:

@@ -227,6 +227,7 @@ def finding_view(
         "suggestions": [_suggestion(s, documents, today) for s in finding.suggestions],
         "excluded": finding.excluded,
         "n_candidates": finding.n_candidates,
+        "opinion": finding if finding.opinion else None,
         "tag": wikitext.tag(finding, today),
         "summary": edit_summary(finding),
         "open": next(iter(addresses), None),

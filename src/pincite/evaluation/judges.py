@@ -1,0 +1,192 @@
+"""A language model as judge, measured: alone, and together with our own score.
+
+Rows are asked about in the order of our doubt, the least sure first, as `verify --judge` would: so
+the measures of any share of them tell what that share of calls buys.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pincite.documents.lines.labelled import LabelledClaim
+from pincite.errors import InputError
+from pincite.evaluation import measures
+from pincite.evaluation.bootstrap import Doubles
+from pincite.evaluation.claims import Predictions
+from pincite.evaluation.measures import Flags
+from pincite.evaluation.scorers import Scores
+from pincite.judgement import aggregation
+from pincite.judgement.fusion import Judged
+from pincite.judgement.fusion import measured as fitted
+from pincite.llm.concurrency import all_at_once
+from pincite.llm.judge import Judge
+from pincite.opinions import Opinion, Verdict
+from pincite.types import Claim, Document, Failed
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)  # of the rows that the model is asked about
+# A verdict as a number, to rank rows by it alone.
+_ORDER = {
+    Verdict.SUPPORTED: 2.0,
+    Verdict.PARTLY_SUPPORTED: 1.0,
+    Verdict.UNUSABLE: 0.5,
+    Verdict.NOT_SUPPORTED: 0.0,
+    Verdict.CONTRADICTED: -0.5,
+}
+_NEVER = -30.0  # our log-odds of evidence without words
+Verdicts = Mapping[str, Verdict]  # by the id of a row
+
+
+def asked(
+    judge: Judge,
+    rows: Sequence[LabelledClaim],
+    at_once: int,
+    tell: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, Verdict], Counter[str]]:
+    """What a model says of each row, and how often it said nothing, by reason."""
+
+    def ask(row: LabelledClaim) -> Opinion | Failed:
+        return judge.opinion(Claim(row.row_id, row.claim), [Document("", "", row.evidence)])
+
+    said = all_at_once([partial(ask, row) for row in rows], at_once, judge.calls, tell)
+    found = {
+        row.row_id: opinion.verdict
+        for row, opinion in zip(rows, said, strict=True)
+        if isinstance(opinion, Opinion)
+    }
+    failed = Counter(str(each.step) if isinstance(each, Failed) else "stopped" for each in said
+                     if not isinstance(each, Opinion))  # fmt: skip
+    return found, failed
+
+
+def read_verdicts(path: Path) -> dict[str, Verdict]:
+    """Recorded verdicts: JSON lines with `id` and `verdict`.
+
+    Raises:
+        InputError: names the line, and what is missing or wrong.
+    """
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    numbered = ((n, line) for n, line in enumerate(lines, 1) if line.strip())
+    return dict(_verdict(line, f"{path}, line {number}") for number, line in numbered)
+
+
+def _verdict(line: str, place: str) -> tuple[str, Verdict]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is no JSON: {error}.") from error
+    given = value if isinstance(value, dict) else {}
+    row_id, verdict = given.get("id"), given.get("verdict")
+    if not isinstance(row_id, str) or verdict not in list(Verdict):
+        raise InputError(
+            f"{place}: id is {row_id!r}, verdict {verdict!r}; expected a row's id and one of "
+            f"{', '.join(Verdict)}."
+        )
+    return row_id, Verdict(verdict)
+
+
+def both(predictions: Predictions, verdicts: Verdicts) -> list[Judged]:
+    """The rows that both judged: our log-odds, the model's verdict, and the truth."""
+    values = _own(predictions)
+    return [
+        Judged(float(value), verdicts[row.row_id], row.label == "support")
+        for row, value in zip(predictions.rows, values, strict=True)
+        if row.row_id in verdicts
+    ]
+
+
+def measured(
+    predictions: Predictions,
+    verdicts: Verdicts,
+    log_ratios: Mapping[Verdict, float],
+    threshold: float,
+) -> dict[str, Any]:
+    """Our own, the model's and both opinions' figures; both also by share of rows asked.
+
+    "fitted" beside them is what `pincite calibrate judge` would make of this very file, measured
+    crosswise: on each half with what the other half gave.
+    """
+    own, supported = _own(predictions), _supported(predictions)
+    said = [verdicts.get(row.row_id) for row in predictions.rows]
+    known = np.array([verdict is not None for verdict in said])
+    alone = np.array([0.5 if verdict is None else _ORDER[verdict] for verdict in said])
+    labels = [row.label for row in predictions.rows]
+    added = _added(said, log_ratios)
+    crosswise = _crosswise(own, said, supported)
+    theirs = alone >= _ORDER[Verdict.SUPPORTED]
+    cut = aggregation.log_odds(threshold)
+    doubt = np.argsort(np.abs(own - cut), kind="stable")
+    return {
+        "n": len(labels),
+        "asked": int(known.sum()),
+        "verdicts": dict(Counter(str(verdict) for verdict in said if verdict)),
+        "own": _figures(supported, own, own >= cut, labels),
+        "model": _figures(supported, alone, theirs, labels),
+        "both": {
+            f"{share:g}": _figures(supported, value, value >= cut, labels)
+            for share in SHARES
+            for value in [own + np.where(_first(doubt, share), added, 0.0)]
+        },
+        "fitted": _figures(supported, own + crosswise, own + crosswise >= cut, labels),
+        "disagreement": round(float(((own >= cut) != theirs)[known].mean()), 4) if known.any()
+        else None,
+    }  # fmt: skip
+
+
+def _own(predictions: Predictions) -> Doubles:
+    """Our log-odds of each row."""
+    scores = next(iter(predictions.systems.values()))
+    assert isinstance(scores, Scores)
+    return np.where(np.isfinite(scores.values), scores.values, _NEVER)
+
+
+def _supported(predictions: Predictions) -> Flags:
+    return np.array([row.label == "support" for row in predictions.rows])
+
+
+def _added(said: Sequence[Verdict | None], log_ratios: Mapping[Verdict, float]) -> Doubles:
+    return np.array([0.0 if verdict is None else log_ratios[verdict] for verdict in said])
+
+
+def _crosswise(own: Doubles, said: Sequence[Verdict | None], supported: Flags) -> Doubles:
+    """What each row's verdict adds by the other half of the rows."""
+    added = np.zeros(len(said))
+    for half in (0, 1):
+        others = [
+            Judged(float(own[n]), verdict, bool(supported[n]))
+            for n, verdict in enumerate(said)
+            if verdict is not None and n % 2 != half
+        ]
+        ratios = fitted(others).log_ratios
+        added[half::2] = _added(said[half::2], ratios)
+    return added
+
+
+def _first(order: Any, share: float) -> Flags:
+    chosen = np.zeros(len(order), dtype=bool)
+    chosen[order[: math.ceil(share * len(order))]] = True
+    return chosen
+
+
+def _figures(
+    supported: Flags, values: Doubles, decided: Flags, labels: Sequence[str]
+) -> dict[str, Any]:
+    """AUROC, accuracy at the threshold, and the share flagged of each label."""
+    flagged = {
+        label: round(float((~decided)[[each == label for each in labels]].mean()), 4)
+        for label in sorted(set(labels))
+    }
+    return {
+        "auroc": measures.binary_measures(supported, values)["auroc"],
+        "auroc_interval": measures.auroc_interval(supported, values),
+        "accuracy": round(float((decided == supported).mean()), 4),
+        "flagged": flagged,
+    }

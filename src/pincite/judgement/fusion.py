@@ -1,0 +1,178 @@
+"""A second opinion and our own as one: what a model's verdict adds to our log-odds.
+
+By Bayes' rule the posterior log-odds are ours plus log P(verdict | supported) − log P(verdict | not
+supported), if the model errs independently of us. Where labelled rows with our own scores are at
+hand, what a verdict adds is fitted beside these scores instead: a model that errs where we err then
+counts for less, as it should.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pincite.judgement import aggregation
+from pincite.opinions import Opinion, Verdict
+from pincite.types import Evidence, Failed, Finding, Label, Reason, Unchecked
+
+# What each verdict of a model that nobody measured adds. About half of what a model with 75 of 100
+# right would earn: with models that are 70, 80 and 90 % right, whose errors are independent of ours
+# or follow them, the two together were then hardly ever worse than the better one alone
+# (tools/simulate_judges.py, docs/benchmarks.md).
+CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
+    {
+        Verdict.SUPPORTED: 0.8,
+        Verdict.PARTLY_SUPPORTED: -0.4,
+        Verdict.NOT_SUPPORTED: -1.0,
+        Verdict.CONTRADICTED: -1.0,
+        Verdict.UNUSABLE: 0.0,
+    }
+)
+MOST = 3.0  # that any verdict may add or take away: a table of few rows knows no certainty
+UNREAD = 0.0  # our log-odds of a source that our network does not read
+_PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
+_STEPS = 25  # of Newton's method; a handful is enough
+
+
+class Judged(NamedTuple):
+    """A labelled row that both judged."""
+
+    log_odds: float  # ours
+    verdict: Verdict
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How a model judged labelled rows, and what each of its verdicts adds."""
+
+    counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of the others
+    log_ratios: Mapping[Verdict, float]
+    errors: Mapping[Verdict, float]  # standard error of each
+
+
+def measured(rows: Sequence[Judged]) -> Confusion:
+    """What each verdict adds to our log-odds, by the likelihood of the labels.
+
+    For each verdict the c that maximises Σ log P(label | our log-odds + c) over its rows, drawn
+    towards the cautious value as by `_PRIOR` rows; so a verdict without rows has just that value.
+    """
+    counts, ratios, errors = {}, {}, {}
+    for verdict in Verdict:
+        own = [row for row in rows if row.verdict is verdict]
+        n_supported = sum(row.supported for row in own)
+        counts[verdict] = (n_supported, len(own) - n_supported)
+        found, error = _fitted(own, CAUTIOUS[verdict])
+        ratios[verdict] = max(-MOST, min(MOST, found))
+        errors[verdict] = error
+    return Confusion(counts, ratios, errors)
+
+
+def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
+    """The constant beside known log-odds (logistic regression with an offset), and its error."""
+    known, added, curvature = list(rows), prior, _PRIOR
+    for _ in range(_STEPS):
+        probabilities = [_probability(row.log_odds + added) for row in known]
+        slope = sum(row.supported - p for row, p in zip(known, probabilities, strict=True))
+        slope -= _PRIOR * (added - prior)
+        curvature = _PRIOR + sum(p * (1 - p) for p in probabilities)
+        added += slope / curvature
+    return added, 1 / math.sqrt(curvature)
+
+
+def fused(finding: Finding, opinion: Opinion | Failed, threshold: float) -> Finding:
+    """The finding with the opinion: its verdict and its rank are those of both together.
+
+    A model that says nothing usable changes nothing. One never makes a source contradict a claim:
+    that needs a witness which a person can check.
+    """
+    if isinstance(opinion, Failed) or opinion.verdict is Verdict.UNUSABLE:
+        return replace(finding, opinion=opinion)
+    own = UNREAD if finding.score is None else finding.score
+    return decided(replace(finding, opinion=opinion, score=own + opinion.log_ratio), threshold)
+
+
+def decided(finding: Finding, threshold: float) -> Finding:
+    """A finding that has its opinion, and our own verdicts still, with the verdict of both."""
+    opinion = finding.opinion
+    if not isinstance(opinion, Opinion) or opinion.verdict is Verdict.UNUSABLE:
+        return finding
+    label, citations = _label(finding, opinion, threshold), finding.citations
+    if len(citations) == 1 and isinstance(citations[0].outcome, Evidence):
+        citations = (replace(citations[0], label=label),)
+    missing = () if label in (Label.NOT_SUPPORTED, Label.UNCHECKED) else finding.missing
+    return replace(finding, label=label, citations=citations, missing=missing)
+
+
+def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
+    own = finding.label
+    partly = opinion.verdict is Verdict.PARTLY_SUPPORTED
+    if _probability(posterior(finding)) >= threshold:
+        if own in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
+            return own
+        return Label.PARTLY_SUPPORTED if partly else Label.SUPPORTED
+    if own is Label.UNCHECKED and not _all_foreign(finding):
+        return own
+    if own in (Label.REFUTED, Label.PARTLY_SUPPORTED):
+        return own
+    return Label.PARTLY_SUPPORTED if partly else Label.NOT_SUPPORTED
+
+
+def posterior(finding: Finding) -> float:
+    """The log-odds that the sources support the whole claim, the opinion counted."""
+    own = aggregation.group_score(finding.citations, finding.together, "max")
+    added = finding.opinion.log_ratio if isinstance(finding.opinion, Opinion) else 0.0
+    return (UNREAD if own is None else own) + added
+
+
+def disagree(finding: Finding) -> bool:
+    """Whether we and the model are of two minds: whether the sources support the whole claim."""
+    opinion, own = finding.opinion, own_support(finding)
+    if not isinstance(opinion, Opinion) or own is None:
+        return False
+    if own >= aggregation.THRESHOLD:
+        return opinion.verdict in (Verdict.NOT_SUPPORTED, Verdict.CONTRADICTED)
+    return opinion.verdict is Verdict.SUPPORTED
+
+
+def own_support(finding: Finding) -> float | None:
+    """The probability of support that our verifier alone finds; None if it read nothing."""
+    whole = aggregation.group_score(finding.citations, finding.together, "max")
+    return aggregation.probability(whole)
+
+
+def worth_asking(
+    findings: Sequence[Finding], band: tuple[float, float], *, every: bool = False
+) -> list[int]:
+    """Places of the findings that a second opinion may change, the worst first.
+
+    Those whose probability of support lies in the band, and those whose sources only a model reads.
+    `every`: all of which a source was read.
+    """
+
+    def in_band(finding: Finding) -> bool:
+        own = aggregation.support(finding)
+        return own is not None and (every or band[0] <= own <= band[1])
+
+    chosen = [n for n, each in enumerate(findings) if in_band(each) or foreign(each)]
+    return sorted(chosen, key=lambda n: findings[n].score or 0.0)
+
+
+def foreign(finding: Finding) -> bool:
+    """Whether a source was not judged because of its language alone."""
+    return any(is_foreign(result.outcome) for result in finding.citations)
+
+
+def _all_foreign(finding: Finding) -> bool:
+    unread = [r.outcome for r in finding.citations if isinstance(r.outcome, Unchecked)]
+    return all(map(is_foreign, unread))
+
+
+def is_foreign(outcome: Evidence | Unchecked) -> bool:
+    """Whether our network does not read the source's language."""
+    return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
+
+
+def _probability(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))

@@ -1,0 +1,82 @@
+"""What `pincite calibrate judge` measured: how far each model's verdicts can be trusted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+
+from pincite.contract import codec
+from pincite.errors import InputError
+from pincite.judgement.fusion import CAUTIOUS, Confusion
+from pincite.opinions import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredJudge:
+    """A model's verdicts on labelled rows, and what each adds to our log-odds."""
+
+    model: str
+    rows: int
+    measured: str  # ISO date
+    files: tuple[str, ...]  # names of the files of rows
+    counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of the others
+    log_ratios: Mapping[Verdict, float]
+    errors: Mapping[Verdict, float]  # standard errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredJudges:
+    """All that were measured on this machine, by the name that their server calls them."""
+
+    judges: Mapping[str, MeasuredJudge] = field(default_factory=dict)
+
+
+def file_of(setting: str) -> Path:
+    """Where they are kept: what the setting says, or in the user's data folder."""
+    if setting:
+        return Path(setting).expanduser()
+    return Path(platformdirs.user_data_path("pincite")) / "judges.json"
+
+
+def read(path: Path) -> MeasuredJudges:
+    """What is kept; nothing where there is no file.
+
+    Raises:
+        InputError: it is something else; the message names the first place that is wrong.
+    """
+    return codec.from_file(MeasuredJudges, path) if path.exists() else MeasuredJudges()
+
+
+def log_ratios(path: Path, model: str) -> Mapping[Verdict, float]:
+    """What each verdict of a model adds; the cautious values of one that was not measured."""
+    found = read(path).judges.get(model)
+    return {**CAUTIOUS, **found.log_ratios} if found else CAUTIOUS
+
+
+def keep(path: Path, model: str, found: Confusion, files: tuple[str, ...]) -> MeasuredJudge:
+    """Write what was measured of a model, in place of what an earlier run did.
+
+    Raises:
+        InputError: the file is something else, or cannot be written.
+    """
+    n_rows = sum(sum(counts) for counts in found.counts.values())
+    judge = MeasuredJudge(
+        model=model,
+        rows=n_rows,
+        measured=datetime.now(UTC).date().isoformat(),
+        files=files,
+        counts=found.counts,
+        log_ratios={verdict: round(ratio, 3) for verdict, ratio in found.log_ratios.items()},
+        errors={verdict: round(error, 3) for verdict, error in found.errors.items()},
+    )
+    judges = {**read(path).judges, model: judge}
+    beside = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(codec.to_json(MeasuredJudges(judges=judges)), encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    return judge

@@ -1,0 +1,173 @@
+"""A language model as judge: does it find the claim in the sources?
+
+It is shown the claim with its place in the article and the sources, each fenced as data: whole
+where they fit, else their passages that share most with the claim, in the order of the text. Of
+its answer only what a plain program can check is kept: quotes that stand in a source, missing words
+that stand in the claim.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pincite.completions import Completion, Guidance, Prompt
+from pincite.judgement.fusion import CAUTIOUS
+from pincite.llm.calls import Calls, tokens_of
+from pincite.llm.replies import json_in
+from pincite.llm.templates import Templates
+from pincite.opinions import Opinion, Verdict
+from pincite.retrieval import cascade
+from pincite.text.fences import abstract
+from pincite.text.passages import cited_passages
+from pincite.types import Claim, Document, Failed
+
+STEP = "judge_source"
+REPLY_TOKENS = 500
+SOURCE_TOKENS = 6000  # of all sources in one prompt: what small local models read well
+MOST_QUOTES, MOST_MISSING = 3, 6
+MOST_WORDS = 400  # characters of the sentence that says why, and of each missing piece
+_SHORTEST = 8  # characters of a quote: a shorter one is found anywhere
+_LONGEST = 1000
+_MOST_PASSAGES = 60
+_ALIKE = ('"“”„«»', "'’‘ʼ", "-–—‐‑−")  # signs that models put in each other's place
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "quotes": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_QUOTES},
+        "missing": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_MISSING},
+        "why": {"type": "string"},
+        "verdict": {"type": "string", "enum": [str(verdict) for verdict in Verdict]},
+    },
+    "required": ["quotes", "missing", "why", "verdict"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Asks a model for a second opinion on claims. Safe to use from several threads."""
+
+    calls: Calls
+    templates: Templates
+    log_ratios: Mapping[Verdict, float] = field(default_factory=lambda: CAUTIOUS)
+    source_tokens: int = SOURCE_TOKENS
+    reply_tokens: int = REPLY_TOKENS
+    guided: bool = True  # whether the server is asked to keep the reply to its schema
+
+    @property
+    def model(self) -> str:
+        """`name@host`."""
+        return self.calls.model(STEP).fingerprint
+
+    def prompt(self, claim: Claim, sources: Sequence[Document]) -> Prompt:
+        """What the model is asked."""
+        return self._prompt(claim, sources, self._shown(claim, sources))
+
+    def opinion(self, claim: Claim, sources: Sequence[Document]) -> Opinion | Failed:
+        """Its verdict on the claim beside these sources read together, or why there is none."""
+        shown = self._shown(claim, sources)
+        prompt = self._prompt(claim, sources, shown)
+        about = {"claim": claim.claim_id, "sources": [source.url for source in sources]}
+        found = self.calls.read(STEP, prompt, about, lambda reply: _read(reply, claim.text, shown))
+        if isinstance(found, Failed):
+            return found
+        whole = all(s.text == text for s, text in zip(sources, shown, strict=True))
+        return Opinion(
+            model=self.model, whole=whole, log_ratio=self.log_ratios[found["verdict"]], **found
+        )
+
+    def _prompt(self, claim: Claim, sources: Sequence[Document], shown: Sequence[str]) -> Prompt:
+        each = enumerate(zip(sources, shown, strict=True), 1)
+        place = " › ".join(filter(None, (claim.title, *claim.section)))
+        system, user = self.templates.filled(
+            STEP,
+            context=f"{place}\n{claim.before}".strip() or "–",
+            statement=claim.text,
+            sources="\n\n".join(abstract(n, "", s.title, text) for n, (s, text) in each),
+        )
+        guidance = Guidance("json", json.dumps(_SCHEMA)) if self.guided else None
+        return Prompt(user, system, self.reply_tokens, guidance=guidance)
+
+    def _shown(self, claim: Claim, sources: Sequence[Document]) -> list[str]:
+        room = self.source_tokens // max(1, len(sources))
+        return [excerpt(claim.text, source, room) for source in sources]
+
+
+def excerpt(claim: str, source: Document, most_tokens: int) -> str:
+    """The whole text where it fits, else the passages that share most with the claim, in order."""
+    if tokens_of(source.text) <= most_tokens:
+        return source.text
+    passages = [p for p in cited_passages(source) if tokens_of(p.text) <= most_tokens]
+    chosen: list[Any] = []
+    for n in range(1, min(len(passages), _MOST_PASSAGES) + 1):
+        more = _apart(cascade.worth_reading(claim, passages, n))
+        if sum(tokens_of(passage.text) for passage in more) > most_tokens:
+            break
+        chosen = more
+    return "\n[…]\n".join(passage.text for passage in chosen)
+
+
+def _apart(passages: Sequence[Any]) -> list[Any]:
+    """Those that do not overlap one before them."""
+    kept: list[Any] = []
+    for passage in sorted(passages, key=lambda p: p.span):
+        if not kept or passage.span.start >= kept[-1].span.end:
+            kept.append(passage)
+    return kept
+
+
+def _read(reply: Completion, claim: str, sources: Sequence[str]) -> dict[str, Any] | None:
+    """The fields of an opinion that a reply fills, checked; None if it cannot be read."""
+    said = json_in(reply.text)
+    if not isinstance(said, dict) or said.get("verdict") not in list(Verdict):
+        return None
+    quotes = _texts(said.get("quotes"))[:MOST_QUOTES]
+    found = [words for quote in quotes if (words := found_in(quote, sources))]
+    missing = [_words_of(claim, words) for words in _texts(said.get("missing"))[:MOST_MISSING]]
+    why = said.get("why")
+    return {
+        "verdict": _borne_out(Verdict(said["verdict"]), found),
+        "quotes": tuple(dict.fromkeys(found)),
+        "missing": tuple(dict.fromkeys(filter(None, missing))),
+        "why": " ".join(why.split())[:MOST_WORDS] if isinstance(why, str) else "",
+        "n_invented": len(quotes) - len(found),
+    }
+
+
+def _borne_out(verdict: Verdict, quotes: Sequence[str]) -> Verdict:
+    """Without a quote that is in a source, "contradicted" is no more than "not supported"."""
+    if verdict is Verdict.CONTRADICTED and not quotes:
+        return Verdict.NOT_SUPPORTED
+    return verdict
+
+
+def found_in(quote: str, sources: Sequence[str]) -> str:
+    r"""The quote as a source has it, but for white space and the kind of quote marks and dashes.
+
+    >>> found_in("“was opened - in 1911”", ["It was\nopened – in 1911."])
+    'was\nopened – in 1911'
+    >>> found_in("It was closed in 1911.", ["It was opened in 1911."])
+    ''
+    """
+    words = quote.strip().strip("\"“”„«»'’‘.… ").split()
+    if not _SHORTEST <= len(" ".join(words)) <= _LONGEST:
+        return ""
+    pattern = re.compile(r"\s+".join(map(_as_pattern, words)))
+    return next((match[0] for source in sources if (match := pattern.search(source))), "")
+
+
+def _as_pattern(word: str) -> str:
+    of_sign = {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
+    return "".join(of_sign.get(sign) or re.escape(sign) for sign in word)
+
+
+def _words_of(claim: str, said: str) -> str:
+    """What was said to be missing, as the claim has it; empty if it has not."""
+    match = re.search(re.escape(said.strip(" .…\"“”'")), claim, re.IGNORECASE)
+    return match[0] if match and match[0].strip() else ""
+
+
+def _texts(given: Any) -> list[str]:
+    return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []

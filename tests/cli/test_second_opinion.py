@@ -1,0 +1,239 @@
+"""`verify --judge` and `calibrate judge` as a user meets them: from article to report, and back."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from models.chat_server import Answer, Server, good, refusal, serving
+
+from conftest import write_model
+from pincite.cli import cli
+from pincite.llm.chat_wire import Limits
+
+KEY = "sk-of-the-judge"
+N = 6
+ARTICLE = "\n\n".join(
+    f"The mill number {n} was built in 19{n}1.<ref>{{{{cite web |url=https://{n}.example/ "
+    f"|title=Mill {n}}}}}</ref>"
+    for n in range(1, N + 1)
+)
+
+
+def as_asked(request: dict[str, Any]) -> Answer:
+    """A judge that finds odd mills supported and the others not."""
+    said = re.findall(
+        r"<data [0-9a-f]{16}>\n(.*?)\n</data", request["messages"][-1]["content"], re.DOTALL
+    )
+    number = int(re.findall(r"number (\d)", said[1])[0])
+    return good(
+        json.dumps(
+            {
+                "quotes": [f"The mill number {number} stands", "This stands nowhere at all."],
+                "missing": ["built"],
+                "why": f"Mill {number} <b>stands</b>.",
+                "verdict": "supported" if number % 2 else "not_supported",
+            }
+        )
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command in a folder with an article, its sources and a tiny verifier."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("PINCITE_JUDGE_KEY", KEY)
+    monkeypatch.setenv("COLUMNS", "120")
+    # A busy server is asked again after no time at all.
+    monkeypatch.setattr("pincite.runtime.Limits", partial(Limits, first_wait=0.001))
+    monkeypatch.chdir(tmp_path)
+    verifier = write_model(tmp_path / "verifier", labels=3)
+    Path("pincite.toml").write_text(f"models.verifier = '{verifier}'\njudge.at_once = 1\n")
+    Path("article.wiki").write_text(ARTICLE)
+    pages = [
+        {"url": f"https://{n}.example/", "title": f"Mill {n}", "text": f"The mill number {n} "
+         f"stands by the river. It was built of stone in the year 19{n}1."}
+        for n in range(1, N + 1)
+    ]  # fmt: skip
+    Path("sources").mkdir()
+    Path("sources/pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
+
+    def call(*arguments: str, code: int = 0) -> Result:
+        result = CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+        assert result.exit_code == code, result.output
+        return result
+
+    return call
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        found.by_request = as_asked
+        yield found
+
+
+def verify(server: Server, *more: str) -> tuple[str, ...]:
+    asked = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    return ("verify", "article.wiki", "--sources", "sources", *asked, "--json", "out.json", *more)
+
+
+def opinions() -> dict[str, Any]:
+    findings = json.loads(Path("out.json").read_text())["findings"]
+    return {finding["claim"]: finding["opinion"] for finding in findings}
+
+
+def test_the_whole_way_from_article_to_reports(run: Callable[..., Result], server: Server) -> None:
+    result = run(*verify(server, "--html", "out.html", "--csv", "out.csv"))
+    assert len(server.asked) == N
+    assert {headers["authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+    host = server.url.split("/")[2]
+    for claim, opinion in opinions().items():
+        number = int(re.findall(r"number (\d)", claim)[0])
+        assert opinion["verdict"] == ("supported" if number % 2 else "not_supported")
+        assert opinion["quotes"] == [f"The mill number {number} stands"]
+        assert (opinion["missing"], opinion["n_invented"]) == (["built"], 1)
+        assert opinion["model"] == f"qwen3@{host}"
+    page, table = Path("out.html").read_text(), Path("out.csv").read_text()
+    assert "Mill 1 &lt;b&gt;stands&lt;/b&gt;." in page
+    assert f"qwen3@{host}" in page
+    assert f"qwen3@{host}" in table
+    assert "Second opinion" in result.output
+    assert KEY not in page + table + result.output + Path("out.json").read_text()
+    report = json.loads(Path("out.json").read_text())
+    assert report["settings"]["judge.url"] == server.url
+    assert report["versions"]["judge"] == f"qwen3@{host}"
+
+
+def test_nothing_is_asked_twice_and_a_budget_is_kept(
+    run: Callable[..., Result], server: Server
+) -> None:
+    run(*verify(server, "--max-calls", "2"))
+    assert len(server.asked) == 2
+    failed = [each["failed"]["step"] for each in opinions().values() if each["failed"]]
+    assert failed == ["budget"] * (N - 2)
+    run(*verify(server))
+    assert len(server.asked) == N
+    assert not any(each["failed"] for each in opinions().values())
+    run(*verify(server))
+    assert len(server.asked) == N
+
+
+def test_an_estimate_asks_nothing_and_names_calls_and_tokens(
+    run: Callable[..., Result], server: Server
+) -> None:
+    said = run(*verify(server)[:-2], "--estimate").output
+    assert not server.asked
+    assert f"at most {N} opinions" in said
+    assert re.search(r"at most [\d,]+ tokens", said)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        good("I would rather not."), good(""), good("{" * 9000), refusal(500), refusal(401),
+        refusal(429, code="insufficient_quota"), Answer(body=b"<html>"), Answer(body=b""),
+        good('{"verdict": "supported"}', finish_reason="length"),
+    ],
+)  # fmt: skip
+def test_whatever_the_server_says_the_report_is_written(
+    run: Callable[..., Result], server: Server, answer: Answer
+) -> None:
+    server.by_request = lambda request: answer
+    alone = run(*verify(server)[:4], "--json", "alone.json")
+    assert "Second opinion" not in alone.output
+    run(*verify(server))
+    ours = {f["claim"]: f["label"] for f in json.loads(Path("alone.json").read_text())["findings"]}
+    found = json.loads(Path("out.json").read_text())["findings"]
+    for finding in found:
+        if finding["opinion"]["failed"]:
+            assert finding["label"] == ours[finding["claim"]]
+            assert finding["opinion"]["verdict"] is None
+    assert len(found) == N
+
+
+def test_a_server_that_is_killed_in_the_middle_ends_the_asking_only(
+    run: Callable[..., Result], server: Server
+) -> None:
+    def then_gone(request: dict[str, Any]) -> Answer:
+        if len(server.asked) > 2:
+            os.close(next(iter(server.under_way)).connection.detach()) if server.under_way else None
+            return Answer(body=b"", headers={"Content-Length": "500"})
+        return as_asked(request)
+
+    server.by_request = then_gone
+    run(*verify(server, "--quiet"))
+    said = opinions().values()
+    assert sum(each["verdict"] is not None for each in said) == 2
+    assert {each["failed"]["step"] for each in said if each["failed"]} <= {"server", "reply"}
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_stopped_or_killed_goes_on_where_it_was(
+    run: Callable[..., Result], server: Server, sign: signal.Signals
+) -> None:
+    process: list[subprocess.Popen[bytes]] = []
+
+    def then_stopped(request: dict[str, Any]) -> Answer:
+        if len(server.asked) == 4:  # three are answered
+            process[0].send_signal(sign)
+        return as_asked(request)
+
+    server.by_request = then_stopped
+    command = [sys.executable, "-m", "pincite", *verify(server, "--quiet")]
+    process.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    code = process[0].wait()
+    assert code == (130 if sign == signal.SIGINT else -sign)
+    asked = len(server.asked)
+    server.by_request = as_asked
+    run(*verify(server))
+    assert all(each["verdict"] for each in opinions().values())
+    assert len(server.asked) - asked <= N - 3
+
+
+def test_a_measured_judge_counts_by_what_it_is_worth(
+    run: Callable[..., Result], server: Server
+) -> None:
+    rows = [
+        {"id": f"r{n}-{k}", "claim": f"The mill number {n} was built {k}.", "label":
+         "support" if n % 2 else "not_support", "evidence": f"The mill number {n} stands."}
+        for n in range(1, 9) for k in range(4)
+    ]  # fmt: skip
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    server_options = ("--judge", server.url, "--judge-model", "qwen3")
+    said = run("calibrate", "judge", "--claims", "rows.jsonl", *server_options)
+    assert "32 verdicts" in said.output
+    kept = json.loads((Path("data") / "pincite" / "judges.json").read_text())["judges"]["qwen3"]
+    assert kept["counts"]["supported"] == [16, 0]
+    assert kept["log_ratios"]["supported"] > 1.5
+    run(*verify(server))
+    ratios = {each["verdict"]: each["log_ratio"] for each in opinions().values()}
+    assert ratios["supported"] == kept["log_ratios"]["supported"]
+    verdicts = [{"id": r["id"], "verdict": "supported"} for r in rows]
+    Path("verdicts.jsonl").write_text("\n".join(map(json.dumps, verdicts)))
+    measured = run(
+        "eval", "claims", "rows.jsonl", "--no-baselines", "--judge-verdicts", "verdicts.jsonl"
+    ).output
+    assert "both, 100 % asked" in measured
+    assert "32 of 32 rows have a verdict" in measured
+
+
+def test_what_is_wrong_with_recorded_verdicts_is_said(run: Callable[..., Result]) -> None:
+    Path("rows.jsonl").write_text(
+        json.dumps({"id": "a", "claim": "A mill.", "evidence": "A mill.", "label": "support"})
+    )
+    Path("verdicts.jsonl").write_text('{"id": "a", "verdict": "yes"}')
+    arguments = ("eval", "claims", "rows.jsonl", "--judge-verdicts", "verdicts.jsonl")
+    result = CliRunner().invoke(cli, arguments)
+    assert "line 1" in str(result.exception)
+    assert "expected a row's id and one of supported" in str(result.exception)
