@@ -10,7 +10,7 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.llm.chat import ChatClient
 from pincite.llm.chat_wire import Limits
 from pincite.llm.templates import Templates
-from pincite.models import weights
+from pincite.models import layouts, weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
@@ -45,7 +45,10 @@ def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifie
 
 def languages(models: ModelSettings) -> frozenset[str]:
     """Those that the verifier of the settings reads."""
-    return frozenset(weights.read_card(weights.locate(models.verifier)).get("languages", ["en"]))
+    folder = weights.locate(models.verifier)
+    if layout := layouts.of_folder(folder):
+        return frozenset(layout.languages)
+    return frozenset(weights.read_card(folder).get("languages", ["en"]))
 
 
 def judgements_file() -> Path:
