@@ -5,12 +5,14 @@ import time
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.judgement.witness import Witness, witness
 from pincite.models import calibration, layouts, weights
+from pincite.models.asked import AskedMiniCheck
 from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
 from pincite.notes import Note
@@ -26,6 +28,9 @@ MAX_NAMED = 4  # figures or names listed in a reason
 OF_A_RULE = 0.6
 
 
+Network: TypeAlias = Session | layouts.PublicNetwork | AskedMiniCheck
+
+
 class CrossEncoderVerifier:
     """A cross-encoder, calibrated together with features that rules compute.
 
@@ -33,11 +38,13 @@ class CrossEncoderVerifier:
     "relevant", as the rerankers on the hub have. A public one is read as its layout says.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 0, judged: Path | None = None) -> None:
+    def __init__(
+        self, model: Path | AskedMiniCheck, *, threads: int = 0, judged: Path | None = None
+    ) -> None:
         """Load the model.
 
         Args:
-            folder: as `weights.locate` returns it.
+            model: its folder, as `weights.locate` returns it, or what asks a server for logits.
             threads: 0 means all cores.
             judged: a file where logits are kept; None: nothing is kept.
 
@@ -45,15 +52,12 @@ class CrossEncoderVerifier:
             MissingModel: the folder holds no model that can be loaded.
             MissingExtra: it is run with torch, which is not installed.
         """
-        layout = layouts.of_folder(folder)
-        self._network = _loaded(folder, layout, threads)
-        if self._network.width not in (1, 3):
-            raise MissingModel(
-                f"{folder} has {self._network.width} outputs; a verifier has three (supported, "
-                "refuted, neutral) or one (relevance)."
-            )
-        network = weights.fingerprint(folder) + (f"/{layout.name}" if layout else "")
-        self.calibration = calibration.calibration_for(folder, self._network.width)
+        if isinstance(model, AskedMiniCheck):
+            self._network: Network = model
+            network, self.calibration = model.fingerprint, calibration.ONE_LOGIT
+        else:
+            self._network, network = _loaded(model, threads)
+            self.calibration = calibration.calibration_for(model, self._network.width)
         self.fingerprint = f"{network}+{self.calibration.name}"
         self._judged = JudgedPairs(judged, network) if judged else None
 
@@ -129,19 +133,30 @@ class CrossEncoderVerifier:
         return self._network.logits(rows)
 
 
-def _loaded(
-    folder: Path, layout: layouts.Layout | None, threads: int
-) -> Session | layouts.PublicNetwork:
+def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
+    """The network in a folder, and the fingerprint of what it says."""
+    layout, known = layouts.of_folder(folder), weights.fingerprint(folder)
     if layout is None:
-        most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
-        return Session(folder, max_tokens=most, threads=threads)
+        return _own(folder, threads), known
     labels = layouts.labels_of(layout, folder)
     if layout.runs_as_onnx and (folder / "model.onnx").is_file():
-        session = Session(folder, max_tokens=layout.max_tokens, threads=threads)
-        return layouts.PublicNetwork(layout, labels, session)
-    from pincite.models.transformer import Transformer  # torch, which few have installed
+        backend: layouts.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
+    else:
+        from pincite.models.transformer import Transformer  # torch, which few have installed
 
-    return layouts.PublicNetwork(layout, labels, Transformer(folder, layout, labels, threads))
+        backend = Transformer(folder, layout, labels, threads)
+    return layouts.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
+
+
+def _own(folder: Path, threads: int) -> Session:
+    most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
+    session = Session(folder, max_tokens=most, threads=threads)
+    if session.width not in (1, 3):
+        raise MissingModel(
+            f"{folder} has {session.width} outputs; a verifier has three (supported, refuted, "
+            "neutral) or one (relevance)."
+        )
+    return session
 
 
 def _as_read(claim: str, passage: Passage) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import platformdirs
 
@@ -64,6 +64,30 @@ def locate(model: str) -> Path:
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
         f"model.onnx and tokenizer.json, or a verifier of those in docs/verifiers.md. {advice}"
     )
+
+
+class Served(NamedTuple):
+    """A model that a server runs: its name there, and the address up to `/v1`."""
+
+    model: str
+    url: str
+
+
+def served(model: str) -> Served | None:
+    """What `NAME@URL` says; None: `model` is a name, a folder or a hub id.
+
+    >>> served("bespoke-minicheck@http://127.0.0.1:11434/v1")
+    Served(model='bespoke-minicheck', url='http://127.0.0.1:11434/v1')
+    """
+    name, _, url = model.partition("@")
+    return Served(name, url) if url.startswith(("http://", "https://")) else None
+
+
+def described(model: str) -> str:
+    """Its fingerprint, or of one that a server runs what is sent where; raises as `locate`."""
+    if served(model):
+        return f"{model} (claims and passages are sent there)"
+    return fingerprint(locate(model))
 
 
 def is_public(folder: Path) -> bool:
