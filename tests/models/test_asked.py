@@ -10,9 +10,11 @@ from models.chat_server import Answer, Server, good, refusal, serving
 from pincite import runtime
 from pincite.errors import BadReply, ServerError
 from pincite.models import weights
+from pincite.settings import Settings
 from pincite.settings.search import ModelSettings
 from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
+from pincite.verbs.verify.estimate_words import asks_a_server
 
 
 def passage(text: str) -> Passage:
@@ -105,7 +107,15 @@ def test_other_names_are_no_server(name: str) -> None:
     assert weights.served(name) is None
 
 
+def test_an_estimate_asks_nothing(server: Server) -> None:
+    assert runtime.verifier(models(server), keep=False).seconds_a_pair(PAIRS) > 0
+    assert server.asked == []
+
+
 def test_what_is_sent_where_is_said() -> None:
-    said = weights.described("bespoke-minicheck@http://127.0.0.1:11434/v1")
+    name = "bespoke-minicheck@http://127.0.0.1:11434/v1"
+    assert asks_a_server(Settings.of(verifier=name))
+    assert not asks_a_server(Settings())
+    said = weights.described(name)
     assert "127.0.0.1:11434" in said
     assert "are sent there" in said

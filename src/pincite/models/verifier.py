@@ -92,7 +92,12 @@ class CrossEncoderVerifier:
         ]
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
-        """How long the network takes for one of these, tried out now; nothing is kept."""
+        """How long the network takes for one of these, tried out now; nothing is kept.
+
+        A server, which may cost something, is not asked.
+        """
+        if isinstance(self._network, AskedMiniCheck):
+            return self._network.seconds
         began = time.perf_counter()
         self._run([(claim.text, passage.text) for claim, passage in pairs])
         return (time.perf_counter() - began) / max(1, len(pairs))

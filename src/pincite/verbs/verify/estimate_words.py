@@ -3,6 +3,7 @@
 from typing import Any
 
 from pincite.contract import codec
+from pincite.models.weights import served
 from pincite.report.cells import n_of
 from pincite.settings import Settings
 from pincite.verbs.verify.estimate import Estimate, Seconds
@@ -10,6 +11,9 @@ from pincite.verbs.verify.estimate import Estimate, Seconds
 FREE = "Nothing is paid, and no language model's server is asked."
 SHORT = 10.0  # seconds that nobody needs to be told of
 SERVER = "The language model's server that is set is asked for titles: it may cost something."
+VERIFIER = (
+    "The verifier's server is asked about every pair not judged before: it may cost something."
+)
 
 
 def to_json(found: Estimate, settings: Settings) -> str:
@@ -53,7 +57,9 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     times = f"Takes {length(found.seconds)}"
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
-    cost = SERVER if asks_a_server(settings) else FREE
+    cost = SERVER if settings.retrieval.expansion == "server" else FREE
+    if served(settings.models.verifier):
+        cost = VERIFIER
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
     if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
@@ -63,7 +69,7 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
 
 def asks_a_server(settings: Settings) -> bool:
     """Whether a run of `verify` with these settings asks a language model's server."""
-    return settings.retrieval.expansion == "server"
+    return settings.retrieval.expansion == "server" or bool(served(settings.models.verifier))
 
 
 def length(seconds: Seconds) -> str:
