@@ -132,3 +132,16 @@ def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -
     assert failed.returncode == 6
     assert "Pincite reads no pickles: docs/verifiers.md" in failed.stderr
     assert not (tmp_path / "cache" / "models" / model).exists()
+
+
+def test_of_a_public_verifier_the_onnx_file_that_was_measured_is_fetched(
+    tmp_path: Path, endpoint: str
+) -> None:
+    names = ["onnx/model.onnx", "onnx/model_quantized.onnx", "model.safetensors"]
+    files = {name: name.encode() for name in names}
+    Hub.files["cross-encoder/nli-deberta-v3-base"] = {"config.json": b"{}", **files}
+    fetched = pincite(tmp_path, endpoint, "models", "fetch", "cross-encoder/nli-deberta-v3-base")
+    assert fetched.returncode == 0, fetched.stderr
+    folder = Path(fetched.stdout.strip())
+    assert {path.name for path in folder.iterdir()} == {"config.json", "model.onnx"}
+    assert (folder / "model.onnx").read_bytes() == b"onnx/model.onnx"

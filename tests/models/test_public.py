@@ -258,6 +258,13 @@ def test_of_a_long_document_the_piece_that_supports_best_counts(folder: Path) ->
         assert of_all[0] == pytest.approx(max(one[0] for one in each), abs=1e-4)
 
 
+def test_of_a_sentence_that_is_too_long_the_source_is_cut_and_not_the_claim(folder: Path) -> None:
+    network, _ = loaded(folder)
+    long = "the old town " * (network._layout.max_tokens // 3 + 9)
+    one, other = network.logits([(claim, long) for claim in ("a bridge .", "a bridge in 1911 .")])
+    assert abs(one[0] - other[0]) > 1e-4
+
+
 def test_a_source_cannot_end_itself_and_write_the_claim(folder: Path) -> None:
     """What ends a document in a row of tokens is text in a source, and left out."""
     _, backend = loaded(folder)

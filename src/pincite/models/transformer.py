@@ -44,9 +44,10 @@ class Transformer:
 
         if threads:
             torch.set_num_threads(threads)
-        self._layout, self._hallucinated = layout, 1 - labels.index("supported")
+        self._layout, self._supported = layout, labels.index("supported")
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            self._model = _loaded(folder, layout).float().eval()
+            self._model = _loaded(folder, layout).float().eval().to(self._device)
             self._tokenizer = _tokenizer(folder, layout)
         except MissingModel:
             raise
@@ -71,12 +72,12 @@ class Transformer:
 
         rows = [(self._plain(document), self._plain(claim)) for document, claim in rows]
         read = self._read(rows)
-        inputs = {k: v for k, v in read.items() if k != "offset_mapping"}
+        inputs = {k: v.to(self._device) for k, v in read.items() if k != "offset_mapping"}
         head = self._layout.head
         if head == "answer":  # T5 begins every answer with token 0
-            inputs["decoder_input_ids"] = torch.zeros((len(rows), 1), dtype=torch.long)
+            inputs["decoder_input_ids"] = torch.zeros_like(inputs["input_ids"][:, :1])
         with torch.inference_mode():
-            logits = self._model(**inputs).logits.float().numpy()
+            logits = self._model(**inputs).logits.float().cpu().numpy()
         if head == "classes":
             return np.asarray(logits)
         if head == "tokens":
@@ -112,7 +113,7 @@ class Transformer:
 
         As in LettuceDetect a claim is as likely supported as its least likely token.
         """
-        odds = logits[:, self._hallucinated] - logits[:, 1 - self._hallucinated]
+        odds = logits[:, 1 - self._supported] - logits[:, self._supported]
         words = [match.span() for match in re.finditer(r"\S+", claim)][:MOST_WORDS]
         of_words = np.full(MOST_WORDS, -np.inf, dtype=np.float32)
         worst = -np.inf

@@ -135,8 +135,9 @@ def _downloaded(model: str) -> Path:
     target = cache_folder() / model
     present = set(HfApi().list_repo_files(model))
     about = [name for name in _ABOUT if name in present]
-    network = next((name for name in _ONNX if name in present), None)
     layout = _layout(model, present)
+    # An int8 file of a public verifier is another network than the one its authors measured.
+    network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
     if layout and (network is None or not layout.runs_as_onnx):
         return _downloaded_safetensors(model, layout, present)
     if network is None:
