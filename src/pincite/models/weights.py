@@ -60,6 +60,8 @@ def locate(model: str) -> Path:
     elif model == RERANKER or _is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
+    if "bespoke-minicheck" in model.lower():
+        advice = "A server runs it: give NAME@URL, as bespoke-minicheck@http://127.0.0.1:8000/v1"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
         f"model.onnx and tokenizer.json, or a verifier of those in docs/verifiers.md. {advice}"
