@@ -136,7 +136,6 @@ def _downloaded(model: str) -> Path:
 
     target = cache_folder() / model
     present = set(HfApi().list_repo_files(model))
-    about = [name for name in _ABOUT if name in present]
     layout = _layout(model, present)
     # An int8 file of a public verifier is another network than the one its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
@@ -144,7 +143,8 @@ def _downloaded(model: str) -> Path:
         return _downloaded_safetensors(model, layout, present)
     if network is None:
         raise MissingModel(f"{model} holds none of {', '.join(_ONNX)}: export it to ONNX.")
-    for name in [*about[:2], network]:  # the network last: `locate` looks for it
+    about = [name for name in ("config.json", "tokenizer.json") if name in present]
+    for name in [*about, network]:  # the network last: `locate` looks for it
         content = Path(hf_hub_download(model, name)).read_bytes()
         _write(target / ("model.onnx" if name == network else name), content)
     return target
