@@ -21,6 +21,7 @@ ENGLISH: Mapping[str, str] = {
     ),
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
+    "not_found_by_network": "the network finds no support for %(words)s",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was retracted in part",

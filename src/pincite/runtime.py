@@ -13,7 +13,8 @@ from pincite.llm.chat_wire import Limits
 from pincite.llm.judge import Judge
 from pincite.llm.kept import KeptReplies
 from pincite.llm.templates import Templates
-from pincite.models import weights
+from pincite.models import layouts, weights
+from pincite.models.asked import AskedMiniCheck
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
@@ -42,14 +43,22 @@ def opened(models: ModelSettings, corpus: Path | EmbeddedCorpus) -> Iterator[Emb
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
     """The verifier of the settings, to be closed; `keep`: judged pairs in `judgements_file()`."""
-    folder = weights.locate(models.verifier)
     judged = judgements_file() if keep else None
+    if served := weights.served(models.verifier):
+        asked = AskedMiniCheck(ChatClient.from_environment(served.url, served.model))
+        return CrossEncoderVerifier(asked, judged=judged)
+    folder = weights.locate(models.verifier)
     return CrossEncoderVerifier(folder, threads=models.threads, judged=judged)
 
 
 def languages(models: ModelSettings) -> frozenset[str]:
     """Those that the verifier of the settings reads."""
-    return frozenset(weights.read_card(weights.locate(models.verifier)).get("languages", ["en"]))
+    if weights.served(models.verifier):
+        return frozenset({"en"})
+    folder = weights.locate(models.verifier)
+    if layout := layouts.of_folder(folder):
+        return frozenset(layout.languages)
+    return frozenset(weights.read_card(folder).get("languages", ["en"]))
 
 
 def judgements_file() -> Path:

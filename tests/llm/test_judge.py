@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,10 @@ class Scripted:
     fingerprint = "scripted@here"
 
     def __init__(self, answer: Callable[[Prompt], str | ServerError]) -> None:
-        self.answer, self.asked = answer, [Prompt("")][:0]
+        self.answer = answer
+        self.asked: list[Prompt] = []
 
-    def generate(self, prompts: list[Prompt]) -> list[Completion | ServerError]:
+    def generate(self, prompts: Sequence[Prompt]) -> list[Completion | ServerError]:
         self.asked += prompts
         said = [self.answer(prompt) for prompt in prompts]
         return [Completion(each) if isinstance(each, str) else each for each in said]

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = "varde/tiny-encoder"
+MINICHECK = "lytang/MiniCheck-RoBERTa-Large"
+HHEM = "vectara/hallucination_evaluation_model"
 COMMIT = "0" * 40
 
 
 class Hub(BaseHTTPRequestHandler):
-    files: dict[str, bytes]
+    files: dict[str, dict[str, bytes]]  # by repository and name
 
     def do_HEAD(self) -> None:
         self._answer(body=False)
@@ -26,15 +28,17 @@ class Hub(BaseHTTPRequestHandler):
         self._answer(body=True)
 
     def _answer(self, body: bool) -> None:
-        name = self.path.partition("/resolve/main/")[2]
-        if self.path.startswith(f"/api/models/{REPOSITORY}"):
+        repository, _, name = self.path.removeprefix("/").partition("/resolve/main/")
+        repository = "/".join(repository.removeprefix("api/models/").split("/")[:2])
+        files = self.files.get(repository, {})
+        if self.path.startswith("/api/models/") and files:
             listing = [
                 {"type": "file", "path": name, "size": len(content), "oid": COMMIT}
-                for name, content in self.files.items()
+                for name, content in files.items()
             ]
             self._send(json.dumps(listing).encode(), body)
-        elif name in self.files:
-            self._send(self.files[name], body)
+        elif name in files:
+            self._send(files[name], body)
         else:
             self.send_response(404)
             self.send_header("X-Error-Code", "RepoNotFound")
@@ -55,10 +59,17 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint(tiny_encoder: Path) -> Iterator[str]:
-    Hub.files = {
-        "onnx/model.onnx": (tiny_encoder / "model.onnx").read_bytes(),
+    about = {
         "tokenizer.json": (tiny_encoder / "tokenizer.json").read_bytes(),
         "config.json": b"{}",
+        "README.md": b"A card.",
+    }
+    Hub.files = {
+        REPOSITORY: {**about, "onnx/model.onnx": (tiny_encoder / "model.onnx").read_bytes()},
+        MINICHECK: {**about, "model.safetensors": b"weights", "modeling.py": b"raise SystemExit"},
+        HHEM: {"config.json": b"{}", "model.safetensors": b"weights"},
+        "google/flan-t5-base": {**about, "model.safetensors": b"of no use here"},
+        "lytang/MiniCheck-DeBERTa-v3-Large": {**about, "pytorch_model.bin": b"a pickle"},
     }
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     thread = threading.Thread(target=server.serve_forever)
@@ -87,7 +98,7 @@ def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) ->
     fetched = pincite(tmp_path, endpoint, "models", "fetch", REPOSITORY)
     assert fetched.returncode == 0, fetched.stderr
     folder = tmp_path / "cache" / "models" / REPOSITORY
-    assert (folder / "model.onnx").read_bytes() == Hub.files["onnx/model.onnx"]
+    assert (folder / "model.onnx").read_bytes() == Hub.files[REPOSITORY]["onnx/model.onnx"]
     assert "tiny-encoder@" in pincite(tmp_path, endpoint, "models", "list").stdout
 
 
@@ -96,3 +107,41 @@ def test_a_repository_that_is_not_there(tmp_path: Path, endpoint: str) -> None:
     assert failed.returncode == 6
     assert "nobody/nothing" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(
+    tmp_path: Path, endpoint: str
+) -> None:
+    for model in (MINICHECK, HHEM):
+        fetched = pincite(tmp_path, endpoint, "models", "fetch", model)
+        assert fetched.returncode == 0, fetched.stderr
+    folder = tmp_path / "cache" / "models" / MINICHECK
+    names = {path.name for path in folder.iterdir() if path.is_file()}
+    assert names == {"config.json", "tokenizer.json", "model.safetensors"}
+    made_of = tmp_path / "cache" / "models" / HHEM / "foundation"
+    assert {path.name for path in made_of.glob("*.*") if path.is_file()} == {
+        "config.json", "tokenizer.json",
+    }  # fmt: skip
+    (tmp_path / "pincite.toml").write_text(f"models.verifier = '{MINICHECK}'")
+    assert "MiniCheck-RoBERTa-Large@" in pincite(tmp_path, endpoint, "models", "list").stdout
+
+
+def test_a_repository_of_pickles_is_not_fetched(tmp_path: Path, endpoint: str) -> None:
+    model = "lytang/MiniCheck-DeBERTa-v3-Large"
+    failed = pincite(tmp_path, endpoint, "models", "fetch", model)
+    assert failed.returncode == 6
+    assert "Pincite reads no pickles: docs/verifiers.md" in failed.stderr
+    assert not (tmp_path / "cache" / "models" / model).exists()
+
+
+def test_of_a_public_verifier_the_onnx_file_that_was_measured_is_fetched(
+    tmp_path: Path, endpoint: str
+) -> None:
+    names = ["onnx/model.onnx", "onnx/model_quantized.onnx", "model.safetensors"]
+    files = {name: name.encode() for name in names}
+    Hub.files["cross-encoder/nli-deberta-v3-base"] = {"config.json": b"{}", **files}
+    fetched = pincite(tmp_path, endpoint, "models", "fetch", "cross-encoder/nli-deberta-v3-base")
+    assert fetched.returncode == 0, fetched.stderr
+    folder = Path(fetched.stdout.strip())
+    assert {path.name for path in folder.iterdir()} == {"config.json", "model.onnx"}
+    assert (folder / "model.onnx").read_bytes() == b"onnx/model.onnx"

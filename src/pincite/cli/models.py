@@ -17,8 +17,8 @@ def list_models() -> None:
 
     models = options.settings_of({}).models
     for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
-        folder = weights.locate(name)
-        click.echo(f"{role:9} {weights.fingerprint(folder)}  {folder}")
+        place = "" if weights.served(name) else f"  {weights.locate(name)}"
+        click.echo(f"{role:9} {weights.described(name)}{place}")
 
 
 @command.command("fetch")

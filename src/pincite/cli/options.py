@@ -37,7 +37,9 @@ def model_options(command: Command) -> Command:
 def _models() -> list[Any]:
     return [
         click.option("--config", type=FilePath, help="A TOML file with settings."),
-        click.option("--verifier", help="Name, folder or Hugging Face id of the verifier."),
+        click.option(
+            "--verifier", help="Name, folder or Hugging Face id of the verifier, or NAME@URL."
+        ),
         click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
         click.option("--depth", type=int, help="Passages from each retriever. [100]"),
     ]

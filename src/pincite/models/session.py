@@ -86,6 +86,17 @@ class Session:
         """Size of the last axis of the output: 1 or 3 logits, or the width of the vectors."""
         return int(self._network.get_outputs()[0].shape[-1])
 
+    def logits(self, rows: Rows) -> Floats:
+        """(n_rows, width) of a network with one output a row, in the order of the caller."""
+        logits = np.zeros((len(rows), self.width), dtype=np.float32)
+        for batch in self.run(rows):
+            logits[batch.rows] = batch.output
+        return logits
+
+    def n_tokens(self, text: str) -> int:
+        """Without those that mark beginning and end; at most as many as a row may have."""
+        return len(self._tokenizer.encode(text[: self._max_chars], add_special_tokens=False).ids)
+
     def run(self, rows: Rows) -> Iterator[Batch]:
         """Batches of texts, or of pairs of texts, longest first: memory peaks at the start."""
         encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])

@@ -89,7 +89,7 @@ class TrainedTitles:
                 f"{folder} holds no model that writes titles; expected the folder `model` of a "
                 "run of: pincite train titles"
             )
-        require_extra()
+        require_extra("Titles need")
         import torch
 
         if threads:
@@ -149,12 +149,11 @@ class TrainedTitles:
         return list(texts)
 
 
-def require_extra() -> None:
-    """Raises MissingExtra where a model that writes titles cannot be run."""
+def require_extra(what: str) -> None:
+    """Raises MissingExtra where torch cannot run a model; `what` begins the message."""
     if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise MissingExtra(
-            f"Titles need {' and '.join(absent)}, which are not installed: pip install "
-            "'pincite[train]'"
+            f"{what} {' and '.join(absent)}, not installed here: pip install 'pincite[train]'"
         )
 
 

@@ -1,14 +1,18 @@
 """The cross-encoder that judges (claim, passage) pairs, and what it can say about why."""
 
+import re
 import time
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.judgement.witness import Witness, witness
-from pincite.models import calibration, weights
+from pincite.models import calibration, layouts, weights
+from pincite.models.asked import AskedMiniCheck
 from pincite.models.judged import JudgedPairs
 from pincite.models.session import Session
 from pincite.notes import Note
@@ -24,35 +28,36 @@ MAX_NAMED = 4  # figures or names listed in a reason
 OF_A_RULE = 0.6
 
 
+Network: TypeAlias = Session | layouts.PublicNetwork | AskedMiniCheck
+
+
 class CrossEncoderVerifier:
     """A cross-encoder, calibrated together with features that rules compute.
 
-    Its network has three logits (supported, refuted, neutral), or one that says "relevant", as
-    the rerankers on the hub have.
+    Its network has three logits (supported, refuted, neutral), or one: of support, or one that says
+    "relevant", as the rerankers on the hub have. A public one is read as its layout says.
     """
 
-    def __init__(self, folder: Path, *, threads: int = 0, judged: Path | None = None) -> None:
+    def __init__(
+        self, model: Path | AskedMiniCheck, *, threads: int = 0, judged: Path | None = None
+    ) -> None:
         """Load the model.
 
         Args:
-            folder: as `weights.locate` returns it.
+            model: its folder, as `weights.locate` returns it, or what asks a server for logits.
             threads: 0 means all cores.
             judged: a file where logits are kept; None: nothing is kept.
 
         Raises:
             MissingModel: the folder holds no model that can be loaded.
+            MissingExtra: it is run with torch, which is not installed.
         """
-        card = weights.read_card(folder)
-        self._session = Session(
-            folder, max_tokens=card.get("max_tokens", MAX_TOKENS), threads=threads
-        )
-        if self._session.width not in (1, 3):
-            raise MissingModel(
-                f"{folder} has {self._session.width} outputs; a verifier has three (supported, "
-                "refuted, neutral) or one (relevance)."
-            )
-        network = weights.fingerprint(folder)
-        self.calibration = calibration.calibration_for(folder, self._session.width)
+        if isinstance(model, AskedMiniCheck):
+            self._network: Network = model
+            network, self.calibration = model.fingerprint, calibration.ONE_LOGIT
+        else:
+            self._network, network = _loaded(model, threads)
+            self.calibration = calibration.calibration_for(model, self._network.width)
         self.fingerprint = f"{network}+{self.calibration.name}"
         self._judged = JudgedPairs(judged, network) if judged else None
 
@@ -68,20 +73,31 @@ class CrossEncoderVerifier:
         that is surer of it than the calibration's bound. Any other passage is neutral, however
         little of the claim it says.
         """
-        log_odds = self.log_odds(pairs)
+        logits = self._logits(pairs)
+        log_odds = self._odds(logits)
         features = calibration.features(pairs, log_odds)
         support, refute = self.calibration.scores(features)
         supported, refuted = _sigmoid(support), _sigmoid(refute)
         sure = _refutes(log_odds) >= self.calibration.refuted_from
         return [
             _evidence(
-                pair, float(support[i]), float(supported[i]), float(refuted[i]), bool(sure[i])
+                pair,
+                float(support[i]),
+                float(supported[i]),
+                float(refuted[i]),
+                bool(sure[i]),
+                _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
         ]
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
-        """How long the network takes for one of these, tried out now; nothing is kept."""
+        """How long the network takes for one of these, tried out now; nothing is kept.
+
+        A server, which may cost something, is not asked.
+        """
+        if isinstance(self._network, AskedMiniCheck):
+            return self._network.seconds
         began = time.perf_counter()
         self._run([(claim.text, passage.text) for claim, passage in pairs])
         return (time.perf_counter() - began) / max(1, len(pairs))
@@ -93,7 +109,7 @@ class CrossEncoderVerifier:
         """
         found = self.log_odds(pairs)
         support, refuted = found[:, 0], found[:, 1]  # the latter against neutral, which is then 0
-        if self._session.width == 1:
+        if self._network.width == 1:
             return support
         both: Floats = np.logaddexp(support + np.logaddexp(refuted, 0.0), refuted)
         return both
@@ -105,18 +121,47 @@ class CrossEncoderVerifier:
         dev pages of the WAFER-like collection, P@1 of a supporting passage was 0.88 with the bare
         claim, the same with its article's title, 0.65 with the sentence before.
         """
+        return self._odds(self._logits(pairs))
+
+    def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
         rows = [_as_read(claim.text, passage) for claim, passage in pairs]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
-        if logits.shape[1] == 1:
-            return np.hstack([logits, np.zeros_like(logits)])
+        return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
+
+    def _odds(self, logits: Floats) -> Floats:
+        if self._network.width == 1:
+            return np.hstack([logits[:, :1], np.zeros_like(logits[:, :1])])
         supported, refuted, neutral = logits.T
         return np.stack([supported - np.logaddexp(refuted, neutral), refuted - neutral], axis=1)
 
     def _run(self, rows: Sequence[tuple[str, str]]) -> Floats:
-        logits = np.zeros((len(rows), self._session.width), dtype=np.float32)
-        for batch in self._session.run(rows):
-            logits[batch.rows] = batch.output
-        return logits
+        return self._network.logits(rows)
+
+
+def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
+    """The network in a folder, and the fingerprint of what it says."""
+    layout, known = layouts.of_folder(folder), weights.fingerprint(folder)
+    if layout is None:
+        return _own(folder, threads), known
+    labels = layouts.labels_of(layout, folder)
+    if layout.runs_as_onnx and (folder / "model.onnx").is_file():
+        backend: layouts.Backend = Session(folder, max_tokens=layout.max_tokens, threads=threads)
+    else:
+        from pincite.models.transformer import Transformer  # torch, which few have installed
+
+        backend = Transformer(folder, layout, labels, threads)
+    return layouts.PublicNetwork(layout, labels, backend), f"{known}/{layout.name}"
+
+
+def _own(folder: Path, threads: int) -> Session:
+    most = weights.read_card(folder).get("max_tokens", MAX_TOKENS)
+    session = Session(folder, max_tokens=most, threads=threads)
+    if session.width not in (1, 3):
+        raise MissingModel(
+            f"{folder} has {session.width} outputs; a verifier has three (supported, refuted, "
+            "neutral) or one (relevance)."
+        )
+    return session
 
 
 def _as_read(claim: str, passage: Passage) -> tuple[str, str]:
@@ -130,8 +175,23 @@ def _refutes(log_odds: Floats) -> Floats:
     return np.asarray((1 - _sigmoid(log_odds[:, 0])) * _sigmoid(log_odds[:, 1]))
 
 
+def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
+    """The claim's words that a network which judges each word finds unsupported, if any."""
+    claim = pair[0].text
+    words = re.findall(r"\S+", _as_read(claim, pair[1])[0])[: len(odds)]
+    marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
+    runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
+    found = tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]
+    return (Note("not_found_by_network", {"words": found}),) if found else ()
+
+
 def _evidence(
-    pair: tuple[Claim, Passage], score: float, supported: float, refuted: float, sure: bool
+    pair: tuple[Claim, Passage],
+    score: float,
+    supported: float,
+    refuted: float,
+    sure: bool,
+    unsupported: tuple[Note, ...],
 ) -> Evidence:
     """Evidence of one pair; `refuted` of what is not supported, `sure` by the network alone."""
     claim, passage = pair
@@ -149,7 +209,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=seen.sentence if seen else wording.best_quote(claim.text, passage.text),
-        reasons_coded=(*said, *reasons(claim.text, passage, seen)),
+        reasons_coded=(*said, *reasons(claim.text, passage, seen), *unsupported),
     )
 
 

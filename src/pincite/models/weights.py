@@ -1,19 +1,22 @@
 """Where weights are looked for, in this order: package, folder, cache, hub id in the cache.
 
 A model is a folder with `model.onnx`, `tokenizer.json` and, if it is ours, `pincite.json` (its
-card). Nothing is downloaded here unless `fetch` is called: looking never leaves the machine.
+card); a public verifier (`models.layouts`) may have safetensors in place of ONNX. Nothing is
+downloaded here unless `fetch` is called: looking never leaves the machine.
 """
 
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import platformdirs
 
 from pincite.errors import ConfigError, MissingModel
+from pincite.models import layouts
 
 ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
 VERIFIER = "pincite-verifier"
@@ -22,7 +25,13 @@ QUERY_TOWER = "query"  # in an encoder's folder: the network for claims, where i
 PACKAGE = Path(__file__).parent / "weights_data"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.
-_HUB_FILES = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
+_ONNX = ("onnx/model_qint8_avx512_vnni.onnx", "onnx/model_quantized.onnx", "onnx/model.onnx")
+_INDEX = "model.safetensors.index.json"
+_ABOUT = (
+    "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "spiece.model", "spm.model", "vocab.json", "merges.txt", "vocab.txt",
+)  # fmt: skip
+FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
 
 
 def cache_folder() -> Path:
@@ -41,26 +50,72 @@ def locate(model: str) -> Path:
     """
     places = [PACKAGE / model, Path(model).expanduser(), cache_folder() / model]
     for place in places:
-        if (place / "model.onnx").is_file():
+        if (place / "model.onnx").is_file() or is_public(place):
             return place
+    if (kept := in_hub_cache(model)) and is_public(kept):
+        return kept
     advice = "Give such a folder, or fetch one: pincite models fetch ORGANISATION/NAME"
     if model in (ENCODER, VERIFIER):
         advice = "It is part of Pincite: pip install --force-reinstall pincite"
     elif model == RERANKER or _is_hub_id(model):
         command = "make reranker" if model == RERANKER else f"pincite models fetch {model}"
         advice = f"Get it with: {command}"
+    if "bespoke-minicheck" in model.lower():
+        advice = "A server runs it: give NAME@URL, as bespoke-minicheck@http://127.0.0.1:8000/v1"
     raise MissingModel(
         f"The model {model!r} is in none of {', '.join(map(str, places))}. Expected a folder with "
-        f"model.onnx and tokenizer.json. {advice}"
+        f"model.onnx and tokenizer.json, or a verifier of those in docs/verifiers.md. {advice}"
     )
+
+
+class Served(NamedTuple):
+    """A model that a server runs: its name there, and the address up to `/v1`."""
+
+    model: str
+    url: str
+
+
+def served(model: str) -> Served | None:
+    """What `NAME@URL` says; None: `model` is a name, a folder or a hub id.
+
+    >>> served("bespoke-minicheck@http://127.0.0.1:11434/v1")
+    Served(model='bespoke-minicheck', url='http://127.0.0.1:11434/v1')
+    """
+    name, _, url = model.partition("@")
+    return Served(name, url) if url.startswith(("http://", "https://")) else None
+
+
+def described(model: str) -> str:
+    """Its fingerprint, or of one that a server runs what is sent where; raises as `locate`."""
+    if served(model):
+        return f"{model} (claims and passages are sent there)"
+    return fingerprint(locate(model))
+
+
+def is_public(folder: Path) -> bool:
+    """Whether it holds a public verifier as safetensors."""
+    stored = any((folder / name).is_file() for name in ("model.safetensors", _INDEX))
+    return stored and layouts.of_folder(folder) is not None
+
+
+def in_hub_cache(model: str) -> Path | None:
+    """Where the hub's own library keeps what it once downloaded; None: nowhere."""
+    if not _is_hub_id(model):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(model, "config.json")
+    return Path(found).parent if isinstance(found, str) else None
 
 
 def fetch(model: str) -> Path:
     """Download a Hugging Face repository's ONNX file and tokenizer into the cache.
 
+    Of a public verifier its safetensors, where its ONNX file would not do or is not there.
+
     Raises:
         ConfigError: `model` is no hub id.
-        MissingModel: the hub has no such repository, or it holds no ONNX file.
+        MissingModel: the hub has no such repository, or it holds neither.
     """
     if not _is_hub_id(model):
         raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
@@ -81,13 +136,45 @@ def _downloaded(model: str) -> Path:
 
     target = cache_folder() / model
     present = set(HfApi().list_repo_files(model))
-    network = next((name for name in _HUB_FILES if name in present), None)
+    layout = _layout(model, present)
+    # An int8 file of a public verifier is another network than the one its authors measured.
+    network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
+    if layout and (network is None or not layout.runs_as_onnx):
+        return _downloaded_safetensors(model, layout, present)
     if network is None:
-        raise MissingModel(f"{model} holds none of {', '.join(_HUB_FILES)}: export it to ONNX.")
-    wanted = [name for name in ("config.json", "tokenizer.json") if name in present]
-    for name in [*wanted, network]:  # the network last: `locate` looks for it
+        raise MissingModel(f"{model} holds none of {', '.join(_ONNX)}: export it to ONNX.")
+    about = [name for name in ("config.json", "tokenizer.json") if name in present]
+    for name in [*about, network]:  # the network last: `locate` looks for it
         content = Path(hf_hub_download(model, name)).read_bytes()
         _write(target / ("model.onnx" if name == network else name), content)
+    return target
+
+
+def _layout(model: str, present: Collection[str]) -> layouts.Layout | None:
+    from huggingface_hub import hf_hub_download
+
+    if "config.json" not in present:
+        return None
+    config = Path(hf_hub_download(model, "config.json"))
+    return layouts.find(model, json.loads(config.read_text(encoding="utf-8")))
+
+
+def _downloaded_safetensors(model: str, layout: layouts.Layout, present: Collection[str]) -> Path:
+    from huggingface_hub import HfApi, hf_hub_download
+
+    target = cache_folder() / model
+    stored = sorted(name for name in present if re.fullmatch(r"model.*\.safetensors", name))
+    if not stored:
+        raise MissingModel(
+            f"{model} holds its weights neither as ONNX nor as safetensors, and Pincite reads no "
+            "pickles: docs/verifiers.md says how to convert it."
+        )
+    wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]
+    if layout.foundation:
+        for name in sorted({*_ABOUT} & set(HfApi().list_repo_files(layout.foundation))):
+            hf_hub_download(layout.foundation, name, local_dir=target / FOUNDATION)
+    for name in wanted:  # the weights last: `locate` looks for them
+        hf_hub_download(model, name, local_dir=target)
     return target
 
 
@@ -106,11 +193,19 @@ def _write(path: Path, content: bytes) -> None:
 def fingerprint(folder: Path) -> str:
     """`name@` and 12 hex digits of SHA-256 over network, tokenizer and card."""
     digest = hashlib.sha256()
-    for name in ("model.onnx", "tokenizer.json", "pincite.json"):
-        path = folder / name
-        if path.exists():
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return f"{folder.name}@{digest.hexdigest()[:12]}"
+    paths = [folder / name for name in ("model.onnx", "tokenizer.json", "pincite.json")]
+    if not paths[0].exists():
+        paths += [folder / "config.json", *sorted(folder.glob("*.safetensors"))]
+    for path in filter(Path.exists, paths):
+        with path.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return f"{_name(folder)}@{digest.hexdigest()[:12]}"
+
+
+def _name(folder: Path) -> str:
+    """Its last part; in the hub's cache, where that is a revision, of the id."""
+    in_hub = folder.parent.name == "snapshots"
+    return folder.parent.parent.name.rpartition("--")[2] if in_hub else folder.name
 
 
 def read_card(folder: Path) -> dict[str, Any]:

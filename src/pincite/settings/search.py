@@ -18,7 +18,10 @@ _Count = Annotated[int, Range(1, 10_000)]
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """`[models]`: the shipped networks or others, each by name, folder or Hugging Face id."""
+    """`[models]`: the shipped networks or others, each by name, folder or Hugging Face id.
+
+    The verifier may also be Bespoke-MiniCheck on a server: NAME@URL.
+    """
 
     encoder: str = weights.ENCODER
     verifier: str = weights.VERIFIER

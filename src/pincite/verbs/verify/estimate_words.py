@@ -3,6 +3,7 @@
 from typing import Any
 
 from pincite.contract import codec
+from pincite.models.weights import served
 from pincite.report.cells import n_of
 from pincite.settings import Settings
 from pincite.text.hosts import host_of
@@ -11,6 +12,9 @@ from pincite.verbs.verify.estimate import Estimate, Seconds
 FREE = "Nothing is paid, and no language model's server is asked."
 SHORT = 10.0  # seconds that nobody needs to be told of
 SERVER = "The language model's server that is set is asked for titles: it may cost something."
+VERIFIER = (
+    "The verifier's server is asked about every pair not judged before: it may cost something."
+)
 
 
 def to_json(found: Estimate, settings: Settings) -> str:
@@ -56,19 +60,25 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
     times = f"Takes {length(found.seconds)}"
     if found.n_to_fetch:
         times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
-    cost = SERVER if settings.retrieval.expansion == "server" else FREE
-    if found.calls:
-        cost = _opinions(found, settings)
     if found.judging[1] >= SHORT:
         times += "; less for what was judged before"
     if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
         times += "; more if archives or the search engine are asked"
-    return [f"{counted}: {', '.join(copies)}).", f"{times}. {cost}"]
+    return [f"{counted}: {', '.join(copies)}).", f"{times}. {_costs(found, settings)}"]
+
+
+def _costs(found: Estimate, settings: Settings) -> str:
+    """What is sent to which servers, and may cost something."""
+    costs = [SERVER] if settings.retrieval.expansion == "server" else []
+    costs += [VERIFIER] if served(settings.models.verifier) else []
+    costs += [_opinions(found, settings)] if found.calls else []
+    return " ".join(costs) or FREE
 
 
 def asks_a_server(settings: Settings) -> bool:
     """Whether a run of `verify` with these settings asks a language model's server."""
-    return settings.retrieval.expansion == "server" or bool(settings.judge.url)
+    asks = served(settings.models.verifier) or settings.judge.url
+    return settings.retrieval.expansion == "server" or bool(asks)
 
 
 def _opinions(found: Estimate, settings: Settings) -> str:

@@ -1,0 +1,208 @@
+"""The table of public verifiers, and ONNX files of theirs: without torch."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import write_model
+from pincite import runtime
+from pincite.errors import MissingModel
+from pincite.models import layouts, weights
+from pincite.models.verifier import CrossEncoderVerifier
+from pincite.settings.search import ModelSettings
+from pincite.testing import check_verifier
+from pincite.types import Claim, Passage, Span
+
+NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}
+
+
+def passage(text: str) -> Passage:
+    return Passage("d1", "https://varde.example/", "", text, Span(0, len(text)))
+
+
+CLAIM = Claim("c1", "The bridge opened in 1911.")
+PAIRS = [(CLAIM, passage("A bridge was in town.")), (CLAIM, passage("The old river was 1913."))]
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        ("lytang/MiniCheck-Flan-T5-Large", "minicheck-t5"),
+        ("lytang/MiniCheck-RoBERTa-Large", "minicheck-roberta"),
+        ("lytang/MiniCheck-DeBERTa-v3-Large", "minicheck-deberta"),
+        ("yaxili96/FactCG-DeBERTa-v3-Large", "factcg"),
+        ("vectara/hallucination_evaluation_model", "hhem"),
+        ("KRLabsOrg/lettucedect-base-modernbert-en-v1", "lettucedetect"),
+        ("KRLabsOrg/tinylettuce-ettin-17m-en-v1", "lettucedetect"),
+        ("cross-encoder/nli-deberta-v3-base", "nli-cross-encoder"),
+        ("MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli", "nli"),
+        ("MoritzLaurer/mDeBERTa-v3-base-mnli-xnli", "nli-xnli"),
+        ("MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7", "nli-26"),
+    ],
+)
+def test_hub_ids_have_their_row(name: str, layout: str) -> None:
+    found = layouts.find(name, {})
+    assert found
+    assert found.name == layout
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["KRLabsOrg/lettucedect-210m-eurobert-de-v1", "cross-encoder/ms-marco-MiniLM-L-12-v2",
+     "sentence-transformers/all-MiniLM-L6-v2", "microsoft/deberta-v3-large"],
+)  # fmt: skip
+def test_other_ids_have_none(name: str) -> None:
+    assert layouts.find(name, {"id2label": {"0": "LABEL_0"}}) is None
+
+
+def test_any_network_whose_labels_are_those_of_inference_is_read() -> None:
+    found = layouts.find("somebody/inference", {"id2label": NLI})
+    assert found
+    assert found.runs_as_onnx
+
+
+def labelled(folder: Path, labels: Mapping[str, str] | None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {} if labels is None else {"id2label": labels}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def row(name: str) -> layouts.Layout:
+    return next(layout for layout in layouts.LAYOUTS if layout.name == name)
+
+
+def test_the_configuration_names_the_labels_and_the_table_only_where_it_does_not(
+    tmp_path: Path,
+) -> None:
+    turned = {"0": "NEUTRAL", "1": "CONTRADICTION", "2": "ENTAILMENT"}
+    ours = row("nli-cross-encoder")
+    assert layouts.labels_of(ours, labelled(tmp_path, turned)) == (
+        "neutral", "refuted", "supported",
+    )  # fmt: skip
+    for unnamed in (None, {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}):
+        assert layouts.labels_of(ours, labelled(tmp_path, unnamed)) == ours.labels
+    binary = {"0": "entailment", "1": "not_entailment"}
+    assert layouts.labels_of(ours, labelled(tmp_path, binary)) == ("supported", "neutral")
+
+
+@pytest.mark.parametrize("labels", [{"0": "sad", "1": "happy"}, {"0": "LABEL_0"}])
+def test_labels_of_another_kind_are_refused(tmp_path: Path, labels: Mapping[str, str]) -> None:
+    with pytest.raises(MissingModel, match="names the labels"):
+        layouts.labels_of(row("nli"), labelled(tmp_path, labels))
+
+
+def test_a_long_document_is_read_in_pieces_of_whole_sentences() -> None:
+    text = " ".join(f"Bridge number {n} is made of stone." for n in range(40))
+    found = layouts.pieces(text, 50, lambda part: len(part.split()))
+    assert " ".join(found) == text
+    assert all(len(piece.split()) <= 50 and piece.endswith("stone.") for piece in found)
+    assert layouts.pieces("", 50, lambda part: len(part.split())) == [""]
+
+
+class Scripted:
+    """A backend that knows pieces by a word in them."""
+
+    def __init__(self, logits: Mapping[str, list[float]]) -> None:
+        self.known = logits
+
+    def logits(self, rows: object) -> np.ndarray:
+        assert isinstance(rows, list)
+        found = [next(v for k, v in self.known.items() if k in document) for document, _ in rows]
+        return np.array(found, dtype=np.float32)
+
+    def n_tokens(self, text: str) -> int:
+        return 250 * len(text.split())  # each sentence of two words is a piece
+
+
+def test_the_piece_that_supports_best_counts_and_else_the_one_that_contradicts() -> None:
+    backend = Scripted({"Yes": [0, 3, 1], "No": [5, 0, 0], "Silence": [0, 0, 4]})
+    network = layouts.PublicNetwork(row("nli"), ("refuted", "supported", "neutral"), backend)
+    texts = ["Silence here. Yes here. No here.", "Silence here. No here.", "Silence here."]
+    found = network.logits([("claim", text) for text in texts])
+    assert found.tolist() == [[3, 0, 1], [0, 5, 0], [0, 0, 4]]
+
+
+def test_a_network_of_two_labels_has_one_logit() -> None:
+    backend = Scripted({"Yes": [1, 3], "No": [5, 0]})
+    network = layouts.PublicNetwork(row("factcg"), ("neutral", "supported"), backend)
+    assert network.width == 1
+    assert network.logits([("claim", "No one."), ("claim", "Yes two.")]).tolist() == [[-5], [2]]
+    assert network.logits([]).shape == (0, 1)
+
+
+def onnx_of_inference(folder: Path) -> Path:
+    write_model(folder, labels=3)
+    (folder / "pincite.json").unlink()
+    return labelled(folder, NLI)
+
+
+def test_an_onnx_file_of_inference_is_read_in_its_order_and_with_its_labels(
+    tmp_path: Path,
+) -> None:
+    folder = onnx_of_inference(tmp_path / "org" / "inference")
+    verifier = CrossEncoderVerifier(folder)
+    check_verifier(verifier, PAIRS)
+    (folder / "config.json").unlink()
+    raw = CrossEncoderVerifier(folder)._run([(p.text, claim.text) for claim, p in PAIRS])
+    contradicts, entails, neutral = raw.T
+    assert verifier.log_odds(PAIRS)[:, 0] == pytest.approx(
+        entails - np.logaddexp(contradicts, neutral), abs=1e-5
+    )
+    assert verifier.log_odds(PAIRS)[:, 1] == pytest.approx(contradicts - neutral, abs=1e-5)
+
+
+def test_what_was_kept_of_the_same_file_read_otherwise_is_not_taken_over(tmp_path: Path) -> None:
+    folder = onnx_of_inference(tmp_path / "inference")
+    public = CrossEncoderVerifier(folder).fingerprint
+    (folder / "config.json").unlink()
+    assert CrossEncoderVerifier(folder).fingerprint != public
+
+
+def test_a_verifier_reads_the_languages_of_its_row(tmp_path: Path) -> None:
+    folder = onnx_of_inference(tmp_path / "mDeBERTa-v3-base-mnli-xnli")
+    read = runtime.languages(ModelSettings(verifier=str(folder)))
+    assert {"en", "de", "zh"} <= read
+    assert runtime.languages(ModelSettings()) == {"en"}
+
+
+def test_a_folder_of_safetensors_is_found_if_the_table_knows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = labelled(tmp_path / "lytang" / "MiniCheck-RoBERTa-Large", None)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    assert weights.locate(str(folder)) == folder
+    before = weights.fingerprint(folder)
+    assert before.startswith("MiniCheck-RoBERTa-Large@")
+    other = labelled(tmp_path / "encoder", None)
+    (other / "model.safetensors").write_bytes(b"weights")
+    with pytest.raises(MissingModel, match=r"docs/verifiers\.md"):
+        weights.locate(str(other))
+
+
+def test_what_the_hub_library_keeps_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    kept = tmp_path / "models--lytang--MiniCheck-RoBERTa-Large"
+    (kept / "refs").mkdir(parents=True)
+    (kept / "refs" / "main").write_text("0a1b")
+    folder = labelled(kept / "snapshots" / "0a1b", None)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    found = weights.locate("lytang/MiniCheck-RoBERTa-Large")
+    assert found == folder
+    assert weights.fingerprint(found).startswith("MiniCheck-RoBERTa-Large@")
+    layout = layouts.of_folder(found)
+    assert layout
+    assert layout.name == "minicheck-roberta"
+
+
+def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = labelled(tmp_path / "MiniCheck-RoBERTa-Large", None)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    monkeypatch.setattr("pincite.models.titles.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'pincite\[train\]'"):
+        CrossEncoderVerifier(folder)
