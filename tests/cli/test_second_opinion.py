@@ -178,6 +178,43 @@ def test_a_server_that_is_killed_in_the_middle_ends_the_asking_only(
     assert {each["failed"]["step"] for each in said if each["failed"]} <= {"server", "reply"}
 
 
+FOREIGN = {
+    "de": "Die alte Mühle am Fluss wurde im Jahr 1911 aus Stein gebaut. Sie gehört heute der "
+    "Gemeinde und kann an jedem Sonntag im Sommer besichtigt werden.",
+    "ja": "川のほとりの古い水車小屋は1911年に石で建てられた。今は町のもので、夏の日曜日には"
+    "見学することができる。",
+}
+
+
+def test_a_source_in_another_language_is_judged_by_the_model_alone(
+    run: Callable[..., Result], server: Server
+) -> None:
+    server.by_request = lambda request: good(
+        json.dumps({
+            "quotes": [text.split("。" if "。" in text else ".")[0]], "missing": [], "why": "Ja.",
+            "verdict": "supported",
+        })
+        if (text := next((t for t in FOREIGN.values() if t in str(request)), ""))
+        else "no source"
+    )  # fmt: skip
+    ref = "<ref>{{{{cite web |url=https://{0}.example/ |title=Mill}}}}</ref>"
+    Path("article.wiki").write_text(
+        "\n\n".join(f"The mill of {x} was built in 1911.{ref.format(x)}" for x in FOREIGN)
+    )
+    pages = [{"url": f"https://{x}.example/", "title": "", "text": t} for x, t in FOREIGN.items()]
+    Path("sources/pages.jsonl").write_text("\n".join(map(json.dumps, pages)))
+    run("verify", "article.wiki", "--sources", "sources", "--json", "alone.json", "-q")
+    alone = json.loads(Path("alone.json").read_text())["findings"]
+    assert [f["citations"][0]["unchecked"]["reason"] for f in alone] == ["language"] * 2
+    assert {f["label"] for f in alone} == {"unchecked"}
+    run(*verify(server)[:-3], "--json", "out.json", "--html", "out.html")
+    found = json.loads(Path("out.json").read_text())["findings"]
+    assert {f["label"] for f in found} == {"supported"}
+    assert all(f["opinion"]["quotes"][0] in "".join(FOREIGN.values()) for f in found)
+    assert len(server.asked) == 2
+    assert "the model reads" in Path("out.html").read_text()
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_stopped_or_killed_goes_on_where_it_was(
     run: Callable[..., Result], server: Server, sign: signal.Signals

@@ -63,8 +63,10 @@ class JudgeSettings:
     model: str = ""  # as that server calls it
     dialect: Dialect = "openai"  # the kind of server
     every: bool = False  # whether it is asked of all claims, not only where we are unsure
-    low: Annotated[float, Range(0, 1)] = 0.02  # unsure: our probability of support is from this
-    high: Annotated[float, Range(0, 1)] = 0.80  # to this
+    # Unsure: our probability of support lies between these. Beyond them a verdict that adds as
+    # much as a good model's does (`judgement.fusion`) would not change ours at the threshold 0.3.
+    low: Annotated[float, Range(0, 1)] = 0.1
+    high: Annotated[float, Range(0, 1)] = 0.7
     source_tokens: Annotated[int, Range(200, 1_000_000)] = 6000  # of the sources in a prompt
     guided: bool = True  # whether the server is to keep replies to their JSON Schema
     at_once: Annotated[int, Range(1, 1000)] = 4  # requests under way
