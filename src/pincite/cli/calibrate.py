@@ -33,7 +33,7 @@ def judge(
     """Ask a model about labelled rows, and keep what each of its verdicts is worth.
 
     From then on `verify --judge` with a model of this name counts its verdicts by that. The rows
-    may be what people said of your own results: pincite feedback export --claims.
+    may be what people said of your own results: pincite feedback export rows.jsonl
 
     \b
     pincite calibrate judge --claims rows.jsonl --judge http://localhost:8080/v1 \\

@@ -53,6 +53,8 @@ def command() -> None:
         click.echo(f"          and claims with their context, which go to {settings.chat.url}")
     if settings.check.asks_a_model:
         click.echo(f"          and statements with passages, which go to {settings.chat.url}")
+    if settings.judge.url:
+        click.echo(f"          and claims with their sources, which go to {settings.judge.url}")
     if missing:
         raise click.exceptions.Exit(6)
 
