@@ -101,8 +101,8 @@ def measured(settings: Settings, corpus: Path) -> tuple[float, int]:
         assert run.calls
         n_judged = [len(result.items) for result in check.results]
         assert n_judged == [8, 8, 8], f"expected 3 readings of 8 passages, got {n_judged}"
-        assert run.calls.usage.n_failed == run.calls.usage.n_unreadable == 0
-        return seconds, run.calls.usage.n_calls
+        assert run.calls[0].usage.n_failed == run.calls[0].usage.n_unreadable == 0
+        return seconds, run.calls[0].usage.n_calls
 
 
 def main() -> None:

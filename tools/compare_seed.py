@@ -319,7 +319,7 @@ def ours(given: argparse.Namespace, statements: Sequence[str], server: Server) -
                     error = "; ".join(f.detail for f in check.failures)
                 except PinciteError as failure:
                     error = f"{type(failure).__name__}: {failure}"
-                usage = asdict(run.calls.usage) if run.calls else {}
+                usage = asdict(run.calls[0].usage) if run.calls else {}
             one = {"statement": statement, "loaded": ready - started, "started": ready}
             one |= {"ended": time.time(), "error": error, "results": results, "usage": usage}
             runs.append(one)

@@ -14,6 +14,7 @@ import json
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -51,11 +52,13 @@ def main() -> None:
                 print(_line(right, name, measure, results))
 
 
-def _measured(predictions: Predictions, right: float, follow: float, seed: int) -> dict:
+def _measured(predictions: Predictions, right: float, follow: float, seed: int) -> dict[str, Any]:
     """The measures beside one simulated judge."""
     chance = np.random.default_rng(seed)
     truth = np.array([row.label == "support" for row in predictions.rows])
-    own = 1 / (1 + np.exp(-predictions.systems["pincite"].values))
+    scores = predictions.systems["pincite"]
+    assert isinstance(scores, Scores)
+    own = 1 / (1 + np.exp(-scores.values))
     weights = np.exp(follow * np.abs(truth - own))
     n_wrong = round((1 - right) * len(truth))
     wrong = chance.choice(len(truth), n_wrong, replace=False, p=weights / weights.sum())
@@ -68,7 +71,7 @@ def _measured(predictions: Predictions, right: float, follow: float, seed: int) 
     return judges.measured(predictions, verdicts, CAUTIOUS, aggregation.THRESHOLD)
 
 
-def _line(right: float, name: str, measure: str, results: list[dict]) -> str:
+def _line(right: float, name: str, measure: str, results: list[dict[str, Any]]) -> str:
     def mean(values: Iterable[float]) -> float:
         return statistics.mean(values)
 
@@ -78,9 +81,8 @@ def _line(right: float, name: str, measure: str, results: list[dict]) -> str:
     fitted = mean(r["fitted"][measure] for r in results)
     loss = max(own, judge) - fitted
     shown = "".join(f"{value:>10.3f}" for value in both)
-    return (
-        f"{right:>5g} {name:15} {own:>6.3f} {judge:>6.3f}{shown}  {fitted:.3f}  {loss:+.3f} {measure}"
-    )
+    alone = f"{right:>5g} {name:15} {own:>6.3f} {judge:>6.3f}"
+    return f"{alone}{shown}  {fitted:.3f}  {loss:+.3f} {measure}"
 
 
 if __name__ == "__main__":

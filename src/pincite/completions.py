@@ -3,7 +3,7 @@
 Beside `types`, and like it: frozen, complete when constructed, and known to every room.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Literal, NamedTuple
 
 
@@ -57,3 +57,7 @@ class Usage:
     n_reply_tokens: int = 0
     cost: float = 0.0  # in the currency of the prices that were set
     seconds: float = 0.0  # of the whole run
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together."""
+        return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

@@ -22,6 +22,12 @@ ENGLISH: Mapping[str, str] = {
     "not_named": "the passage does not name %(words)s",
     "not_stated": "the passage does not state %(words)s",
     "not_found_by_network": "the network finds no support for %(words)s",
+    "second_supported": "second opinion of %(model)s: supported",
+    "second_partly_supported": "second opinion of %(model)s: partly supported",
+    "second_not_supported": "second opinion of %(model)s: not supported",
+    "second_contradicted": "second opinion of %(model)s: contradicted",
+    "second_unusable": "second opinion of %(model)s: this text is no source",
+    "second_failed": "no second opinion: %(why)s",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was retracted in part",

@@ -1,16 +1,17 @@
 """Settings turned into what every verb runs on: models, corpora, and a language model's server."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pincite import settings as settings_
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.library import judges
 from pincite.llm.calls import Calls
 from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
 from pincite.llm.chat_wire import Limits
-from pincite.llm.judge import Judge
+from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.kept import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.models import layouts, weights
@@ -18,8 +19,7 @@ from pincite.models.asked import AskedMiniCheck
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.opinions import Verdict
-from pincite.protocols import Expander
+from pincite.protocols import Expander, Verifier
 from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.settings import Settings
 from pincite.settings.chat import ChatSettings
@@ -105,13 +105,13 @@ def templates(chat: ChatSettings, language: str) -> Templates:
 
 
 @contextmanager
-def judge(settings: Settings, log_ratios: Mapping[Verdict, float]) -> Iterator[Judge]:
+def judge(settings: Settings) -> Iterator[Judge]:
     """The language model that gives second opinions, within the budget of the settings.
 
-    `log_ratios`: what each of its verdicts adds. Replies are kept in `replies_file()`: no later
-    run asks for them again.
+    Replies are kept in `replies_file()`: no later run asks for them again.
     """
     chosen = settings.judge
+    log_ratios = judges.log_ratios(judges.file_of(settings.library.judges), chosen.model)
     limits = Limits(seconds=chosen.seconds, at_once=chosen.at_once)
     client = ChatClient.from_environment(
         chosen.url, chosen.model, limits, chosen.dialect, JUDGE_KEY_VARIABLE
@@ -128,6 +128,18 @@ def judge(settings: Settings, log_ratios: Mapping[Verdict, float]) -> Iterator[J
         )
     finally:
         kept.close()
+
+
+@contextmanager
+def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
+    """The verifier with a judge beside it, if the settings name one."""
+    chosen = settings.judge
+    if not chosen.url:
+        yield verifier
+        return
+    band = (chosen.low, chosen.high)
+    with judge(settings) as asked:
+        yield WithSecondOpinion(verifier, asked, band, chosen.every, chosen.at_once)
 
 
 def replies_file() -> Path:

@@ -58,7 +58,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     monkeypatch.setattr("pincite.runtime.Limits", partial(Limits, first_wait=0.001))
     monkeypatch.chdir(tmp_path)
     verifier = write_model(tmp_path / "verifier", labels=3)
-    Path("pincite.toml").write_text(f"models.verifier = '{verifier}'\njudge.at_once = 1\n")
+    encoder = write_model(tmp_path / "encoder", labels=0)
+    Path("pincite.toml").write_text(
+        f"models.verifier = '{verifier}'\nmodels.encoder = '{encoder}'\njudge.at_once = 1\n"
+    )
     Path("article.wiki").write_text(ARTICLE)
     pages = [
         {"url": f"https://{n}.example/", "title": f"Mill {n}", "text": f"The mill number {n} "
@@ -176,6 +179,27 @@ def test_a_server_that_is_killed_in_the_middle_ends_the_asking_only(
     said = opinions().values()
     assert sum(each["verdict"] is not None for each in said) == 2
     assert {each["failed"]["step"] for each in said if each["failed"]} <= {"server", "reply"}
+
+
+def test_check_and_ask_have_it_too(run: Callable[..., Result], server: Server) -> None:
+    server.by_request = lambda request: good(
+        json.dumps({"quotes": [], "missing": [], "why": "", "verdict": "not_supported"})
+    )
+    judge = ("--judge", server.url, "--judge-model", "qwen3", "--judge-all")
+    run("corpus", "add", "kb", "sources/pages.jsonl")
+    run("check", "The mill number 3 was built in 1931.", "--corpus", "kb", *judge,
+        "--json", "check.json")  # fmt: skip
+    report = json.loads(Path("check.json").read_text())
+    items = [item for r in report["checks"][0]["readings"] for item in r["evidence"]]
+    assert items
+    for item in items:
+        assert "second_not_supported" in [note["code"] for note in item["reasons_coded"]]
+    assert report["usage"]["n_calls"] == len(server.asked) > 0
+    before = len(server.asked)
+    run("ask", "When was mill number 3 built?", "--corpus", "kb", *judge, "--json", "ask.json")
+    assert json.loads(Path("ask.json").read_text())["usage"]["n_calls"] == (
+        len(server.asked) - before
+    )
 
 
 FOREIGN = {

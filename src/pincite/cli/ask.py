@@ -54,9 +54,8 @@ def output_options(command: Any) -> Any:
     help="Read retracted papers too, and mark them. [left out, and listed]",
 )
 @click.option("--pmids", type=options.FilePath, help="Only these papers: a PMID a line.")
-@click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
-@click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
-@click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
+@options.judge_options
+@options.budget_options
 @click.option("--language", help="Of the questions: en, de, … [en]")
 @output_options
 @options.model_options

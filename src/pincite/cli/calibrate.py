@@ -26,6 +26,7 @@ def command() -> None:
 @options.json_option
 @options.quiet_option
 @options.judge_options
+@options.budget_options
 @options.settings_options
 def judge(
     files: tuple[Path, ...], recorded: Path | None, as_json: bool, quiet: bool, **given: Any
@@ -81,15 +82,13 @@ def read_or_asked(
     from pincite import runtime
     from pincite.documents.lines.labelled import read_labelled
     from pincite.evaluation import judges
-    from pincite.library import judges as kept
 
     if recorded:
         return judges.read_verdicts(recorded)
     if not settings.judge.url:
         raise click.UsageError("Expected --judge URL, or recorded verdicts: --judge-verdicts FILE.")
     rows = [row for file in files for row in read_labelled(file)]
-    ratios = kept.log_ratios(kept.file_of(settings.library.judges), settings.judge.model)
-    with runtime.judge(settings, ratios) as judge, options.progress(quiet) as shown:
+    with runtime.judge(settings) as judge, options.progress(quiet) as shown:
         tell = options.teller(shown)
         found, failed = judges.asked(
             judge, rows, settings.judge.at_once, lambda *n: tell("asking", *n)

@@ -50,9 +50,8 @@ def output_options(command: Any) -> Any:
 @click.option("--file", "file", type=options.FilePath, help="Statements, one a line (- stdin).")
 @click.option("-i", "--interactive", is_flag=True, help="Change the readings before the search.")
 @click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
-@click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]")
-@click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]")
-@click.option("--max-cost", type=float, help="Most cost, with prices in the settings. [0]")
+@options.judge_options
+@options.budget_options
 @click.option("--top-k", type=int, help="Texts for a reading. [8]")
 @click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
 @click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")

@@ -2,8 +2,10 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,10 +21,9 @@ def command() -> None:
     from pincite.library.feedback import file_of
     from pincite.library.own_sources import folder_of
     from pincite.models import weights
-    from pincite.web.fetch import user_agent
 
     settings = options.settings_of({})
-    models, web = settings.models, settings.web
+    models = settings.models
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
     missing = 0
     for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
@@ -38,25 +39,45 @@ def command() -> None:
     click.echo(f"feedback  {file_of(settings.library.feedback_file)} (stays here)")
     click.echo(f"copies    {folder_of(settings.library.own_copies)} (your own; stay here)")
     click.echo("network   nothing leaves this machine, except by: pincite models fetch ID")
-    if web.online:
-        click.echo("          and requests for articles, which go to their wikis: the title,")
-        click.echo("          and requests for cited pages, which go to their hosts: the address,")
-        if web.wayback:
-            click.echo(f"          and cited addresses with dates, which go to {web.wayback_api},")
-        if web.search_url:
-            click.echo(f"          and claims that their sources fail, to {web.search_url},")
-        click.echo(f"          {user_agent(web.contact)!r} and your IP address")
-        if not web.contact:
-            click.echo("          (set contact, so that a host can write to you)")
-        click.echo(f"          fetched pages are kept in {web.cache_file}")
-    if settings.retrieval.expansion == "server":
-        click.echo(f"          and claims with their context, which go to {settings.chat.url}")
-    if settings.check.asks_a_model:
-        click.echo(f"          and statements with passages, which go to {settings.chat.url}")
-    if settings.judge.url:
-        click.echo(f"          and claims with their sources, which go to {settings.judge.url}")
+    for line in _leaving(settings):
+        click.echo(f"          {line}")
     if missing:
         raise click.exceptions.Exit(6)
+
+
+def _leaving(settings: Any) -> Iterator[str]:
+    """What the settings allow to be sent, and to whom."""
+    from pincite.models.weights import served
+
+    yield from _to_the_web(settings.web)
+    chat = settings.chat.url
+    if settings.retrieval.expansion == "server":
+        yield f"and claims with their context, which go to {chat}"
+    if settings.check.asks_a_model:
+        yield f"and statements with passages, which go to {chat}"
+    if settings.ask.answer == "model":
+        yield f"and questions with abstracts, which go to {chat}"
+    if settings.judge.url:
+        yield f"and claims with their sources, which go to {settings.judge.url}"
+    if found := served(settings.models.verifier):
+        yield f"and claims with passages, which go to {found[1]}"
+
+
+def _to_the_web(web: Any) -> Iterator[str]:
+    from pincite.web.fetch import user_agent
+
+    if not web.online:
+        return
+    yield "and requests for articles, which go to their wikis: the title,"
+    yield "and requests for cited pages, which go to their hosts: the address,"
+    if web.wayback:
+        yield f"and cited addresses with dates, which go to {web.wayback_api},"
+    if web.search_url:
+        yield f"and claims that their sources fail, to {web.search_url},"
+    yield f"{user_agent(web.contact)!r} and your IP address"
+    if not web.contact:
+        yield "(set contact, so that a host can write to you)"
+    yield f"fetched pages are kept in {web.cache_file}"
 
 
 def _existing(path: Path) -> Path:

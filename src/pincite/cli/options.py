@@ -112,7 +112,7 @@ def expansion_options(command: Command) -> Command:
 
 
 def judge_options(command: Command) -> Command:
-    """A second opinion: which server is asked, of what, and how much."""
+    """A second opinion: which server is asked, and of what."""
     return _with(
         command,
         [
@@ -127,8 +127,18 @@ def judge_options(command: Command) -> Command:
                 default=None,
                 help="Ask it of every claim, not only where we are unsure.",
             ),
-            click.option("--max-calls", type=int, help="Most calls of that server; 0: no limit."),
-            click.option("--max-tokens", type=int, help="Most tokens, of prompts and replies."),
+        ],
+    )
+
+
+def budget_options(command: Command) -> Command:
+    """How much may be asked of a language model."""
+    return _with(
+        command,
+        [
+            click.option("--max-calls", type=int, help="Most calls of a model; 0: no limit. [0]"),
+            click.option("--max-tokens", type=int, help="Most tokens, prompts and replies. [0]"),
+            click.option("--max-cost", type=float, help="Most, with prices in the settings. [0]"),
         ],
     )
 

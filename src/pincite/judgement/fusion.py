@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pincite.judgement import aggregation
+from pincite.notes import Note
 from pincite.opinions import Opinion, Verdict
 from pincite.types import Evidence, Failed, Finding, Label, Reason, Unchecked
 
@@ -117,6 +118,31 @@ def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     if own in (Label.REFUTED, Label.PARTLY_SUPPORTED):
         return own
     return Label.PARTLY_SUPPORTED if partly else Label.NOT_SUPPORTED
+
+
+def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
+    """What a passage says by both opinions; the model's is the last of the reasons.
+
+    Its verdict moves the probability of support; refuted and neutral keep their proportion.
+    """
+    if isinstance(opinion, Failed):
+        why = Note("second_failed", {"why": opinion.detail})
+        return replace(evidence, reasons_coded=(*evidence.reasons_coded, why))
+    score = evidence.score + opinion.log_ratio
+    supported = _probability(score)
+    rest = evidence.prob_refuted + evidence.prob_neutral
+    refuted = (1 - supported) * (evidence.prob_refuted / rest if rest else 0.0)
+    return replace(
+        evidence,
+        prob_supported=supported,
+        prob_refuted=refuted,
+        prob_neutral=1 - supported - refuted,
+        score=score,
+        reasons_coded=(
+            *evidence.reasons_coded,
+            Note(f"second_{opinion.verdict}", {"model": opinion.model}),
+        ),
+    )
 
 
 def posterior(finding: Finding) -> float:

@@ -10,18 +10,21 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pincite.completions import Completion, Guidance, Prompt
-from pincite.judgement.fusion import CAUTIOUS
+from pincite.judgement.fusion import CAUTIOUS, fused_evidence
 from pincite.llm.calls import Calls, tokens_of
+from pincite.llm.concurrency import all_at_once
 from pincite.llm.replies import json_in
 from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict
+from pincite.protocols import Verifier
 from pincite.retrieval import cascade
 from pincite.text.fences import abstract
 from pincite.text.passages import cited_passages
-from pincite.types import Claim, Document, Failed
+from pincite.types import Claim, Document, Evidence, Failed, Passage
 
 STEP = "judge_source"
 REPLY_TOKENS = 500
@@ -93,6 +96,49 @@ class Judge:
     def _shown(self, claim: Claim, sources: Sequence[Document]) -> list[str]:
         room = self.source_tokens // max(1, len(sources))
         return [excerpt(claim.text, source, room) for source in sources]
+
+
+@dataclass(frozen=True, slots=True)
+class WithSecondOpinion:
+    """A `Verifier` that asks a judge about the pairs of which another verifier is unsure."""
+
+    verifier: Verifier
+    judge: Judge
+    band: tuple[float, float]  # of the other's probability of support
+    every: bool = False
+    at_once: int = 4
+
+    @property
+    def calls(self) -> Calls:
+        """Those of the judge."""
+        return self.judge.calls
+
+    @property
+    def fingerprint(self) -> str:
+        """Both."""
+        return f"{self.verifier.fingerprint} with {self.judge.model}"
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        """Evidence for each pair, in order.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C came while the judge was asked; its replies are kept.
+        """
+        found = self.verifier.verify(pairs)
+        low, high = self.band
+        unsure = [n for n, e in enumerate(found) if self.every or low <= e.prob_supported <= high]
+        asking = [partial(self._opinion, *pairs[n]) for n in unsure]
+        opinions = all_at_once(asking, self.at_once, self.judge.calls)
+        if self.judge.calls.stopped:
+            raise KeyboardInterrupt
+        for n, opinion in zip(unsure, opinions, strict=True):
+            if opinion:
+                found[n] = fused_evidence(found[n], opinion)
+        return found
+
+    def _opinion(self, claim: Claim, passage: Passage) -> Opinion | Failed:
+        text = f"{passage.about}\n{passage.text}" if passage.about else passage.text
+        return self.judge.opinion(claim, [Document(passage.url, passage.title, text)])
 
 
 def excerpt(claim: str, source: Document, most_tokens: int) -> str:

@@ -153,6 +153,7 @@ def beir(
 @json_option
 @quiet_option
 @options.judge_options
+@options.budget_options
 @options.settings_options
 def claims(
     files: tuple[Path, ...],

@@ -34,6 +34,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told
 @options.web_options
 @options.expansion_options
 @options.judge_options
+@options.budget_options
 @options.settings_options
 @options.filter_options
 def command(

@@ -12,6 +12,7 @@ from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.llm.calls import Calls
+from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
@@ -34,7 +35,7 @@ class AskRun:
     pipeline: AskPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    calls: Calls | None
+    calls: tuple[Calls, ...]  # of the model that writes, of a second opinion
     started: float
 
 
@@ -63,10 +64,11 @@ def asking(
             calls = Calls(models, settings.budget.limits)
             templates = runtime.templates(settings.chat, settings.language)
         writer = _writer(settings, verifier, encoder, calls, templates)
+        judging = stack.enter_context(runtime.seconded(settings, verifier))
         pipeline = AskPipeline(
             finder=finder(settings, stored, verifier),
             writer=writer,
-            checker=checker(settings, verifier, languages),
+            checker=checker(settings, judging, languages),
             searched=Searched(
                 manifest["digest"],
                 stored.status().n_documents,
@@ -79,14 +81,16 @@ def asking(
         )
         versions = {
             "pincite": version("pincite"),
-            "verifier": verifier.fingerprint,
+            "verifier": judging.fingerprint,
             "writer": writer.fingerprint,
             "encoder": manifest["encoder"],
             "corpus": manifest["digest"],
         }
         if templates:
             versions["prompts"] = templates.fingerprint
-        yield AskRun(pipeline, versions, _warnings(settings), calls, time.monotonic())
+        second = judging.calls if isinstance(judging, WithSecondOpinion) else None
+        asked = tuple(filter(None, (calls, second)))
+        yield AskRun(pipeline, versions, _warnings(settings), asked, time.monotonic())
 
 
 def checker(
@@ -107,7 +111,7 @@ def report_of(
     answers: Sequence[Answer], n_questions: int, settings: Settings, run: AskRun
 ) -> AnswerReport:
     """The answers with all that is needed to repeat them."""
-    usage = run.calls.usage if run.calls else Usage()
+    usage = sum((calls.usage for calls in run.calls), Usage())
     return AnswerReport(
         answers=tuple(answers),
         n_questions=n_questions,

@@ -13,6 +13,7 @@ from pincite.completions import Usage
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome
 from pincite.llm.calls import Calls
+from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Encoder, Expander
@@ -42,7 +43,7 @@ class CheckRun:
     pipeline: CheckPipeline
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
-    calls: Calls | None = None
+    calls: tuple[Calls, ...] = ()  # of the model that reads and judges, of a second opinion
     expander: Expander | None = None
     trace: TraceWriter | None = None
     started: float = 0.0  # of a clock that only goes forward
@@ -114,7 +115,7 @@ def checking(
             pipeline,
             versions,
             warnings,
-            calls,
+            tuple(filter(None, (calls, _second(judge)))),
             expander,
             writer,
             time.monotonic(),
@@ -128,7 +129,7 @@ def report_of(
     checks: Sequence[Check], n_statements: int, settings: Settings, run: CheckRun
 ) -> CheckReport:
     """The checks with all that is needed to repeat them."""
-    usage = run.calls.usage if run.calls else Usage()
+    usage = sum((calls.usage for calls in run.calls), Usage())
     late = run.expander.warnings if run.expander else ()
     return CheckReport(
         checks=tuple(checks),
@@ -178,9 +179,16 @@ def _interpreter(
 def _verifier(
     settings: Settings, stack: ExitStack, keep: bool, tell: Tell | None
 ) -> tuple[VerifierJudge, frozenset[str]]:
-    verifier = runtime.verifier(settings.models, keep=keep)
-    stack.callback(verifier.close)
+    own = runtime.verifier(settings.models, keep=keep)
+    stack.callback(own.close)
+    verifier = stack.enter_context(runtime.seconded(settings, own))
     return VerifierJudge(verifier, tell=tell), runtime.languages(settings.models)
+
+
+def _second(judge: Judge) -> Calls | None:
+    """The calls of a second opinion, if one is asked."""
+    verifier = judge.verifier if isinstance(judge, VerifierJudge) else None
+    return verifier.calls if isinstance(verifier, WithSecondOpinion) else None
 
 
 def _finder(

@@ -14,7 +14,7 @@ from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
-from pincite.library import judges, reliability
+from pincite.library import reliability
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
 from pincite.llm.judge import Judge
@@ -136,8 +136,7 @@ def verifying(
         prepare = pipeline.copies.prepare
         second = None
         if settings.judge.url:
-            known = judges.log_ratios(judges.file_of(settings.library.judges), settings.judge.model)
-            judge = stack.enter_context(runtime.judge(settings, known))
+            judge = stack.enter_context(runtime.judge(settings))
             second = _second(judge, pipeline, settings)
             versions["judge"] = judge.model
         yield Run(pipeline, versions, warnings, estimator.of, precision, prepare, second)
