@@ -51,7 +51,7 @@ def serve(
         folder = load(given, config).folder
         stack.enter_context(using(folder))
         if demo:  # its books are invented: none for the user's shelf. Jobs' processes see it, too.
-            os.environ["PINCITE_OWN_COPIES"] = str(folder / "demo-copies")
+            os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(folder / "demo-copies")
         site = _site(given, config)
         if demo:
             furnish(site, say)
