@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from pincite.types import Article
 from pincite.wiki.claims import attach_tags, claims_of, headed
-from pincite.wiki.files import PageText, page_in, read_pages_of
+from pincite.wiki.editions import Edition, edition
+from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
@@ -19,7 +19,7 @@ def parse_article(
     source: str,
     title: str,
     *,
-    markup: Literal["wikitext", "html"] = "wikitext",
+    markup: Markup = "wikitext",
     revision_id: str | None = None,
     timestamp: str | None = None,
     language: str = "en",
@@ -28,7 +28,7 @@ def parse_article(
 
     Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
     """
-    flat = read_html(source) if markup == "html" else read_wikitext(source)
+    flat = _read(source, markup, edition(language))
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
     heads = [
@@ -48,6 +48,10 @@ def parse_article(
         len(flat.uses),
         tuple(warnings),
     )
+
+
+def _read(source: str, markup: Markup, wiki: Edition) -> Flat:
+    return read_html(source, wiki) if markup == "html" else read_wikitext(source, wiki)
 
 
 def _tag_use(flat: Flat, use: int, tag: str) -> None:

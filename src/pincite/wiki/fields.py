@@ -1,34 +1,21 @@
 """What a citation template says, by our names for it.
 
 English Wikipedia's citation templates have many spellings for one thing (`archiveurl`,
-`archive-url`); the table below is their documented aliases (Help:Citation Style 1).
+`archive-url`): `[fields]` of `citation_templates.toml`. Other wikis' parameters come here under
+their English names (`translated`).
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-_ALIASES = {
-    "url": ("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
-    "archive_url": ("archive-url", "archiveurl"),
-    "archive_date": ("archive-date", "archivedate"),
-    "url_status": ("url-status", "deadurl", "dead-url"),
-    "title": ("title", "script-title", "trans-title", "chapter", "article", "entry", "headline"),
-    "publisher": (
-        *("website", "work", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
-        *("encyclopaedia", "publisher", "agency", "via", "institution"),
-    ),
-    "date": ("date", "publication-date", "year", "air-date", "airdate"),
-    "access_date": ("access-date", "accessdate"),
-    "pages": ("pages", "page", "p", "pp", "at", "loc"),
-    "isbn": ("isbn", "ISBN"),
-    "doi": ("doi", "DOI"),
-    "pmid": ("pmid", "PMID"),
-    "quote": ("quote", "quotation"),
-}
+from pincite.wiki.editions import TABLE
+
 MAX_PEOPLE = 30  # numbered authors that are looked for
 MAX_DIGITS = 4  # of such a number
-_DEAD = {"yes": "dead", "no": "live"}  # the old |deadurl= in the words of |url-status=
+# The old |deadurl= in the words of |url-status=: yes and no, in the ten languages.
+_DEAD = dict.fromkeys("yes y true 1 ja j oui si sí sì sim tak да".split(), "dead")
+_DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
 _WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
@@ -59,15 +46,32 @@ def known_fields(given: Mapping[str, str]) -> Known:
     {'archive_url': 'http://a.org/1', 'authors': ('Mei Ito',)}
     """
     known = Known()
-    for ours, aliases in _ALIASES.items():
+    for ours, aliases in TABLE["fields"].items():
         value = next((given[alias] for alias in aliases if given.get(alias)), "")
         if value and (not ours.endswith("url") or _WEB.match(value)):
-            known[ours] = value  # type: ignore[literal-required]  # the keys of _ALIASES are Known's
+            known[ours] = value  # type: ignore[literal-required]  # the fields are Known's
     if "url_status" in known:
         known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
     if authors := tuple(_authors(given)):
         known["authors"] = authors
     return known
+
+
+def translated(given: Mapping[str, str]) -> dict[str, str]:
+    """Parameters under English names, with what English templates say in another way.
+
+    >>> translated({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})
+    {'day': '3', 'month': 'Mai', 'year': '1911', 'author1': 'Karl Mott', 'author2': 'Eva Lind', \
+'date': '3 Mai 1911'}
+    """
+    found = dict(given)
+    people = re.split(r"\s*[,;]\s+", found.pop("people", ""))  # first names first
+    found |= {f"author{n}": name for n, name in enumerate(people, 1) if name}
+    if found.get("month") and not found.get("date"):
+        found["date"] = " ".join(filter(None, map(found.get, ("day", "month", "year"))))
+    if found.pop("dead-since", ""):
+        found["dead-url"] = "yes"
+    return found
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:

@@ -68,6 +68,12 @@ CATEGORY = frozenset(
     "категория категорія luokka kategorija категорија kategorio 分类 分類 カテゴリ 분류 "
     "تصنيف رده קטגוריה thể_loại κατηγορία श्रेणी".split()
 )
+# The namespace of pictures, in the languages whose articles are read, with the older names of it.
+FILE = frozenset(
+    "file image media datei bild fichier archivo imagen ficheiro imagem immagine bestand "
+    "afbeelding plik grafika файл изображение ファイル 画像 メディア 文件 檔案 档案 图像 圖像 "
+    "图片 圖片".split()
+)
 
 # Hosts that only lead on to another.
 LEADS_TO = {

@@ -11,7 +11,9 @@ Hidden here: which bracket closes which. Lines (lists, tables, headings) are for
 import re
 from dataclasses import dataclass, field
 
+from pincite.wiki.editions import ENGLISH, Edition
 from pincite.wiki.wikitext.nodes import Kind, Node
+from pincite.wiki.wikitext.parameters import name_of
 from pincite.wiki.wikitext.protected import Protected, find_protected, read_attributes
 
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
@@ -19,7 +21,7 @@ MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stop
 _TOKEN = re.compile(
     r"<[^\W\d_/]|</|<!--|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?:https?:|ftp:|mailto:)?//|mailto:)|\||\n|'{2,}"
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-    r"|__[A-Z]{2,30}__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
+    r"|__[^\W\da-z]{2,40}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 
@@ -38,15 +40,16 @@ class _Frame:
     pipes: list[int] = field(default_factory=list)
 
 
-def parse(source: str) -> tuple[list[Node], list[str]]:
+def parse(source: str, edition: Edition = ENGLISH) -> tuple[list[Node], list[str]]:
     """The nodes of `source` from its first character to its last, and what was broken in it."""
-    parser = _Parser(source, find_protected(source))
+    parser = _Parser(source, find_protected(source), edition)
     return parser.run(), parser.warnings
 
 
 class _Parser:
-    def __init__(self, source: str, protected: Protected) -> None:
+    def __init__(self, source: str, protected: Protected, edition: Edition) -> None:
         self.source = source
+        self.edition = edition
         self.protected = protected
         self.warnings = list(protected.warnings)
         self.stack = [_Frame(Kind.TEXT, 0, 0)]
@@ -222,9 +225,11 @@ class _Parser:
 
     def _close(self, end: int) -> int:
         frame = self.stack.pop()
-        return self._append(
-            Node(frame.kind, frame.start, end, frame.name, frame.parts, frame.attributes)
-        )
+        node = Node(frame.kind, frame.start, end, frame.name, frame.parts, frame.attributes)
+        if frame.kind is Kind.TEMPLATE:
+            local = name_of(node, self.source)
+            node.name, node.edition = self.edition.names.get(local, local), self.edition
+        return self._append(node)
 
     def _give_up(self) -> None:
         """The innermost bracket never closes: it and its pipes are text after all."""
