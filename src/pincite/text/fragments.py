@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from pincite.text import verbs
 from pincite.text.clauses import clauses
+from pincite.text.sentences import n_words
 from pincite.types import Span
 
 MAX_CHARS = 1_500  # of a sentence that parts are joined in; what is longer is no sentence
@@ -50,10 +51,10 @@ def standing(piece: str, language: str = "en") -> Standing:
     >>> [str(standing(piece)) for piece in ("it closed in 1902", "and closed the mill", "in 1902")]
     ['clause', 'predicate', 'fragment']
     """
-    words = _WORD.findall(piece)
     if language != "en":
-        enough = sum(word[0].isalnum() for word in words) >= MIN_WORDS
+        enough = n_words(" ".join(w for w in _WORD.findall(piece) if w[0].isalnum())) >= MIN_WORDS
         return Standing.CLAUSE if enough else Standing.FRAGMENT
+    words = _WORD.findall(piece)
     while words and not words[0][0].isalnum():
         words = words[1:]
     found = _verbs(words)

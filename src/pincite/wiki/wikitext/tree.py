@@ -21,7 +21,7 @@ MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stop
 _TOKEN = re.compile(
     r"<[^\W\d_/]|</|<!--|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?:https?:|ftp:|mailto:)?//|mailto:)|\||\n|'{2,}"
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-    r"|__[^\W\da-z]{2,40}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
+    r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 
