@@ -38,7 +38,10 @@ _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 # With its day only: "2000-01" is as often a winter as a January.
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
 _EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
-_DOTTED = re.compile(r"(?<!\d)(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)")  # 3.5.2024: day first
+# Day first: "3.5.2024"; with other signs only where it can be no month, "22-11-2008".
+_DAY_FIRST = re.compile(
+    r"(?<!\d)(?:(\d{1,2})\.\s?(\d{1,2})\.\s?|(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/])(\d{4})(?!\d)"
+)
 _MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
 _DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
@@ -75,8 +78,8 @@ def stated_date(text: str) -> str:
     """
     if numbers := _NUMBERS.search(text) or _EAST_ASIAN.search(text):
         return iso_date(numbers[1], numbers[2], numbers[3] or "")
-    if numbers := _DOTTED.search(text):
-        return iso_date(numbers[3], numbers[2], numbers[1])
+    if numbers := _DAY_FIRST.search(text):
+        return iso_date(numbers[5], numbers[2] or numbers[4], numbers[1] or numbers[3])
     year = _YEAR.search(text)
     if not year:
         return ""

@@ -6,7 +6,7 @@ their own. Decision hidden here: which library splits, and that spans carry no o
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sentencex import get_sentence_boundaries
 
@@ -46,7 +46,11 @@ _ABBREVIATED_IN = {
     }.items()
 }
 _INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
-_OPENING = 4  # words
+# "W maju 1920 r.", "В 1920 г.": only says when, and its sentence goes on.
+_OPENING = re.compile(
+    r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
+    re.IGNORECASE,
+)
 # "im 14. Jahrhundert", "der 2. Weltkrieg"; but "auf Platz 3. Danach"
 _ORDINAL = re.compile(
     r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
@@ -89,7 +93,8 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
             _goes_on(text, left, right) or _goes_on_in(language, text, left, right)
         ),
     )
-    return [piece for span in found for piece in _cut_at_measures(text, span)]
+    cut = _cut_at_stops if language in ("ja", "zh") else _cut_at_measures
+    return [piece for span in found for piece in cut(text, span)]
 
 
 def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
@@ -130,15 +135,10 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
         return True
     if language == "de" and _ORDINAL.search(end):
         return True
-    if language == "pl" and end.endswith((" r.", " w.")) and _is_opening(left.of(text)):
+    if language == "pl" and end.endswith((" r.", " w.")) and _OPENING.match(left.of(text)):
         return True
     known = _ABBREVIATED_IN.get(language)
     return bool(known and known.search(end))
-
-
-def _is_opening(piece: str) -> bool:
-    """Whether it only says when: "W maju 1920 r.", before its sentence goes on."""
-    return len(piece.split()) <= _OPENING
 
 
 def _cut_at_measures(text: str, span: Span) -> list[Span]:
@@ -146,8 +146,22 @@ def _cut_at_measures(text: str, span: Span) -> list[Span]:
     cuts = [
         end
         for found in _MEASURE.finditer(text, span.start, span.end)
-        if text[(end := found.end()) - 2] not in "гв" or not _is_opening(text[span.start : end])
+        if text[(end := found.end()) - 2] not in "гв" or not _OPENING.match(text[span.start : end])
     ]
+    return _cut(text, span, cuts)
+
+
+def _cut_at_stops(text: str, span: Span) -> list[Span]:
+    """At each 。 that stands in no brackets, digits following or not."""
+    cuts, depth = [], 0
+    for n in range(span.start, span.end - 1):
+        depth = max(depth + (text[n] in "「『（“《") - (text[n] in "」』）”》"), 0)
+        if text[n] in "。！？" and not depth and text[n + 1] not in "。！？」』）”》":
+            cuts.append(n + 1)
+    return _cut(text, span, cuts)
+
+
+def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
     edges = zip([span.start, *cuts], [*cuts, span.end], strict=True)
     return [trimmed(text, Span(start, end)) for start, end in edges]
 

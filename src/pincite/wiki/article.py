@@ -1,17 +1,22 @@
 """An article in, claims with their citations and exact spans out: the door of this room."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pincite.documents.language import code_of, detect
+from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import attach_tags, claims_of, headed
-from pincite.wiki.editions import Edition, edition
+from pincite.wiki.editions import edition
 from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
-from pincite.wiki.flat import Flat
-from pincite.wiki.html.reader import read_html
+from pincite.wiki.flat import BlockKind, Flat
+from pincite.wiki.html.reader import page_language, read_html
 from pincite.wiki.references import resolve
 from pincite.wiki.wikitext.reader import read_wikitext
 
+_THE = re.compile(r"\bthe\b", re.IGNORECASE)
+_SHARE_OF_THE = 0.03  # of the words; in English prose it is 5 to 7 %
 MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
 
 
@@ -22,13 +27,24 @@ def parse_article(
     markup: Markup = "wikitext",
     revision_id: str | None = None,
     timestamp: str | None = None,
-    language: str = "en",
+    language: str | None = "en",
+    otherwise: str = "en",
 ) -> Article:
     """The claims of one page. All spans count code points of `source`.
 
     Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
+
+    Args:
+        source: wikitext or HTML.
+        title: of the page.
+        markup: which of the two it is.
+        revision_id: of the page, if known.
+        timestamp: of that revision.
+        language: whose templates, dates and sentences these are; None: as the page or its words
+            say, if they clearly do.
+        otherwise: the language if they do not.
     """
-    flat = _read(source, markup, edition(language))
+    flat, language = _read(source, markup, language, otherwise)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
     heads = [
@@ -50,8 +66,24 @@ def parse_article(
     )
 
 
-def _read(source: str, markup: Markup, wiki: Edition) -> Flat:
-    return read_html(source, wiki) if markup == "html" else read_wikitext(source, wiki)
+def _read(source: str, markup: Markup, language: str | None, otherwise: str) -> tuple[Flat, str]:
+    """The flat form, and the language it is in."""
+    read = read_html if markup == "html" else read_wikitext
+    known = language or (code_of(page_language(source)) if markup == "html" else None)
+    flat = read(source, edition(known or otherwise))
+    if known:
+        return flat, known
+    known = _detected(flat) or otherwise
+    return (flat if edition(known) == edition(otherwise) else read(source, edition(known))), known
+
+
+def _detected(flat: Flat) -> str | None:
+    """The language of the paragraphs, if their beginning and their middle are in one."""
+    text = " ".join(b.text for b in flat.blocks if b.kind is BlockKind.PARAGRAPH)
+    if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
+        return "en"  # without loading the model
+    found = {detect(text), detect(text[len(text) // 2 :])} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _tag_use(flat: Flat, use: int, tag: str) -> None:
@@ -59,23 +91,30 @@ def _tag_use(flat: Flat, use: int, tag: str) -> None:
 
 
 def read_articles(
-    path: str | Path, *, title: str | None = None, language: str = "en"
+    path: str | Path,
+    *,
+    title: str | None = None,
+    language: str | None = None,
+    otherwise: str = "en",
 ) -> Iterator[Article]:
     """The articles of a file, told apart by content; "-" is standard input.
 
     A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
     so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article; `title` overrides what the page or the file name says.
+    article; `title` overrides what the page or the file name says. For `language` and `otherwise`
+    see `parse_article`.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
     """
     for page in read_pages_of(path, title):
-        yield _parsed(page, language)
+        yield _parsed(page, language, otherwise)
 
 
-def article_in(source: str, *, title: str | None = None, language: str = "en") -> Article:
+def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
     """The article that a text is: wikitext, or the HTML of a page.
+
+    Its language is the one that its words are clearly in, or `otherwise`.
 
     Raises:
         InputError: there are no words in it.
@@ -83,15 +122,16 @@ def article_in(source: str, *, title: str | None = None, language: str = "en") -
     >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
     'It opened in 1911.'
     """
-    return _parsed(page_in(source, title), language)
+    return _parsed(page_in(source, title), None, otherwise)
 
 
-def _parsed(page: PageText, language: str) -> Article:
+def _parsed(page: PageText, language: str | None, otherwise: str) -> Article:
     return parse_article(
         page.source,
         page.title,
         markup=page.markup,
         revision_id=page.revision_id,
         timestamp=page.timestamp,
-        language=language,
+        language=language or code_of(page.language),
+        otherwise=otherwise,
     )

@@ -25,6 +25,7 @@ class Edition:
     names: Mapping[str, str] = field(default_factory=dict)  # of templates: local → English
     parameters: Mapping[str, str] = field(default_factory=dict)  # local → English, without number
     shown: Mapping[str, str] = field(default_factory=dict)  # local template → what a reader sees
+    variants: bool = False  # whether -{zh-hans:…; zh-hant:…}- is one word in two scripts
 
     def parameter(self, template: str, name: str) -> str:
         """The English name of a parameter of the local `template`.
@@ -50,7 +51,8 @@ ENGLISH = Edition()
 def edition(language: str) -> Edition:
     """The edition in `language`; of one that is not in the table, the English templates."""
     given = TABLE["languages"].get(language, {})
-    return Edition(*(_turned(given.get(key, {})) for key in ("names", "parameters", "shown")))
+    tables = (_turned(given.get(key, {})) for key in ("names", "parameters", "shown"))
+    return Edition(*tables, variants=given.get("variants", False))
 
 
 def _turned(given: Mapping[str, list[str]]) -> dict[str, str]:

@@ -17,6 +17,7 @@ MAX_DIGITS = 4  # of such a number
 _DEAD = dict.fromkeys("yes y true 1 ja j oui si sí sì sim tak да".split(), "dead")
 _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
+_HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 
@@ -108,7 +109,8 @@ def _authors(given: Mapping[str, str]) -> Iterable[str]:
     seen = set()
     for number in _numbers(given):
         last, first = _person(given, "", number) or ("", "")
-        name = f"{first} {last}".strip()
+        east_asian = _HAN_OR_KANA.match(last) and _HAN_OR_KANA.match(first)
+        name = last + first if east_asian else f"{first} {last}".strip()
         if name and name not in seen:
             seen.add(name)
             yield name

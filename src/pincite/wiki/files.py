@@ -35,6 +35,7 @@ class PageText:
     markup: Markup = "wikitext"
     revision_id: str | None = None
     timestamp: str | None = None
+    language: str | None = None
 
 
 def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
@@ -90,7 +91,11 @@ def _dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]
         pages = (p for p in read_pages(stream, name) if p.namespace == 0 and p.redirect is None)
     for page in pages:
         yield PageText(
-            page.text, page.title, revision_id=page.revision_id, timestamp=page.timestamp
+            page.text,
+            page.title,
+            revision_id=page.revision_id,
+            timestamp=page.timestamp,
+            language=page.language,
         )
 
 
@@ -121,12 +126,13 @@ def _json_page(line: bytes, where: str) -> PageText:
     if not isinstance(source, str) or not isinstance(title, str):
         message = f"{where}: 'title' and 'wikitext' must be text. Check how the file was made."
         raise InputError(message)
-    revision, timestamp = given.get("revid"), given.get("timestamp")
+    revision, timestamp, language = map(given.get, ("revid", "timestamp", "language"))
     return PageText(
         _checked(source, where),
         title,
         revision_id=None if revision is None else str(revision),
         timestamp=timestamp if isinstance(timestamp, str) else None,
+        language=language if isinstance(language, str) else None,
     )
 
 

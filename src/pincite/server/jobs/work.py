@@ -185,7 +185,13 @@ def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
         return next(iter(read_articles(example.article, title=example.title)))
     if body.text:
         title = body.title or "Untitled"
-        return parse_article(body.text, title, markup=body.markup, language=settings.language)
+        return parse_article(
+            body.text,
+            title,
+            markup=body.markup,
+            language=body.settings.language,
+            otherwise=settings.language,
+        )
     return articles.article_at(
         body.article or "", settings, lambda line: tell("note", {"text": line})
     )

@@ -59,6 +59,12 @@ def page_title(source: str) -> str | None:
     return re.sub(r"\s+[-–—]\s+[^-–—]*(?:Wikipedia|Wiki\w*)[^-–—]*$", "", text).strip() or None
 
 
+def page_language(source: str) -> str | None:
+    """What `<html lang="de">` says."""
+    found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
+    return found[1] if found else None
+
+
 def revision_of(source: str) -> str | None:
     """The revision id that Parsoid or the rendered page states."""
     head = source[:200_000]

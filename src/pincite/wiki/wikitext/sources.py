@@ -45,17 +45,28 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     text = plain(nodes, source)
     tags = tuple(dict.fromkeys(_tags(nodes, source)))
     found: list[Source] = []
-    for node in _works(nodes, source):
+    works = list(_works(nodes, source))
+    for node in sorted(works, key=_says_dead):  # these last: they repeat an address
         for made in _read(node, source, span):
             if found and _is_archive_of(node, made, found[-1]):
                 found[-1] = _with_archive(found[-1], made)
-            else:
+            elif not (_says_dead(node) and _is_among(made, found)):
                 found.append(made)
     if not found and nodes:
         found.append(_free_text(nodes, source, text, span))
     if len(found) == 1 and found[0].template is None and text:
         found = [replace(found[0], text=text, fields=_identifiers(text) | dict(found[0].fields))]
     return tuple(replace(each, tags=tags) for each in found)
+
+
+def _says_dead(node: Node) -> bool:
+    """Whether it is {{toter Link|url=…}} and the like: a tag that may be all there is of a work."""
+    return node.kind is Kind.TEMPLATE and TAGS.get(node.name) == "dead link"
+
+
+def _is_among(made: Source, works: Sequence[Source]) -> bool:
+    url = made.fields.get("url")
+    return any(url in (work.fields.get("url"), work.fields.get("archive-url")) for work in works)
 
 
 def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
@@ -151,7 +162,7 @@ def _works(nodes: Sequence[Node], source: str) -> Iterator[Node]:
                 yield node
             elif name not in TAGS:
                 yield from (n for part in node.parts[1:] for n in _works(part, source))
-            elif TAGS[name] == "dead link":  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
+            elif _says_dead(node):  # es: {{enlace roto|1={{cita web|…}}|2=http://…}}
                 yield from (n for part in node.parts[1:2] for n in _works(part, source))
         else:
             yield from (n for part in node.parts for n in _works(part, source))

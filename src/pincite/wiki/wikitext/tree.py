@@ -23,6 +23,9 @@ _TOKEN = re.compile(
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
     r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
+_VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # where scripts are converted
+_VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
+_UNSEEN = frozenset("HTD-")  # flags of rules that show nothing
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 
 
@@ -56,7 +59,8 @@ class _Parser:
 
     def run(self) -> list[Node]:
         position = 0
-        while (found := _TOKEN.search(self.source, position)) is not None:
+        tokens = _VARIANTS if self.edition.variants else _TOKEN
+        while (found := tokens.search(self.source, position)) is not None:
             self._text(position, found.start())
             position = self._piece(found.start(), found.group())
         self._text(position, len(self.source))
@@ -72,6 +76,8 @@ class _Parser:
             return self._bracket(start, mark)
         if mark[0] == "'":
             return self._quotes(start, len(mark))
+        if mark[0] == "-":
+            return self._variants(start, start + len(mark))
         if mark == "\n":
             return self._newline(start)
         kind = {"&": Kind.ENTITY, "_": Kind.NOTHING}.get(mark[0], Kind.URL)
@@ -200,6 +206,15 @@ class _Parser:
         extra = {2: 0, 3: 0, 4: 1, 5: 0}.get(run, run - 5)
         self._text(start, start + extra)
         return self._append(Node(Kind.NOTHING, start + extra, start + run))
+
+    def _variants(self, start: int, end: int) -> int:
+        """Of a word in several scripts the first one."""
+        found = _VARIANT.match(self.source, start + 2, end - 2)
+        if found and (found[1] or "").strip() not in _UNSEEN:
+            self._append(Node(Kind.NOTHING, start, found.start(2)))
+            self._text(*found.span(2))
+            start = found.end(2)
+        return self._append(Node(Kind.NOTHING, start, end))
 
     def _newline(self, start: int) -> int:
         """External links end with their line, internal ones (but for files) with the paragraph."""
