@@ -35,7 +35,7 @@ _ABBREVIATED_IN = {
     for language, words in {
         "de": "z|bzw|vgl|sog|ca|geb|gest|verh|hl|inkl|etwa|nördl|südl|östl|westl|abb|hrsg|bd|str",
         "fr": "m|mm|dr|pr|st|env|av|apr|cf|fig|vol|éd|chap|art|gal|col|cap|lt|mgr|hab|p|pp",
-        "es": "d|sr|sra|srta|dr|dra|ud|aprox|prof|gral|cnel|av|avda|ed|vol|núm|art|fig|pág|págs|s|c",
+        "es": "d|sr|sra|srta|dr|dra|ud|aprox|prof|gral|cnel|av|avda|ed|vol|núm|art|fig|págs?|s|c",
         "it": "dr|dott|prof|ing|avv|sig|arch|gen|col|on|mons|ss|cfr|pag|pagg|ca|vol|ed|fig|art|sec",
         "pt": "d|sr|sra|dr|dra|prof|eng|gen|cel|aprox|séc|ed|vol|n|art|fig|pág|págs|av|jr|ca|cf",
         "nl": "dr|drs|ir|mr|ing|prof|ds|st|ca|bijv|blz|nr|jhr|gen|zgn|resp|evt|vgl|afb|incl|excl",
@@ -89,9 +89,7 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
         return joined(found, lambda left, right: _goes_on(text, left, right))
     found = joined(
         found,
-        lambda left, right: (
-            _goes_on(text, left, right) or _goes_on_in(language, text, left, right)
-        ),
+        lambda left, right: _goes_on(text, left, right) or _goes_on_in(language, text, left, right),
     )
     cut = _cut_at_stops if language in ("ja", "zh") else _cut_at_measures
     return [piece for span in found for piece in cut(text, span)]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pincite.documents.language import code_of, detect
@@ -11,7 +12,7 @@ from pincite.wiki.claims import attach_tags, claims_of, headed
 from pincite.wiki.editions import edition
 from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html.reader import page_language, read_html
+from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
 from pincite.wiki.wikitext.reader import read_wikitext
 
@@ -28,23 +29,23 @@ def parse_article(
     revision_id: str | None = None,
     timestamp: str | None = None,
     language: str | None = "en",
-    otherwise: str = "en",
 ) -> Article:
     """The claims of one page. All spans count code points of `source`.
 
     Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
-
-    Args:
-        source: wikitext or HTML.
-        title: of the page.
-        markup: which of the two it is.
-        revision_id: of the page, if known.
-        timestamp: of that revision.
-        language: whose templates, dates and sentences these are; None: as the page or its words
-            say, if they clearly do.
-        otherwise: the language if they do not.
+    `language` says whose templates, dates and sentences these are; None: see `parse_page`.
     """
-    flat, language = _read(source, markup, language, otherwise)
+    return parse_page(PageText(source, title, markup, revision_id, timestamp, language))
+
+
+def parse_page(page: PageText, otherwise: str = "en") -> Article:
+    """The same of a page from a file.
+
+    Its language is the one that the file states, or else that the words are clearly in, or else
+    `otherwise`.
+    """
+    source, title = page.source, page.title
+    flat, language = _read(page, otherwise)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
     heads = [
@@ -58,23 +59,25 @@ def parse_article(
         title,
         source,
         tuple(claims_of(flat.blocks, cited, title, language)),
-        revision_id,
-        timestamp,
+        page.revision_id,
+        page.timestamp,
         language,
         len(flat.uses),
         tuple(warnings),
     )
 
 
-def _read(source: str, markup: Markup, language: str | None, otherwise: str) -> tuple[Flat, str]:
+def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
     """The flat form, and the language it is in."""
-    read = read_html if markup == "html" else read_wikitext
-    known = language or (code_of(page_language(source)) if markup == "html" else None)
-    flat = read(source, edition(known or otherwise))
+    read = read_html if page.markup == "html" else read_wikitext
+    known = code_of(page.language) or page.language
+    flat = read(page.source, edition(known or otherwise))
     if known:
         return flat, known
     known = _detected(flat) or otherwise
-    return (flat if edition(known) == edition(otherwise) else read(source, edition(known))), known
+    if edition(known) != edition(otherwise):
+        flat = read(page.source, edition(known))
+    return flat, known
 
 
 def _detected(flat: Flat) -> str | None:
@@ -101,14 +104,14 @@ def read_articles(
 
     A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
     so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article; `title` overrides what the page or the file name says. For `language` and `otherwise`
-    see `parse_article`.
+    article; `title` overrides what the page or the file name says, `language` what it says of
+    that. For `otherwise` see `parse_page`.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
     """
     for page in read_pages_of(path, title):
-        yield _parsed(page, language, otherwise)
+        yield parse_page(replace(page, language=language) if language else page, otherwise)
 
 
 def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
@@ -122,16 +125,4 @@ def article_in(source: str, *, title: str | None = None, otherwise: str = "en") 
     >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
     'It opened in 1911.'
     """
-    return _parsed(page_in(source, title), None, otherwise)
-
-
-def _parsed(page: PageText, language: str | None, otherwise: str) -> Article:
-    return parse_article(
-        page.source,
-        page.title,
-        markup=page.markup,
-        revision_id=page.revision_id,
-        timestamp=page.timestamp,
-        language=language or code_of(page.language),
-        otherwise=otherwise,
-    )
+    return parse_page(page_in(source, title), otherwise)

@@ -14,6 +14,7 @@ from typing import Any
 TABLE: Mapping[str, Any] = tomllib.loads(
     Path(__file__).with_name("citation_templates.toml").read_text(encoding="utf-8")
 )
+FILE, CATEGORY = (frozenset(TABLE["namespaces"][name]) for name in ("file", "category"))
 _DIGITS = "0123456789"
 _SUBSTITUTED = ("template:", "safesubst:", "subst:", "подст:")
 
@@ -51,8 +52,10 @@ ENGLISH = Edition()
 def edition(language: str) -> Edition:
     """The edition in `language`; of one that is not in the table, the English templates."""
     given = TABLE["languages"].get(language, {})
-    tables = (_turned(given.get(key, {})) for key in ("names", "parameters", "shown"))
-    return Edition(*tables, variants=given.get("variants", False))
+    names, parameters, shown = (
+        _turned(given.get(key, {})) for key in ("names", "parameters", "shown")
+    )
+    return Edition(names, parameters, shown, given.get("variants", False))
 
 
 def _turned(given: Mapping[str, list[str]]) -> dict[str, str]:

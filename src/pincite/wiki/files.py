@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, cast
 
 from pincite.errors import InputError
 from pincite.wiki.dump import find_page, normal_title, read_pages
-from pincite.wiki.html.reader import page_title, revision_of
+from pincite.wiki.html.reader import page_language, page_title, revision_of
 
 # Of one page. MediaWiki stops at 2 MB of wikitext; the HTML of the longest pages has about 10 MB.
 MAX_PAGE = 20_000_000
@@ -164,7 +164,8 @@ def _told(source: str, title: str | None, otherwise: str, *, html: bool) -> Page
     """The text with its title: as given, as the page says, or as it is called otherwise."""
     if html:
         known = title or page_title(source) or otherwise
-        return PageText(source, known, "html", revision_of(source))
+        language = page_language(source)
+        return PageText(source, known, "html", revision_of(source), language=language)
     return PageText(source, title or otherwise)
 
 

@@ -97,7 +97,9 @@ class Reading:
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
                 fields.update({k: v for k, v in _coins(given.get("title", "")).items() if v})
-            elif "Inline-Template" in classes and (tag := self.tag_of(self.text(index, token.partner))):
+            elif "Inline-Template" in classes and (
+                tag := self.tag_of(self.text(index, token.partner))
+            ):
                 tags.append(tag)
         text = self.text(first, last)
         if quote := _QUOTE.search(text):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from pincite.wiki.editions import CATEGORY, FILE
 from pincite.wiki.flat import TextBuilder
-from pincite.wiki.site.prefixes import CATEGORY, FILE
 from pincite.wiki.wikitext.convert import COMPUTED
 from pincite.wiki.wikitext.nodes import Kind, Node
 from pincite.wiki.wikitext.parameters import Parameter, by_name

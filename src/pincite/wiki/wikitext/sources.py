@@ -48,8 +48,9 @@ def read_sources(nodes: Sequence[Node], source: str, span: Span) -> tuple[Source
     works = list(_works(nodes, source))
     for node in sorted(works, key=_says_dead):  # these last: they repeat an address
         for made in _read(node, source, span):
-            if found and _is_archive_of(node, made, found[-1]):
-                found[-1] = _with_archive(found[-1], made)
+            place = _archived_by(node, made, found)
+            if place is not None:
+                found[place] = _with_archive(found[place], made)
             elif not (_says_dead(node) and _is_among(made, found)):
                 found.append(made)
     if not found and nodes:
@@ -191,13 +192,15 @@ def _address(node: Node, source: str) -> str:
     return f"https:{address}" if address.startswith("//") else address
 
 
-def _is_archive_of(node: Node, made: Source, work: Source) -> bool:
-    """Whether `made` is only a link to an archived copy of the work named before it."""
+def _archived_by(node: Node, made: Source, works: Sequence[Source]) -> int | None:
+    """Which of `works`, if one, `made` is only a link to an archived copy of: mostly the last."""
     url = made.fields.get("url", "")
-    if node.name in ARCHIVES:
-        other = "archive-url" in made.fields and work.fields.get("url", url) != url
-        return bool(url) and not other
-    return bool(_ARCHIVE.match(url)) and made.template is None and work.short_key is None
+    if node.name in ARCHIVES and "archive-url" in made.fields:  # it says what it is a copy of
+        return next((n for n, w in enumerate(works) if w.fields.get("url", url) == url), None)
+    last = works[-1] if works and url else None
+    linked = bool(_ARCHIVE.match(url)) and made.template is None
+    copies = last and (node.name in ARCHIVES or (linked and last.short_key is None))
+    return len(works) - 1 if copies else None
 
 
 def _with_archive(work: Source, copy: Source) -> Source:

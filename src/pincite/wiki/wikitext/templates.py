@@ -1,9 +1,10 @@
 """What the common templates of English Wikipedia show, and which inline tags there are.
 
 In a pattern `{1}` is the first positional parameter, `{*}` all of them, `{2/1}` the second or else
-the first, and `[…]` is shown only if the parameter in it is given. A template in no table shows nothing: most of the unknown ones are
-icons, boxes and navigation. Names follow the templates' documentation, redirects included; those of citations and
-tags, and other wikis' names for all of them, stand in `citation_templates.toml`.
+the first, and `[…]` is shown only if the parameter in it is given. A template in no table shows
+nothing: most of the unknown ones are icons, boxes and navigation. Names follow the templates'
+documentation, redirects included; those of citations and tags, and other wikis' names for all of
+them, stand in `citation_templates.toml`.
 """
 
 import re
