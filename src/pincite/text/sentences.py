@@ -33,8 +33,8 @@ _DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T"
 _ABBREVIATED_IN = {
     language: re.compile(rf"(?:^|[\s(\[«„“\"'’-])(?:{words})\.$", re.IGNORECASE)
     for language, words in {
-        "de": "z|bzw|vgl|sog|ca|geb|gest|verh|hl|inkl|etwa|nördl|südl|östl|westl|abb|hrsg|bd|str",
-        "fr": "m|mm|dr|pr|st|env|av|apr|cf|fig|vol|éd|chap|art|gal|col|cap|lt|mgr|hab|p|pp",
+        "de": "z|bzw|vgl|sog|ca|geb|gest|verh|hl|inkl|nördl|südl|östl|westl|abb|hrsg|bd",
+        "fr": "m|mm|dr|pr|st|env|av|apr|cf|fig|vol|éd|chap|art|gal|col|cap|lt|mgr|p|pp",
         "es": "d|sr|sra|srta|dr|dra|ud|aprox|prof|gral|cnel|av|avda|ed|vol|núm|art|fig|págs?|s|c",
         "it": "dr|dott|prof|ing|avv|sig|arch|gen|col|on|mons|ss|cfr|pag|pagg|ca|vol|ed|fig|art|sec",
         "pt": "d|sr|sra|dr|dra|prof|eng|gen|cel|aprox|séc|ed|vol|n|art|fig|pág|págs|av|jr|ca|cf",
@@ -60,7 +60,7 @@ _ORDINAL = re.compile(
 _MEASURE = re.compile(
     r"[\dIVX][ \u00a0\u202f]?(?:km|cm|mm|m|ha|kg|t|g|l|km²|m²|m³|[MkG]W|min|h|"
     r"км|м|га|кг|т|км²|м²|гг?|вв?|тыс|млн|млрд|руб|чел|экз)\."
-    r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ][^\s.])"
+    r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
 )
 
 
@@ -141,12 +141,12 @@ def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
 
 def _cut_at_measures(text: str, span: Span) -> list[Span]:
     """The sentence in two where a measure or a year ends it: "es 12 km. La presa"."""
-    cuts = [
-        end
-        for found in _MEASURE.finditer(text, span.start, span.end)
-        if text[(end := found.end()) - 2] not in "гв" or not _OPENING.match(text[span.start : end])
-    ]
-    return _cut(text, span, cuts)
+    cuts = [span.start]
+    for found in _MEASURE.finditer(text, span.start, span.end):
+        piece = text[cuts[-1] : found.end()]
+        if piece[-2] not in "гв" or not _OPENING.match(piece.lstrip()):
+            cuts.append(found.end())
+    return _cut(text, span, cuts[1:])
 
 
 def _cut_at_stops(text: str, span: Span) -> list[Span]:
