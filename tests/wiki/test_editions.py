@@ -57,6 +57,24 @@ def test_of_two_names_for_one_parameter_the_filled_one_counts() -> None:
     assert (citation.title, citation.authors) == ("A", ("Roux", "Petit"))
 
 
+@pytest.mark.parametrize(
+    ("people", "authors"),
+    [
+        ("Karl Mott, Eva Lind", ("Karl Mott", "Eva Lind")),
+        ("Mott, Karl", ("Karl Mott",)),
+        ("Mott, Karl; Lind, Eva", ("Karl Mott", "Eva Lind")),
+        ("A. Mott, E. Lind, O. Rau", ("A. Mott", "E. Lind", "O. Rau")),
+    ],
+)
+def test_people_in_one_parameter(people: str, authors: tuple[str, ...]) -> None:
+    assert cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors == authors
+
+
+def test_portuguese_citations_state_the_time_of_the_copy() -> None:
+    citation = cited("{{citar web|url=http://a.example|título=A|wayb=20110812000000}}", "pt")
+    assert citation.archive_url == "https://web.archive.org/web/20110812000000/http://a.example"
+
+
 def test_more_people_than_we_count_do_no_harm() -> None:
     people = ", ".join(f"A{n}" for n in range(2 * MAX_PEOPLE))
     authors = cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors
@@ -128,6 +146,17 @@ def test_a_spanish_broken_link_is_told_with_the_citation_in_it() -> None:
 def test_what_a_reader_sees(language: str, source: str, text: str) -> None:
     (claim,) = parse_article(f"{source}<ref>x</ref>", "T", language=language).claims
     assert claim.text == text
+
+
+@pytest.mark.parametrize("stop", ["。<ref>b</ref>", "<ref>b</ref>。"])
+def test_a_chinese_clause_is_one_by_its_signs(stop: str) -> None:
+    source = f"他生于北京<ref>a</ref>，后来去了上海{stop}"
+    first, second = parse_article(source, "T", language="zh").claims
+    assert (first.text, second.text.rstrip("。")) == ("他生于北京", "后来去了上海")
+    short, whole = parse_article(
+        "大桥建成通车<ref>a</ref>，全长5米。<ref>b</ref>", "T", language="zh"
+    ).claims
+    assert (short.text, whole.text) == ("大桥建成通车", "大桥建成通车，全长5米。")
 
 
 def test_variants_of_a_script_are_text_elsewhere() -> None:

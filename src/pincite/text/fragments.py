@@ -20,6 +20,8 @@ MAX_CHARS = 1_500  # of a sentence that parts are joined in; what is longer is n
 MAX_BRACKET = 200  # characters that a part is lengthened by to close its bracket
 MAX_SUBJECT = 12  # words
 MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours
+MIN_SIGNS = 5  # the same in Chinese and Japanese: 他生于北京
+_SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
 _WORDS = re.compile(r"\w+")
 _OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # of "He said"
@@ -52,7 +54,8 @@ def standing(piece: str, language: str = "en") -> Standing:
     ['clause', 'predicate', 'fragment']
     """
     if language != "en":
-        enough = n_words(" ".join(w for w in _WORD.findall(piece) if w[0].isalnum())) >= MIN_WORDS
+        words = [word for word in _WORD.findall(piece) if word[0].isalnum()]
+        enough = n_words(" ".join(words)) >= MIN_WORDS or len(_SIGNS.findall(piece)) >= MIN_SIGNS
         return Standing.CLAUSE if enough else Standing.FRAGMENT
     words = _WORD.findall(piece)
     while words and not words[0][0].isalnum():

@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from pincite.wiki.editions import TABLE
 
+WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
 MAX_PEOPLE = 30  # numbered authors that are looked for
 MAX_DIGITS = 4  # of such a number
 # The old |deadurl= in the words of |url-status=: yes and no, in the ten languages.
@@ -66,13 +67,22 @@ def translated(given: Mapping[str, str]) -> dict[str, str]:
 'date': '3 Mai 1911'}
     """
     found = dict(given)
-    people = re.split(r"\s*[,;]\s+", found.pop("people", ""))  # first names first
+    people = _listed(found.pop("people", ""))
     found |= {f"author{n}": name for n, name in enumerate(people, 1) if name}
+    if (stamp := found.pop("archive-stamp", "")) and found.get("url"):
+        found["archive-url"] = f"{WAYBACK}{stamp}/{found['url']}"
     if found.get("month") and not found.get("date"):
         found["date"] = " ".join(filter(None, map(found.get, ("day", "month", "year"))))
     if found.pop("dead-since", ""):
         found["dead-url"] = "yes"
     return found
+
+
+def _listed(people: str) -> list[str]:
+    """The people of one parameter: "Karl Mott, Eva Lind", but "Mott, Karl" is one."""
+    parts = re.split(r"\s*;\s*" if ";" in people else r"\s*,\s+", people)
+    alone = len(parts) == 2 and ";" not in people and " " not in min(parts, key=len)
+    return [people] if alone else parts
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pincite.types import Span
-from pincite.wiki.fields import translated
+from pincite.wiki.fields import WAYBACK, translated
 from pincite.wiki.references import Source, short_key
 from pincite.wiki.wikitext.nodes import Kind, Node
 from pincite.wiki.wikitext.parameters import Parameter, by_name, name_of, parameters
@@ -127,7 +127,7 @@ def _of_archive(given: Mapping[str, str]) -> dict[str, str]:
     url, stamp = given.get("url", ""), given.get("date", "")
     if not url or _ARCHIVE.match(url) or not _STAMP.match(stamp):
         return dict(given)
-    copy = f"https://web.archive.org/web/{stamp}/{url}"
+    copy = f"{WAYBACK}{stamp}/{url}"
     day = f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}"
     return {**given, "archive-url": copy, "archive-date": day, "date": ""}
 
