@@ -15,7 +15,7 @@ WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and t
 MAX_PEOPLE = 30  # numbered authors that are looked for
 MAX_DIGITS = 4  # of such a number
 # The old |deadurl= in the words of |url-status=: yes and no, in the ten languages.
-_DEAD = dict.fromkeys("yes y true 1 ja j oui si sí sì sim tak да".split(), "dead")
+_DEAD = dict.fromkeys("yes y true 1 404 ja j oui si sí sì sim tak да".split(), "dead")
 _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
 _HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
