@@ -340,7 +340,7 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
     if isinstance(given, Article):
         return given
     if isinstance(given, str) and any(sign in given for sign in _OF_TEXTS):
-        return article_in(given, title=title, language=settings.language)
+        return article_in(given, title=title, otherwise=settings.language)
     return articles.opened(given, title, settings, lambda line: None)
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.documents.clean import MAX_MARKS, cleaned, n_words, one_line
+from pincite.documents.clean import MAX_MARKS, cleaned, one_line
+from pincite.text.sentences import n_words
 
 
 @given(st.text(st.characters(), max_size=200))

@@ -1,10 +1,11 @@
 import string
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.sentences import sentences, trimmed
+from pincite.text.sentences import sentences, trimmed, whole_sentences
 from pincite.types import Span
 
 
@@ -14,6 +15,44 @@ def test_abbreviations_and_decimals_do_not_end_a_sentence() -> None:
         "Dr. Holm et al. measured 3.5 m (p < 0.05 vs. control).",
         "It was repeated.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "parts"),
+    [
+        ("de", ["Sie wurde im 19. Jh. von Dr. h. c. Max Lenz erbaut.", "Am 3. Mai 1911 fiel sie."]),
+        (
+            "de",
+            ["Er kam auf Platz 3.", "Der 2. Weltkrieg kam.", "Der Turm misst 12 m.", "Er fiel."],
+        ),
+        ("fr", ["M. J.-P. Roux vécut av. Foch.", "« Est-ce vrai ? » demanda-t-il.", "Non."]),
+        (
+            "es",
+            ["Está a 12 km.", "La Dra. Vega vivió en el s. XIX d. C. y murió.", "¿Quién lo vio?"],
+        ),
+        ("it", ["Misura ca. 12 km.", "Il dott. Rossi, cfr. p. 5, morì nel 300 a.C. e fu sepolto."]),
+        ("pt", ["No séc. XIX, a Dra. Vega morreu.", "Mede aprox. 12 km.", "Era maior."]),
+        ("nl", ["De brug is van ir. J. de Vries, o.a. uit 1911.", "Ze is 12 km.", "Zij viel."]),
+        (
+            "pl",
+            ["W 1920 r. Zamek spłonął.", "Odbudowano go w maju 1931 r.", "Ul. św. Jana ma dr. X."],
+        ),
+        ("ru", ["Мост открыт в 1911 г.", "В 1920 г. Замок сгорел.", "Ул. им. А. С. Лугина пуста."]),
+        (
+            "ja",
+            [
+                "路線である。",
+                "1911年に開業した。",
+                "「本当か？」と彼は尋ねた（当時3歳。後の市長）。",
+                "以上",
+            ],
+        ),
+        ("zh", ["全長12.5公里。", "2001年重開！", "“這是真的嗎？”他問道。"]),
+    ],
+)
+def test_sentences_of_other_languages(language: str, parts: list[str]) -> None:
+    text = ("" if language in ("ja", "zh") else " ").join(parts)
+    assert [s.of(text) for s in whole_sentences(text, language)] == parts
 
 
 def test_a_line_break_ends_a_sentence() -> None:
@@ -29,6 +68,18 @@ def test_offsets_count_code_points_not_bytes() -> None:
 @given(st.text(alphabet=string.ascii_letters + " .!?\n\té🛥\u00a0\u2028", max_size=300))
 def test_spans_are_ordered_trimmed_and_lose_no_word(text: str) -> None:
     spans = sentences(text)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert all(span.of(text) == span.of(text).strip() != "" for span in spans)
+    kept = "".join(span.of(text) for span in spans)
+    assert "".join(kept.split()) == "".join(text.split())
+
+
+@given(
+    st.text(alphabet="abAÄя .!?。「」（）\n12km№", max_size=80),
+    st.sampled_from(["de", "ja", "pl", "ru", "xx"]),
+)
+def test_whole_sentences_are_ordered_and_lose_no_word(text: str, language: str) -> None:
+    spans = whole_sentences(text, language)
     assert all(a.end <= b.start for a, b in pairwise(spans))
     assert all(span.of(text) == span.of(text).strip() != "" for span in spans)
     kept = "".join(span.of(text) for span in spans)

@@ -13,10 +13,12 @@ import pytest
 
 from pincite.types import Article, Citation, Claim
 from pincite.wiki.article import parse_article
+from pincite.wiki.editions import TABLE
 
 CASES = Path(__file__).parents[1] / "cases"
 WIKITEXT = sorted((CASES / "wikitext").glob("*.txt"))
 HTML = sorted((CASES / "html_article").glob("*.txt"))
+EDITIONS = sorted((CASES / "editions").glob("*.txt"))  # by language: de.txt, de_hard.txt
 
 
 def read(path: Path) -> tuple[str, list[dict[str, Any]], dict[str, Any]]:
@@ -67,7 +69,17 @@ def test_case(path: Path, markup: Literal["wikitext", "html"]) -> None:
     check(parse_article(source, "Example", markup=markup), claims, page)
 
 
+@pytest.mark.parametrize("path", EDITIONS, ids=lambda path: path.stem)
+def test_an_article_of_another_wikipedia(path: Path) -> None:
+    source, claims, page = read(path)
+    article = parse_article(source, "Example", language=None)
+    assert article.language == page["language"] == path.stem[:2]
+    check(article, claims, page)
+    assert parse_article(source, "Example", language=article.language) == article
+
+
 def test_there_are_enough_cases() -> None:
+    assert {path.stem[:2] for path in EDITIONS} == set(TABLE["languages"])
     assert len(WIKITEXT) >= 65
     assert len(HTML) >= 4
 

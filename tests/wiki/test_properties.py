@@ -30,6 +30,13 @@ PIECES = [
     "<gallery>", "</gallery>", "A dog ran. ", "b ", "1990", ". ", "x<sup>2</sup>", "\0",
     "\ud800", "é", "漢字。", "http://a.example/x ", "{{reflist|refs=", "{{quote|", "<b", "=",
 ]  # fmt: skip
+FOREIGN = [
+    "{{Internetquelle|url=http://a.example|titel=T", "|autor=A, B", "|monat=x", "{{cn|",
+    "{{refnec|",
+    "{{Webarchiv|url=http://a.example|wayback=20130501", "{{Toter Link|url=http://a.example", "}-",
+    "-{zh-hans:", ";zh-hant:", "-{H|", "{{formatnum:", "{{cita|R 1999|p. 3}}", "{{Cita libro|cid=R",
+    "。」", "「あれ。", "{{R|a}}", "{{要出典}}", "{{note|texte=", "__目次強制__", "{{citation|",
+]  # fmt: skip
 HTML_PIECES = [
     "<p>", "</p>", "<ul>", "<li>", "</ul>", "<h2>", "</h2>", "<table>", "<tr>", "<td>", "<th>",
     "</table>", '<sup class="reference"><a href="#cite_note-1">[1]</a></sup>',
@@ -40,6 +47,7 @@ HTML_PIECES = [
     '<span class="Z3988" title="rft.date=1">',
 ]  # fmt: skip
 wikitext = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=200)
+foreign = st.lists(st.sampled_from([*PIECES, *FOREIGN]), max_size=40).map("".join)
 pages = st.lists(st.sampled_from(HTML_PIECES), max_size=40).map("".join) | st.text(max_size=200)
 
 
@@ -78,6 +86,11 @@ def check_article(article: Article) -> None:
 @given(wikitext)
 def test_any_wikitext_gives_an_article(source: str) -> None:
     check_article(parse_article(source, "T"))
+
+
+@given(foreign, st.sampled_from(["de", "fr", "it", "ja", "zh"]))
+def test_so_does_any_wikitext_of_another_wikipedia(source: str, language: str) -> None:
+    check_article(parse_article(source, "T", language=language))
 
 
 @given(wikitext)

@@ -14,24 +14,31 @@ from pincite.verbs.verify.wording import name_of
 @click.command("claims", short_help="print an article's claims with their citations")
 @click.argument("file")
 @click.option("--title", help="Which page of a dump; the title of a wikitext file.")
+@click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
 @click.option("--all", "every", is_flag=True, help="Every page of a dump.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a claim and line.")
 @click.option("--wafer", is_flag=True, help="WAFER records (JSONL) of claims with an address.")
 @click.option("-q", "--quiet", is_flag=True, help="No warnings.")
 def command(
-    file: str, title: str | None, every: bool, as_json: bool, wafer: bool, quiet: bool
+    file: str,
+    title: str | None,
+    language: str | None,
+    every: bool,
+    as_json: bool,
+    wafer: bool,
+    quiet: bool,
 ) -> None:
     """Print the claims of FILE: wikitext, HTML, a dump (.xml, .bz2, .gz), or - for stdin."""
     from pincite.wiki.article import read_articles
     from pincite.wiki.wafer import record_of, to_line
 
-    for number, article in enumerate(read_articles(file, title=title)):
+    for number, article in enumerate(read_articles(file, title=title, language=language)):
         if number and not every:
             break
         for claim in article.claims:
             if wafer:
                 if any(citation.url for citation in claim.citations):
-                    click.echo(to_line(record_of(claim)))
+                    click.echo(to_line(record_of(claim, language=article.language)))
             elif as_json:
                 click.echo(json.dumps(_as_dict(article, claim), ensure_ascii=False))
             else:

@@ -76,22 +76,6 @@ def one_line(text: str | None) -> str:
     return " ".join(cleaned(text).split())
 
 
-def n_words(text: str) -> int:
-    """Number of words, where a script without spaces counts two characters as a word.
-
-    >>> n_words("Three short words"), n_words("委员会星期二开会")
-    (3, 4)
-    """
-    if text.isascii():
-        return len(text.split())
-    spaceless = len(_SPACELESS.findall(text))
-    return len(_SPACELESS.sub(" ", text).split()) + spaceless // 2
-
-
-# Thai, Lao, Khmer, Japanese syllables and Han
-_SPACELESS = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-
-
 @cache
 def _stacked_marks() -> re.Pattern[str]:
     """More than MAX_MARKS combining characters in a row."""

@@ -1,4 +1,7 @@
-"""Dates as journals state them: numbers or names of months, ranges, seasons, or only a year.
+"""Dates as journals and citations state them: numbers or names of months, seasons, or a year.
+
+Months are known in English and in the languages of the Wikipedias that are read: de fr es it pt nl
+pl ru, and 2024年5月3日.
 
 An ISO date says no more than is stated: "2019 Apr" is 2019-04, "2000 Spring" is 2000.
 """
@@ -8,11 +11,39 @@ import re
 from collections.abc import Iterable
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+# What other languages call them, where the first three letters are not the English ones. Polish and
+# Russian in the genitive, as in dates.
+_OTHERS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "ene enero gen gennaio sty stycznia янв января",
+            "fév févr février fev fevereiro lut lutego фев февр февраля",
+            "mär märz mrt maart мар марта",
+            "avr avril abr abril kwi kwietnia апр апреля",
+            "mai maggio mayo maio mei maja мая май",
+            "juin giu giugno czerwca июн июня",
+            "juil juillet lug luglio lipca июл июля",
+            "août aout agosto sierpnia авг августа",
+            "sett settembre setembro wrz września сен сент сентября",
+            "okt oktober ott ottobre outubro paź października окт октября",
+            "lis listopada ноя нояб ноября",
+            "déc décembre dez dezember dezembro dic diciembre dicembre gru grudnia дек декабря",
+        ),
+        1,
+    )
+    for name in names.split()
+}
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)(?!\d)")
 # With its day only: "2000-01" is as often a winter as a January.
 _NUMBERS = re.compile(r"(?<!\d)(1[5-9]\d\d|2[01]\d\d)-(\d\d)-(\d\d)(?!\d)")
-_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+(\d{{1,2}})\b(?!\d))?", re.IGNORECASE)
-_DAY_BEFORE = re.compile(r"\b(\d{1,2})\s+$")
+_EAST_ASIAN = re.compile(r"(?<!\d)(\d{4})\s*[年/]\s*(\d{1,2})\s*[月/]\s*(?:(\d{1,2})(?!\d))?")
+# Day first: "3.5.2024"; with other signs only where it can be no month, "22-11-2008".
+_DAY_FIRST = re.compile(
+    r"(?<!\d)(?:(\d{1,2})\.\s?(\d{1,2})\.\s?|(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/])(\d{4})(?!\d)"
+)
+_MONTH = re.compile(r"([^\W\d_]+)\.?(?:\s+(\d{1,2})\b(?!\d))?")
+_DAY_BEFORE = re.compile(r"\b(\d{1,2})(?:er|[.ºª°])?\s+(?:de\s+)?$")
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
@@ -42,12 +73,17 @@ def stated_date(text: str) -> str:
     ('1998-12', '1975-08-15', '2000')
     >>> stated_date("2 March 2014"), stated_date("2014-03-02T10:15:00Z")
     ('2014-03-02', '2014-03-02')
+    >>> stated_date("1er août 2020"), stated_date("3 de mayo de 2021"), stated_date("2024年5月3日")
+    ('2020-08-01', '2021-05-03', '2024-05-03')
     """
-    if numbers := _NUMBERS.search(text):
-        return iso_date(numbers[1], numbers[2], numbers[3])
-    year, month = _YEAR.search(text), _MONTH.search(text)
+    if numbers := _NUMBERS.search(text) or _EAST_ASIAN.search(text):
+        return iso_date(numbers[1], numbers[2], numbers[3] or "")
+    if numbers := _DAY_FIRST.search(text):
+        return iso_date(numbers[5], numbers[2] or numbers[4], numbers[1] or numbers[3])
+    year = _YEAR.search(text)
     if not year:
         return ""
+    month = next((found for found in _MONTH.finditer(text) if _month(found[1])), None)
     if not month:
         return year[1]
     before = _DAY_BEFORE.search(text[: month.start()])
@@ -73,4 +109,6 @@ def _month(text: str) -> int:
     text = text.strip()
     if text.isascii() and text.isdecimal():
         return int(text) if 1 <= int(text[:3]) <= 12 else 0
+    if other := _OTHERS.get(text.lower()):
+        return other
     return _MONTHS.index(text[:3].lower()) + 1 if text[:3].lower() in _MONTHS else 0

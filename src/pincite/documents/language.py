@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from pincite.documents.clean import n_words
+from pincite.text.sentences import n_words
 from pincite.types import Document, Unchecked
 
 MIN_WORDS = 20  # below, names and numbers decide

@@ -7,7 +7,7 @@ pattern needs a short text beside it: a long article with "Subscribe" in its foo
 import re
 from dataclasses import dataclass
 
-from pincite.documents.clean import n_words
+from pincite.text.sentences import n_words
 from pincite.types import Reason, Unchecked
 
 # Calibration: of the 60 pages of Mozilla Readability's cases (median 760 words) and 82 pages of

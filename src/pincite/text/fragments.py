@@ -13,12 +13,15 @@ from enum import StrEnum
 
 from pincite.text import verbs
 from pincite.text.clauses import clauses
+from pincite.text.sentences import n_words
 from pincite.types import Span
 
 MAX_CHARS = 1_500  # of a sentence that parts are joined in; what is longer is no sentence
 MAX_BRACKET = 200  # characters that a part is lengthened by to close its bracket
 MAX_SUBJECT = 12  # words
 MIN_WORDS = 3  # a piece of fewer words says nothing without its neighbours
+MIN_SIGNS = 5  # the same in Chinese and Japanese: 他生于北京
+_SIGNS = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+(?:[’'.&/-][^\W_]+)*|[,;:()]")
 _WORDS = re.compile(r"\w+")
 _OBJECT = re.compile(r"[\s,]+(?:that|how|why|whether)\b")  # of "He said"
@@ -50,10 +53,11 @@ def standing(piece: str, language: str = "en") -> Standing:
     >>> [str(standing(piece)) for piece in ("it closed in 1902", "and closed the mill", "in 1902")]
     ['clause', 'predicate', 'fragment']
     """
-    words = _WORD.findall(piece)
     if language != "en":
-        enough = sum(word[0].isalnum() for word in words) >= MIN_WORDS
+        words = [word for word in _WORD.findall(piece) if word[0].isalnum()]
+        enough = n_words(" ".join(words)) >= MIN_WORDS or len(_SIGNS.findall(piece)) >= MIN_SIGNS
         return Standing.CLAUSE if enough else Standing.FRAGMENT
+    words = _WORD.findall(piece)
     while words and not words[0][0].isalnum():
         words = words[1:]
     found = _verbs(words)

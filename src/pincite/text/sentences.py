@@ -6,7 +6,7 @@ their own. Decision hidden here: which library splits, and that spans carry no o
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sentencex import get_sentence_boundaries
 
@@ -24,8 +24,44 @@ _ABBREVIATED = re.compile(
     r"(?:approx|vol|vols|ch|chap|sec|fig|figs|no|nos|est|vs|ca|spp|ssp|var|cf|op|vz|mil)|"
     r"(?:Approx|Vol|Vols|Ch|Fig|Figs|Est|Nos|Op))\.$"
 )
+# Thai, Lao, Khmer, Japanese syllables and Han
+_SPACELESS = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _NUMBER = re.compile(r"(?:^|[\s(])No\.$")  # "No. 5"; but "No. It was not."
 _DOTTED = re.compile(r"(?:^|[\s(\"“'])\w+(?:\.\w+)+\.$")  # "N.EX." before "T": a name with stops
+
+# What the splitter lacks of other languages' abbreviations that a sentence hardly ends with.
+_ABBREVIATED_IN = {
+    language: re.compile(rf"(?:^|[\s(\[«„“\"'’-])(?:{words})\.$", re.IGNORECASE)
+    for language, words in {
+        "de": "z|bzw|vgl|sog|ca|geb|gest|verh|hl|inkl|nördl|südl|östl|westl|abb|hrsg|bd",
+        "fr": "m|mm|dr|pr|st|env|av|apr|cf|fig|vol|éd|chap|art|gal|col|cap|lt|mgr|p|pp",
+        "es": "d|sr|sra|srta|dr|dra|ud|aprox|prof|gral|cnel|av|avda|ed|vol|núm|art|fig|págs?|s|c",
+        "it": "dr|dott|prof|ing|avv|sig|arch|gen|col|on|mons|ss|cfr|pag|pagg|ca|vol|ed|fig|art|sec",
+        "pt": "d|sr|sra|dr|dra|prof|eng|gen|cel|aprox|séc|ed|vol|n|art|fig|pág|págs|av|jr|ca|cf",
+        "nl": "dr|drs|ir|mr|ing|prof|ds|st|ca|bijv|blz|nr|jhr|gen|zgn|resp|evt|vgl|afb|incl|excl",
+        "pl": "dr|prof|inż|mgr|hab|gen|płk|mjr|kpt|por|ks|bp|abp|św|ul|al|pl|ok|zob|str|s|nr|"
+        "tzn|tj|np|m\\.in|im|woj|pow|gm|ur|zm|red|wyd|t|łac|ang|niem|franc|ros|hr|br|o|oo|pw",
+        "ru": "ул|им|ок|см|стр|с|рис|табл|т|тт|д|р|оз|пос|дер|обл|р-н|пр|просп|акад|проф|доц|"
+        "ген|св|род|ум|лат|англ|нем|фр|напр|ред|изд|кн|гл|вып|сост|др-греч|о|п|пл",
+    }.items()
+}
+_INITIAL = re.compile(r"(?:^|[\s(.-])[A-ZÀ-ÖØ-ÞŁŚŻŹČŠŽА-ЯЁ]\.$")  # "J. Roux"
+# "W maju 1920 r.", "В 1920 г.": only says when, and its sentence goes on.
+_OPENING = re.compile(
+    r"(?:w|we|od|do|po|przed|około|na|z|в|во|с|со|к|до|по|после|около|от)(?:\s\S+){1,3}\Z",
+    re.IGNORECASE,
+)
+# "im 14. Jahrhundert", "der 2. Weltkrieg"; but "auf Platz 3. Danach"
+_ORDINAL = re.compile(
+    r"\b(?:der|des|dem|den|die|das|am|im|vom|zum|zur|beim|ab|bis|seit|und|ein|eine|einen|einem|einer|"
+    r"ihr|ihre|sein|seine|seinem|seinen|ihrem|ihren|jeder|jeden|dieser|diesem)\s\d{1,3}\.$",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile(
+    r"[\dIVX][ \u00a0\u202f]?(?:km|cm|mm|m|ha|kg|t|g|l|km²|m²|m³|[MkG]W|min|h|"
+    r"км|м|га|кг|т|км²|м²|гг?|вв?|тыс|млн|млрд|руб|чел|экз)\."
+    r"(?=\s+[«„“\"¿¡(]*[A-ZÀ-ÖØ-ÞŁŚŻŹĆА-ЯЁ](?!\.))"
+)
 
 
 def sentences(text: str, language: str = "en") -> list[Span]:
@@ -48,7 +84,15 @@ def whole_sentences(text: str, language: str = "en") -> list[Span]:
     >>> [span.of(text) for span in whole_sentences(text)]
     ['He read vol. 5.', 'N.EX.T won.']
     """
-    return joined(sentences(text, language), lambda left, right: _goes_on(text, left, right))
+    found = sentences(text, language)
+    if language == "en":
+        return joined(found, lambda left, right: _goes_on(text, left, right))
+    found = joined(
+        found,
+        lambda left, right: _goes_on(text, left, right) or _goes_on_in(language, text, left, right),
+    )
+    cut = _cut_at_stops if language in ("ja", "zh") else _cut_at_measures
+    return [piece for span in found for piece in cut(text, span)]
 
 
 def joined(spans: Iterable[Span], goes_on: Callable[[Span, Span], bool]) -> list[Span]:
@@ -74,6 +118,62 @@ def _goes_on(text: str, left: Span, right: Span) -> bool:
     if _ABBREVIATED.search(end) or (_NUMBER.search(end) and word[:1].isdigit()):
         return True
     return word.isalpha() and word.islower() and not text[left.start].islower()
+
+
+def _goes_on_in(language: str, text: str, left: Span, right: Span) -> bool:
+    """The same by the rules of other languages; in Japanese and Chinese after a quotation."""
+    gap, end = text[left.end : right.start], text[max(left.start, left.end - 20) : left.end]
+    if "\n" in gap:
+        return False
+    if language in ("ja", "zh"):
+        return not gap and end[-1] in "」』”’" and text[right.start] not in "「『“‘（"
+    if not end.endswith("."):
+        return False
+    if text[right.start].islower() or _INITIAL.search(end):
+        return True
+    if language == "de" and _ORDINAL.search(end):
+        return True
+    if language == "pl" and end.endswith((" r.", " w.")) and _OPENING.match(left.of(text)):
+        return True
+    known = _ABBREVIATED_IN.get(language)
+    return bool(known and known.search(end))
+
+
+def _cut_at_measures(text: str, span: Span) -> list[Span]:
+    """The sentence in two where a measure or a year ends it: "es 12 km. La presa"."""
+    cuts = [span.start]
+    for found in _MEASURE.finditer(text, span.start, span.end):
+        piece = text[cuts[-1] : found.end()]
+        if piece[-2] not in "гв" or not _OPENING.match(piece.lstrip()):
+            cuts.append(found.end())
+    return _cut(text, span, cuts[1:])
+
+
+def _cut_at_stops(text: str, span: Span) -> list[Span]:
+    """At each 。 that stands in no brackets, digits following or not."""
+    cuts, depth = [], 0
+    for n in range(span.start, span.end - 1):
+        depth = max(depth + (text[n] in "「『（“《") - (text[n] in "」』）”》"), 0)
+        if text[n] in "。！？" and not depth and text[n + 1] not in "。！？」』）”》":
+            cuts.append(n + 1)
+    return _cut(text, span, cuts)
+
+
+def _cut(text: str, span: Span, cuts: Sequence[int]) -> list[Span]:
+    edges = zip([span.start, *cuts], [*cuts, span.end], strict=True)
+    return [trimmed(text, Span(start, end)) for start, end in edges]
+
+
+def n_words(text: str) -> int:
+    """Number of words, where a script without spaces counts two characters as a word.
+
+    >>> n_words("Three short words"), n_words("委员会星期二开会")
+    (3, 4)
+    """
+    if text.isascii():
+        return len(text.split())
+    spaceless = len(_SPACELESS.findall(text))
+    return len(_SPACELESS.sub(" ", text).split()) + spaceless // 2
 
 
 def trimmed(text: str, span: Span) -> Span:

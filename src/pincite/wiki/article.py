@@ -1,17 +1,23 @@
 """An article in, claims with their citations and exact spans out: the door of this room."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
+from pincite.documents.language import code_of, detect
+from pincite.text.sentences import n_words
 from pincite.types import Article
 from pincite.wiki.claims import attach_tags, claims_of, headed
-from pincite.wiki.files import PageText, page_in, read_pages_of
-from pincite.wiki.flat import Flat
+from pincite.wiki.editions import edition
+from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
+from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.references import resolve
 from pincite.wiki.wikitext.reader import read_wikitext
 
+_THE = re.compile(r"\bthe\b", re.IGNORECASE)
+_SHARE_OF_THE = 0.03  # of the words; in English prose it is 5 to 7 %
 MAX_WARNINGS = 100  # a page of broken brackets would otherwise fill a report
 
 
@@ -19,16 +25,27 @@ def parse_article(
     source: str,
     title: str,
     *,
-    markup: Literal["wikitext", "html"] = "wikitext",
+    markup: Markup = "wikitext",
     revision_id: str | None = None,
     timestamp: str | None = None,
-    language: str = "en",
+    language: str | None = "en",
 ) -> Article:
     """The claims of one page. All spans count code points of `source`.
 
     Malformed markup never raises: what cannot be understood gives fewer claims and a warning.
+    `language` says whose templates, dates and sentences these are; None: see `parse_page`.
     """
-    flat = read_html(source) if markup == "html" else read_wikitext(source)
+    return parse_page(PageText(source, title, markup, revision_id, timestamp, language))
+
+
+def parse_page(page: PageText, otherwise: str = "en") -> Article:
+    """The same of a page from a file.
+
+    Its language is the one that the file states, or else that the words are clearly in, or else
+    `otherwise`.
+    """
+    source, title = page.source, page.title
+    flat, language = _read(page, otherwise)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
     heads = [
@@ -42,12 +59,34 @@ def parse_article(
         title,
         source,
         tuple(claims_of(flat.blocks, cited, title, language)),
-        revision_id,
-        timestamp,
+        page.revision_id,
+        page.timestamp,
         language,
         len(flat.uses),
         tuple(warnings),
     )
+
+
+def _read(page: PageText, otherwise: str) -> tuple[Flat, str]:
+    """The flat form, and the language it is in."""
+    read = read_html if page.markup == "html" else read_wikitext
+    known = code_of(page.language) or page.language
+    flat = read(page.source, edition(known or otherwise))
+    if known:
+        return flat, known
+    known = _detected(flat) or otherwise
+    if edition(known) != edition(otherwise):
+        flat = read(page.source, edition(known))
+    return flat, known
+
+
+def _detected(flat: Flat) -> str | None:
+    """The language of the paragraphs, if their beginning and their middle are in one."""
+    text = " ".join(b.text for b in flat.blocks if b.kind is BlockKind.PARAGRAPH)
+    if len(_THE.findall(text)) >= _SHARE_OF_THE * n_words(text) > 0:
+        return "en"  # without loading the model
+    found = {detect(text), detect(text[len(text) // 2 :])} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def _tag_use(flat: Flat, use: int, tag: str) -> None:
@@ -55,23 +94,30 @@ def _tag_use(flat: Flat, use: int, tag: str) -> None:
 
 
 def read_articles(
-    path: str | Path, *, title: str | None = None, language: str = "en"
+    path: str | Path,
+    *,
+    title: str | None = None,
+    language: str | None = None,
+    otherwise: str = "en",
 ) -> Iterator[Article]:
     """The articles of a file, told apart by content; "-" is standard input.
 
     A dump (plain, .bz2, .gz) gives the page called `title`, or every article that is no redirect;
     so do JSON lines with `title`, `wikitext`, `revid` and `timestamp`. Wikitext and HTML give one
-    article; `title` overrides what the page or the file name says.
+    article; `title` overrides what the page or the file name says, `language` what it says of
+    that. For `otherwise` see `parse_page`.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
     """
     for page in read_pages_of(path, title):
-        yield _parsed(page, language)
+        yield parse_page(replace(page, language=language) if language else page, otherwise)
 
 
-def article_in(source: str, *, title: str | None = None, language: str = "en") -> Article:
+def article_in(source: str, *, title: str | None = None, otherwise: str = "en") -> Article:
     """The article that a text is: wikitext, or the HTML of a page.
+
+    Its language is the one that its words are clearly in, or `otherwise`.
 
     Raises:
         InputError: there are no words in it.
@@ -79,15 +125,4 @@ def article_in(source: str, *, title: str | None = None, language: str = "en") -
     >>> article_in("It opened in 1911.<ref>A. Berg</ref>").claims[0].text
     'It opened in 1911.'
     """
-    return _parsed(page_in(source, title), language)
-
-
-def _parsed(page: PageText, language: str) -> Article:
-    return parse_article(
-        page.source,
-        page.title,
-        markup=page.markup,
-        revision_id=page.revision_id,
-        timestamp=page.timestamp,
-        language=language,
-    )
+    return parse_page(page_in(source, title), otherwise)

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
-from pincite.text.sentences import whole_sentences
+from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import Block, BlockKind, Mark
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_LABELLED = 12  # words; a longer cell or parameter is a statement and needs no label
-_OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/"
-_CLOSING_DEBRIS = " \n,;:–—·•/([{"
+_OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/、，。；：！？）」』】》"
+_CLOSING_DEBRIS = " \n,;:–—·•/([{、，；：（「『【《"
 NEEDED = "citation needed"
 _ORIGINS = {
     BlockKind.ITEM: "list",
@@ -237,20 +237,20 @@ class _Wordings:
     def _about_item(self, home: Span) -> str:
         """What a list item without a verb is an item of: "The club won: " or its heading."""
         block, sentence = self.block, home.of(self.block.text)
-        if block.kind is not BlockKind.ITEM or sentence.endswith(":"):
+        if block.kind is not BlockKind.ITEM or sentence.endswith((":", "：")):
             return ""
         if standing(sentence, self.page.language) is not Standing.FRAGMENT:
             return ""
         lead = _last_sentence(block.lead, self.page.language).of(block.lead)
-        if not lead.endswith(":") and len(lead.split()) > MAX_LABELLED:
+        if not lead.endswith((":", "：")) and n_words(lead) > MAX_LABELLED:
             lead = ""
         lead = lead or (block.section[-1] if block.section else self.page.title)
-        return f"{lead.rstrip(' .:')}: "
+        return f"{lead.rstrip(' .:。：')}: "
 
     def _labelled(self, clause: Span) -> _Wording | None:
         """A short cell or parameter with the words that say what it is about."""
         block, value = self.block, clause.of(self.block.text)
-        if block.kind not in _VALUES or len(value.split()) > MAX_LABELLED:
+        if block.kind not in _VALUES or n_words(value) > MAX_LABELLED:
             return None
         text = self._label(value)
         spans = [s for s in (block.row_span, block.span(*clause)) if s]

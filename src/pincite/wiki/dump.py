@@ -27,6 +27,7 @@ class DumpPage:
     redirect: str | None = None  # the title it redirects to
     revision_id: str | None = None
     timestamp: str | None = None
+    language: str | None = None  # of the wiki
 
 
 def normal_title(title: str) -> str:
@@ -106,4 +107,5 @@ def _page(page: Any) -> DumpPage:
         redirect.get("title") if redirect is not None else None,
         latest.findtext("{*}id") if latest is not None else None,
         latest.findtext("{*}timestamp") if latest is not None else None,
+        page.getroottree().getroot().get("{http://www.w3.org/XML/1998/namespace}lang"),
     )

@@ -1,35 +1,24 @@
 """What a citation template says, by our names for it.
 
 English Wikipedia's citation templates have many spellings for one thing (`archiveurl`,
-`archive-url`); the table below is their documented aliases (Help:Citation Style 1).
+`archive-url`): `[fields]` of `citation_templates.toml`. Other wikis' parameters come here under
+their English names (`translated`).
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-_ALIASES = {
-    "url": ("url", "chapter-url", "chapterurl", "contribution-url", "section-url", "article-url"),
-    "archive_url": ("archive-url", "archiveurl"),
-    "archive_date": ("archive-date", "archivedate"),
-    "url_status": ("url-status", "deadurl", "dead-url"),
-    "title": ("title", "script-title", "trans-title", "chapter", "article", "entry", "headline"),
-    "publisher": (
-        *("website", "work", "newspaper", "journal", "magazine", "periodical", "encyclopedia"),
-        *("encyclopaedia", "publisher", "agency", "via", "institution"),
-    ),
-    "date": ("date", "publication-date", "year", "air-date", "airdate"),
-    "access_date": ("access-date", "accessdate"),
-    "pages": ("pages", "page", "p", "pp", "at", "loc"),
-    "isbn": ("isbn", "ISBN"),
-    "doi": ("doi", "DOI"),
-    "pmid": ("pmid", "PMID"),
-    "quote": ("quote", "quotation"),
-}
+from pincite.wiki.editions import TABLE
+
+WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
 MAX_PEOPLE = 30  # numbered authors that are looked for
 MAX_DIGITS = 4  # of such a number
-_DEAD = {"yes": "dead", "no": "live"}  # the old |deadurl= in the words of |url-status=
+# The old |deadurl= in the words of |url-status=: yes and no, in the ten languages.
+_DEAD = dict.fromkeys("yes y true 1 404 ja j oui si sí sì sim tak да".split(), "dead")
+_DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
+_HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 
 
@@ -59,15 +48,41 @@ def known_fields(given: Mapping[str, str]) -> Known:
     {'archive_url': 'http://a.org/1', 'authors': ('Mei Ito',)}
     """
     known = Known()
-    for ours, aliases in _ALIASES.items():
+    for ours, aliases in TABLE["fields"].items():
         value = next((given[alias] for alias in aliases if given.get(alias)), "")
         if value and (not ours.endswith("url") or _WEB.match(value)):
-            known[ours] = value  # type: ignore[literal-required]  # the keys of _ALIASES are Known's
+            known[ours] = value  # type: ignore[literal-required]  # the fields are Known's
     if "url_status" in known:
         known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
     if authors := tuple(_authors(given)):
         known["authors"] = authors
     return known
+
+
+def translated(given: Mapping[str, str]) -> dict[str, str]:
+    """Parameters under English names, with what English templates say in another way.
+
+    >>> translated({"people": "Karl Mott, Eva Lind", "day": "3", "month": "Mai", "year": "1911"})
+    {'day': '3', 'month': 'Mai', 'year': '1911', 'author1': 'Karl Mott', 'author2': 'Eva Lind', \
+'date': '3 Mai 1911'}
+    """
+    found = dict(given)
+    people = _listed(found.pop("people", ""))
+    found |= {f"author{n}": name for n, name in enumerate(people, 1) if name}
+    if (stamp := found.pop("archive-stamp", "")) and found.get("url"):
+        found["archive-url"] = f"{WAYBACK}{stamp}/{found['url']}"
+    if found.get("month") and not found.get("date"):
+        found["date"] = " ".join(filter(None, map(found.get, ("day", "month", "year"))))
+    if found.pop("dead-since", ""):
+        found["dead-url"] = "yes"
+    return found
+
+
+def _listed(people: str) -> list[str]:
+    """The people of one parameter: "Karl Mott, Eva Lind", but "Mott, Karl" is one."""
+    parts = re.split(r"\s*;\s*" if ";" in people else r"\s*,\s+", people)
+    alone = len(parts) == 2 and ";" not in people and " " not in min(parts, key=len)
+    return [people] if alone else parts
 
 
 def last_names(given: Mapping[str, str]) -> tuple[str, ...]:
@@ -104,7 +119,8 @@ def _authors(given: Mapping[str, str]) -> Iterable[str]:
     seen = set()
     for number in _numbers(given):
         last, first = _person(given, "", number) or ("", "")
-        name = f"{first} {last}".strip()
+        east_asian = _HAN_OR_KANA.match(last) and _HAN_OR_KANA.match(first)
+        name = last + first if east_asian else f"{first} {last}".strip()
         if name and name not in seen:
             seen.add(name)
             yield name

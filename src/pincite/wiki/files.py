@@ -13,7 +13,7 @@ from typing import IO, Any, Literal, cast
 
 from pincite.errors import InputError
 from pincite.wiki.dump import find_page, normal_title, read_pages
-from pincite.wiki.html.reader import page_title, revision_of
+from pincite.wiki.html.reader import page_language, page_title, revision_of
 
 # Of one page. MediaWiki stops at 2 MB of wikitext; the HTML of the longest pages has about 10 MB.
 MAX_PAGE = 20_000_000
@@ -35,6 +35,7 @@ class PageText:
     markup: Markup = "wikitext"
     revision_id: str | None = None
     timestamp: str | None = None
+    language: str | None = None
 
 
 def read_pages_of(path: str | Path, title: str | None) -> Iterator[PageText]:
@@ -90,7 +91,11 @@ def _dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]
         pages = (p for p in read_pages(stream, name) if p.namespace == 0 and p.redirect is None)
     for page in pages:
         yield PageText(
-            page.text, page.title, revision_id=page.revision_id, timestamp=page.timestamp
+            page.text,
+            page.title,
+            revision_id=page.revision_id,
+            timestamp=page.timestamp,
+            language=page.language,
         )
 
 
@@ -121,12 +126,13 @@ def _json_page(line: bytes, where: str) -> PageText:
     if not isinstance(source, str) or not isinstance(title, str):
         message = f"{where}: 'title' and 'wikitext' must be text. Check how the file was made."
         raise InputError(message)
-    revision, timestamp = given.get("revid"), given.get("timestamp")
+    revision, timestamp, language = map(given.get, ("revid", "timestamp", "language"))
     return PageText(
         _checked(source, where),
         title,
         revision_id=None if revision is None else str(revision),
         timestamp=timestamp if isinstance(timestamp, str) else None,
+        language=language if isinstance(language, str) else None,
     )
 
 
@@ -158,7 +164,8 @@ def _told(source: str, title: str | None, otherwise: str, *, html: bool) -> Page
     """The text with its title: as given, as the page says, or as it is called otherwise."""
     if html:
         known = title or page_title(source) or otherwise
-        return PageText(source, known, "html", revision_of(source))
+        language = page_language(source)
+        return PageText(source, known, "html", revision_of(source), language=language)
     return PageText(source, title or otherwise)
 
 

@@ -72,8 +72,11 @@ def work_keys(fields: Mapping[str, str]) -> list[str]:
     """The short keys under which a full citation can be meant; `ref=` adds one."""
     names, year = last_names(fields), year_of(fields)
     keys = [short_key(names, year)] if names else []
-    if fields.get("ref"):
-        keys.append(short_key([fields["ref"].removeprefix("CITEREF")], ""))
+    if names and fields.get("ref"):  # {{odn|Nowak|2001}} for |autor=Jan Nowak |odn=tak
+        keys.append(short_key([name.split()[-1] for name in names], year))
+    if fields.get("ref"):  # {{sfn|Лугин|1988}} for |ref=Лугин |год=1988
+        ref = fields["ref"].removeprefix("CITEREF")
+        keys += [short_key([ref], ""), short_key([ref], year)]
     return keys + [key.replace(" ", "") for key in keys]
 
 

@@ -14,6 +14,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told
 @click.option("--corpus", type=options.FilePath, help="Corpus that better sources come from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
 @click.option("--title", help="Which page of a dump; the title of a wikitext file.")
+@click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
 @click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
 @click.option("--category", help="The articles of this category of the wiki.")
 @click.option("--out", type=options.FilePath, help="Folder for the reports of many articles.")
@@ -81,7 +82,13 @@ def command(
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
-    page = articles.opened(article, title, settings, lambda line: options.say(line, quiet))
+    page = articles.opened(
+        article,
+        title,
+        settings,
+        lambda line: options.say(line, quiet),
+        language=given.get("language"),
+    )
     settings = settings.but(language=page.language)
     with (
         options.progress(quiet) as shown,

@@ -16,7 +16,7 @@ from typing import Any
 from pincite.documents import outcome
 from pincite.documents.body import Body
 from pincite.documents.charset import decoded
-from pincite.documents.clean import cleaned, n_words, one_line
+from pincite.documents.clean import cleaned, one_line
 from pincite.documents.html import gaps, markup
 from pincite.documents.html.page_metadata import (
     EARLIEST,
@@ -26,6 +26,7 @@ from pincite.documents.html.page_metadata import (
     published_of,
 )
 from pincite.documents.language import code_of
+from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
 MAX_ANCHORS = 500  # of a page; generated documentation has some thousand, a name for each line

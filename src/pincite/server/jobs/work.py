@@ -178,14 +178,16 @@ def _sent(body: VerifyRequest, folders: Sources | None) -> _Sent | None:
 
 def _article(body: VerifyRequest, settings: Settings, tell: Tell) -> Article:
     from pincite.verbs.verify import articles
-    from pincite.wiki.article import parse_article, read_articles
+    from pincite.wiki.article import parse_page, read_articles
+    from pincite.wiki.files import PageText
 
     if body.example:
         example = EXAMPLES[body.example]
         return next(iter(read_articles(example.article, title=example.title)))
     if body.text:
         title = body.title or "Untitled"
-        return parse_article(body.text, title, markup=body.markup, language=settings.language)
+        page = PageText(body.text, title, body.markup, language=body.settings.language)
+        return parse_page(page, settings.language)
     return articles.article_at(
         body.article or "", settings, lambda line: tell("note", {"text": line})
     )

@@ -142,7 +142,12 @@ def article_at(text: str, settings: Settings, tell: Callable[[str], None]) -> Ar
 
 
 def opened(
-    given: str | Path, title: str | None, settings: Settings, tell: Callable[[str], None]
+    given: str | Path,
+    title: str | None,
+    settings: Settings,
+    tell: Callable[[str], None],
+    *,
+    language: str | None = None,
 ) -> Article:
     """The article of a file, else of a wiki; `tell` hears of its revision.
 
@@ -151,6 +156,7 @@ def opened(
         title: which page of a dump; of another file, what it is called.
         settings: whether a wiki may be asked, and which.
         tell: as of `article_at`.
+        language: of a file, whatever it says; None: what it says, or else what is set.
 
     Raises:
         InputError: no such file or title, or nothing in it can be read.
@@ -158,7 +164,8 @@ def opened(
     """
     if isinstance(given, str) and not is_file(given):
         return article_at(given, settings, tell)
-    for article in read_articles(given, title=title, language=settings.language):
+    otherwise = settings.language
+    for article in read_articles(given, title=title, language=language, otherwise=otherwise):
         return article
     raise InputError(f"{given} holds no article: redirects, or nothing. Check the file.")
 

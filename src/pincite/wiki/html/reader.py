@@ -5,8 +5,9 @@ import re
 from dataclasses import replace
 
 from pincite.types import Span
+from pincite.wiki.editions import ENGLISH, Edition
 from pincite.wiki.flat import BlockKind, Flat
-from pincite.wiki.html.references import Reading, tag_of
+from pincite.wiki.html.references import Reading
 from pincite.wiki.html.tokens import Token, TokenKind, attributes_of, tokens
 from pincite.wiki.references import Use
 from pincite.wiki.wikitext.render import STYLES
@@ -42,9 +43,9 @@ _CAPTIONS = frozenset({"figcaption", "caption"})
 _NOTE_ID = re.compile(r"#(cite_note-.+)")
 
 
-def read_html(source: str) -> Flat:
+def read_html(source: str, edition: Edition = ENGLISH) -> Flat:
     """The page `source` in the flat form. Never raises on malformed markup."""
-    page = _Page(source)
+    page = _Page(source, edition)
     page.run()
     return page.flat
 
@@ -58,6 +59,12 @@ def page_title(source: str) -> str | None:
     return re.sub(r"\s+[-–—]\s+[^-–—]*(?:Wikipedia|Wiki\w*)[^-–—]*$", "", text).strip() or None
 
 
+def page_language(source: str) -> str | None:
+    """What `<html lang="de">` says."""
+    found = re.search(r"<html\b[^>]{0,500}?\slang=[\"']?([\w-]+)", source[:200_000], re.IGNORECASE)
+    return found[1] if found else None
+
+
 def revision_of(source: str) -> str | None:
     """The revision id that Parsoid or the rendered page states."""
     head = source[:200_000]
@@ -68,11 +75,11 @@ def revision_of(source: str) -> str | None:
 
 
 class _Page:
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, edition: Edition) -> None:
         self.source = source
         self.tokens = tokens(source)
         self.flat = Flat()
-        self.reading = Reading(source, self.tokens)
+        self.reading = Reading(source, self.tokens, edition)
         self.reading.collect(self.flat.definitions)
         self.writer = Writer(self.flat)
         self.lists = 0  # how deep lists are nested
@@ -191,6 +198,7 @@ class _Page:
         return html.unescape(found[1]) if found else None
 
     def _tag(self, first: int, last: int) -> str | None:
+        tag_of = self.reading.tag_of
         if shown := tag_of(self.reading.text(first, last)):
             return shown
         titles = (
@@ -198,4 +206,4 @@ class _Page:
             for t in self.tokens[first:last]
             if t.kind is TokenKind.OPEN
         )
-        return next(filter(None, (tag_of(t.removeprefix("Template:")) for t in titles)), None)
+        return next(filter(None, (tag_of(t.rpartition(":")[2]) for t in titles)), None)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qs, unquote
 
 from pincite.types import Span
+from pincite.wiki.editions import Edition
 from pincite.wiki.html.tokens import Token, TokenKind, attributes_of
 from pincite.wiki.references import Definitions, Source, short_key
 from pincite.wiki.wikitext.templates import TAGS, is_citation
@@ -36,9 +37,10 @@ _QUOTE = re.compile(r"[“\"]([^”\"]{15,})[”\"]\s*\Z")
 class Reading:
     """What a range of tokens says as a reference."""
 
-    def __init__(self, source: str, tokens: list[Token]) -> None:
+    def __init__(self, source: str, tokens: list[Token], edition: Edition) -> None:
         self.source = source
         self.tokens = tokens
+        self.edition = edition
 
     def collect(self, definitions: Definitions) -> None:
         """Define every `<li id="cite_note-…">` and every `<cite id="CITEREF…">` of the page."""
@@ -95,7 +97,9 @@ class Reading:
                 key = key or self._link(index, given, fields)
             elif "Z3988" in classes:
                 fields.update({k: v for k, v in _coins(given.get("title", "")).items() if v})
-            elif "Inline-Template" in classes and (tag := tag_of(self.text(index, token.partner))):
+            elif "Inline-Template" in classes and (
+                tag := self.tag_of(self.text(index, token.partner))
+            ):
                 tags.append(tag)
         text = self.text(first, last)
         if quote := _QUOTE.search(text):
@@ -119,6 +123,11 @@ class Reading:
                 fields.setdefault("title", self.text(index, self.tokens[index].partner))
         return None
 
+    def tag_of(self, text: str) -> str | None:
+        """The canonical name of an inline tag from what it shows: `[failed verification]`."""
+        shown = text.strip("[] \u200b").lower()
+        return TAGS.get(self.edition.names.get(shown, shown))
+
     def text(self, first: int, last: int | None) -> str:
         """What a reader sees between two tokens, without back links."""
         pieces: list[str] = []
@@ -134,11 +143,6 @@ class Reading:
                     index = token.partner
             index += 1
         return " ".join("".join(pieces).split())
-
-
-def tag_of(text: str) -> str | None:
-    """The canonical name of an inline tag from what it shows: `[failed verification]`."""
-    return TAGS.get(text.strip("[] \u200b").lower())
 
 
 def _template_of(classes: str) -> str | None:

@@ -63,11 +63,6 @@ SPECIAL = frozenset(
     "istimewa eriline specialus พิเศษ ειδικό מיוחד خاص ویژه विशेष 特別 特殊 特殊頁面 특수 "
     "kerfissíða speciel špeciálne".split()
 )
-CATEGORY = frozenset(
-    "category kategorie catégorie categoría categoria categorie kategoria kategori kategória "
-    "категория категорія luokka kategorija категорија kategorio 分类 分類 カテゴリ 분류 "
-    "تصنيف رده קטגוריה thể_loại κατηγορία श्रेणी".split()
-)
 
 # Hosts that only lead on to another.
 LEADS_TO = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
 from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import Parameter, name_of, parameters
+from pincite.wiki.wikitext.parameters import Parameter, by_name, parameters
 from pincite.wiki.wikitext.render import Renderer, plain
 from pincite.wiki.wikitext.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.templates import (
@@ -51,13 +51,12 @@ class Marks:
                 self.collect(part)
 
     def _collect_template(self, node: Node) -> None:
-        name = name_of(node, self.source)
-        if is_citation(name):
-            work = read_template(node, name, self.source, node.span)
+        if is_citation(node.name):
+            work = read_template(node, self.source, node.span)
             for key in work_keys(work.fields):
                 self.flat.definitions.works.setdefault(key, work)
-        elif name in NOTES:
-            given = {p.name: p for p in parameters(node, self.source)}
+        elif node.name in NOTES:
+            given = by_name(node, self.source)
             attributes: dict[str, str] = {
                 k: plain(given[k].nodes, self.source) for k in ("name", "group") if k in given
             }
@@ -167,8 +166,8 @@ class Marks:
         return Use(node.span, name or None, group or None, sources)
 
     def _tag(self, name: str, node: Node, out: TextBuilder) -> None:
-        if name == "citation needed span":  # the only tag around a text
-            given = {p.name: p for p in parameters(node, self.source)}
+        if name.endswith(" span"):
+            given = by_name(node, self.source)
             if shown := given.get("text") or given.get("1"):
                 Renderer(self.source, out, self).render(shown.nodes)
         out.mark(node.span, tag=TAGS[name])
@@ -181,7 +180,7 @@ class Marks:
                     use = Use(node.span, plain(parameter.nodes, self.source))
                     self._use(out, use)
             return
-        works = read_short(node, name, self.source, node.span)
+        works = read_short(node, self.source, node.span)
         in_text = name in HARVARD and name not in ("harv", "harvs")
         if in_text:
             out.rendered(works[0].text, node.span)  # "Ito 2001 showed that …"
@@ -196,7 +195,7 @@ class Marks:
 
     def _note_template(self, name: str, node: Node, out: TextBuilder) -> None:
         """A note with references is a text with claims; {{refn}} with a citation is a reference."""
-        given = {p.name: p for p in parameters(node, self.source)}
+        given = by_name(node, self.source)
         content = list(given["1"].nodes) if "1" in given else []
         if self._holds_marks(content, notes=True):
             self._note(content)
@@ -236,10 +235,9 @@ class Marks:
             return node.name == "ref"
         if node.kind is not Kind.TEMPLATE:
             return False
-        name = name_of(node, self.source)
         if notes:
-            return name in SHORT_CITATIONS or name == "r"
-        return name in _IN_FLOW or name in NOTES or name in TAGS
+            return node.name in SHORT_CITATIONS or node.name == "r"
+        return node.name in _IN_FLOW or node.name in NOTES or node.name in TAGS
 
 
 def _walk(nodes: Sequence[Node]) -> Iterator[Node]:

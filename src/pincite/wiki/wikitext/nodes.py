@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pincite.types import Span
+from pincite.wiki.editions import ENGLISH, Edition
 
 
 class Kind(StrEnum):
@@ -30,9 +31,10 @@ class Node:
     kind: Kind
     start: int
     end: int
-    name: str = ""  # of a tag; `parts[0]` holds the name of a template
+    name: str = ""  # of a tag; of a template the English name of what it does
     parts: list[list["Node"]] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
+    edition: Edition = ENGLISH  # of a template: whose it is
 
     @property
     def span(self) -> Span:

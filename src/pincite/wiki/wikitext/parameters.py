@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pincite.wiki.editions import template_name
 from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.templates import template_name
 
 _NAME = re.compile(r"\s*([^=\[\]{}<>|]{0,100}?)\s*=")
 
@@ -18,9 +18,13 @@ class Parameter:
     nodes: Sequence[Node]
     named: bool
 
+    def written(self, source: str) -> str:
+        """The value as it stands in the source."""
+        return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
+
 
 def name_of(node: Node, source: str) -> str:
-    """The template's name as the tables spell it; of {{#tag:ref|…}} "#tag:ref"."""
+    """The template's name on its own wiki, as the tables spell it; of {{#tag:ref|…}} "#tag:ref"."""
     raw = "".join(source[n.start : n.end] for n in node.parts[0] if n.kind is not Kind.NOTHING)
     return template_name(raw) if len(raw) <= 300 else ""
 
@@ -39,6 +43,20 @@ def parameters(node: Node, source: str) -> list[Parameter]:
         else:
             count += 1
             found.append(Parameter(str(count), part, named=False))
+    return found
+
+
+def by_name(node: Node, source: str) -> dict[str, Parameter]:
+    """The parameters of a template by their English names; the last of a name counts.
+
+    Of local names for one English name the first that is filled counts.
+    """
+    template, found = name_of(node, source), dict[str, Parameter]()
+    for parameter in parameters(node, source):
+        key = node.edition.parameter(template, parameter.name)
+        other = found.get(key, parameter)
+        if other.name == parameter.name or not other.written(source):
+            found[key] = parameter
     return found
 
 

@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pincite.wiki.editions import ENGLISH, Edition
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.wikitext.marks import Marks
 from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import name_of
 from pincite.wiki.wikitext.render import Renderer
 from pincite.wiki.wikitext.templates import QUOTES
 from pincite.wiki.wikitext.tree import parse
@@ -33,9 +33,9 @@ _TO_BLANK = frozenset({BlockKind.PARAGRAPH})  # blocks that end with an empty li
 _WIDTH = re.compile(r"colspan\s*=\s*[\"']?(\d{1,3})", re.IGNORECASE)
 
 
-def read_wikitext(source: str) -> Flat:
+def read_wikitext(source: str, edition: Edition = ENGLISH) -> Flat:
     """The article `source` in the flat form. Never raises on malformed markup."""
-    nodes, warnings = parse(source)
+    nodes, warnings = parse(source, edition)
     marks = Marks(source)
     marks.flat.warnings.extend(warnings)
     marks.collect(nodes)
@@ -184,7 +184,7 @@ class _Walker:
 
     def _is_quote(self, node: Node) -> bool:
         in_text = self.writer.kind is BlockKind.PARAGRAPH
-        return in_text and name_of(node, self.source) in QUOTES
+        return in_text and node.name in QUOTES
 
     def _tag(self, node: Node) -> None:
         name, opens = node.name.removeprefix("/"), not node.name.startswith("/")

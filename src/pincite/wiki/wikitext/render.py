@@ -9,22 +9,24 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
+from pincite.wiki.editions import CATEGORY, FILE
 from pincite.wiki.flat import TextBuilder
 from pincite.wiki.wikitext.convert import COMPUTED
 from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import Parameter, name_of, parameters
+from pincite.wiki.wikitext.parameters import Parameter, by_name
 from pincite.wiki.wikitext.templates import PATTERNS, QUOTES
 
-_PIECE = re.compile(r"\{([0-9*])\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
+_PIECE = re.compile(r"\{([0-9*](?:/\d)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
 _FIRST = ("1", "text", "quote", "content", "title")  # what {{quote|text=…}} calls its first one
-_FILE = re.compile(r"\s*(?:file|image|media)\s*:", re.IGNORECASE)
+_FILE = re.compile(rf"\s*(?:{'|'.join(FILE)})\s*:", re.IGNORECASE)
 # A prefix before the colon that links to another namespace or wiki. Language codes are short and
 # lower case; titles that begin so ("e.g.: …") are not linked in this way.
 _HIDDEN = re.compile(
-    r"\s*(?:[Cc]ategory\s*:|(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
+    rf"\s*(?:(?i:{'|'.join(CATEGORY)})\s*:|"
+    r"(?!doi:)(?:[a-z]{2,3}|[a-z]{2,3}-[a-z-]{2,12}|simple):\S)"
 )
 # Tags that open and close within a line of text: a claim's span holds both or none.
 STYLES = frozenset(
@@ -146,25 +148,32 @@ class Renderer:
     # ── templates ───────────────────────────────────────────────────────────────────────────────
 
     def _template(self, node: Node) -> None:
-        name = name_of(node, self.source)
+        name = node.name
         self._note(name, node)
         if self.observer and self.observer.template(name, node, self.out):
             return
-        given = parameters(node, self.source)
-        if name in COMPUTED:
-            values = {p.name: plain(p.nodes, self.source) for p in given}
+        given, used = by_name(node, self.source), set[str]()
+        if pattern := _pattern_of(node):
+            used = self._pattern(pattern, node, given)
+        elif name in COMPUTED:
+            values = {key: plain(p.nodes, self.source) for key, p in given.items()}
             self.out.rendered(COMPUTED[name](values), node.span)
-            used = set()
-        elif name in PATTERNS:
-            used = self._pattern(PATTERNS[name], node, {p.name: p for p in given})
-        elif name.startswith("lang-"):
-            used = self._pattern("{1}", node, {p.name: p for p in given})
+        elif name.startswith("formatnum:"):
+            self._number(node)
         else:
             if self.observer:
                 self.observer.unknown(node, self.out)
             return
         if self.observer:
-            self.observer.unused([p for p in given if p.name not in used], self.out)
+            self.observer.unused([p for key, p in given.items() if key not in used], self.out)
+
+    def _number(self, node: Node) -> None:
+        """{{formatnum:1234}} reads "1234"."""
+        start = self.source.index(":", node.start) + 1
+        for child in node.parts[0]:
+            if child.end > start and child.kind is Kind.TEXT:
+                child = Node(Kind.TEXT, max(child.start, start), child.end)
+            self.render([child] if child.end > start else [])
 
     def _note(self, name: str, node: Node) -> None:
         """A template in a line of text is part of it like a link; others hold texts themselves."""
@@ -190,8 +199,8 @@ class Renderer:
 
     def _numbered(self, number: str, node: Node, given: dict[str, Parameter]) -> set[str]:
         if number != "*":
-            names = _FIRST if number == "1" else (number,)
-            name = next((n for n in names if n in given), None)
+            names = _FIRST if number == "1" else number.split("/")
+            name = next((n for n in names if n in given and given[n].nodes), None)
             if name is None:
                 return set()
             self.render(given[name].nodes)
@@ -199,7 +208,7 @@ class Renderer:
         shown = [p for p in given.values() if not p.named]
         for index, parameter in enumerate(shown):
             if index:
-                self._between(name_of(node, self.source), node)
+                self._between(node.name, node)
             self.render(parameter.nodes)
         return {p.name for p in shown}
 
@@ -207,6 +216,15 @@ class Renderer:
         """What stands between the items of a list template; formulas are written without."""
         if not name.startswith("chem"):
             self.out.rendered("\n" if self.out.lines else ", ", node.span)
+
+
+def _pattern_of(node: Node) -> str | None:
+    """What a reader sees of a template whose text is known; its own wiki's word counts first."""
+    shown = node.edition.shown.get(node.name)
+    if shown or node.name in COMPUTED:
+        return shown
+    tells = node.name.startswith("lang-") or node.name.endswith(" span")
+    return PATTERNS.get(node.name) or ("{1}" if tells else None)
 
 
 def plain(nodes: Sequence[Node], source: str) -> str:

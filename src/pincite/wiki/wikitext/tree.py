@@ -11,7 +11,9 @@ Hidden here: which bracket closes which. Lines (lists, tables, headings) are for
 import re
 from dataclasses import dataclass, field
 
+from pincite.wiki.editions import ENGLISH, Edition
 from pincite.wiki.wikitext.nodes import Kind, Node
+from pincite.wiki.wikitext.parameters import name_of
 from pincite.wiki.wikitext.protected import Protected, find_protected, read_attributes
 
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
@@ -19,8 +21,11 @@ MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stop
 _TOKEN = re.compile(
     r"<[^\W\d_/]|</|<!--|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?:https?:|ftp:|mailto:)?//|mailto:)|\||\n|'{2,}"
     r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-    r"|__[A-Z]{2,30}__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
+    r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
+_VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # where scripts are converted
+_VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
+_UNSEEN = frozenset("HTD-")  # flags of rules that show nothing
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 
 
@@ -38,22 +43,24 @@ class _Frame:
     pipes: list[int] = field(default_factory=list)
 
 
-def parse(source: str) -> tuple[list[Node], list[str]]:
+def parse(source: str, edition: Edition = ENGLISH) -> tuple[list[Node], list[str]]:
     """The nodes of `source` from its first character to its last, and what was broken in it."""
-    parser = _Parser(source, find_protected(source))
+    parser = _Parser(source, find_protected(source), edition)
     return parser.run(), parser.warnings
 
 
 class _Parser:
-    def __init__(self, source: str, protected: Protected) -> None:
+    def __init__(self, source: str, protected: Protected, edition: Edition) -> None:
         self.source = source
+        self.edition = edition
         self.protected = protected
         self.warnings = list(protected.warnings)
         self.stack = [_Frame(Kind.TEXT, 0, 0)]
 
     def run(self) -> list[Node]:
         position = 0
-        while (found := _TOKEN.search(self.source, position)) is not None:
+        tokens = _VARIANTS if self.edition.variants else _TOKEN
+        while (found := tokens.search(self.source, position)) is not None:
             self._text(position, found.start())
             position = self._piece(found.start(), found.group())
         self._text(position, len(self.source))
@@ -69,6 +76,8 @@ class _Parser:
             return self._bracket(start, mark)
         if mark[0] == "'":
             return self._quotes(start, len(mark))
+        if mark[0] == "-":
+            return self._variants(start, start + len(mark))
         if mark == "\n":
             return self._newline(start)
         kind = {"&": Kind.ENTITY, "_": Kind.NOTHING}.get(mark[0], Kind.URL)
@@ -198,6 +207,15 @@ class _Parser:
         self._text(start, start + extra)
         return self._append(Node(Kind.NOTHING, start + extra, start + run))
 
+    def _variants(self, start: int, end: int) -> int:
+        """Of a word in several scripts the first one."""
+        found = _VARIANT.match(self.source, start + 2, end - 2)
+        if found and (found[1] or "").strip() not in _UNSEEN:
+            self._append(Node(Kind.NOTHING, start, found.start(2)))
+            self._text(*found.span(2))
+            start = found.end(2)
+        return self._append(Node(Kind.NOTHING, start, end))
+
     def _newline(self, start: int) -> int:
         """External links end with their line, internal ones (but for files) with the paragraph."""
         while self.stack[-1].kind is Kind.EXTERNAL:
@@ -222,9 +240,11 @@ class _Parser:
 
     def _close(self, end: int) -> int:
         frame = self.stack.pop()
-        return self._append(
-            Node(frame.kind, frame.start, end, frame.name, frame.parts, frame.attributes)
-        )
+        node = Node(frame.kind, frame.start, end, frame.name, frame.parts, frame.attributes)
+        if frame.kind is Kind.TEMPLATE:
+            local = name_of(node, self.source)
+            node.name, node.edition = self.edition.names.get(local, local), self.edition
+        return self._append(node)
 
     def _give_up(self) -> None:
         """The innermost bracket never closes: it and its pipes are text after all."""

@@ -1,0 +1,213 @@
+"""Templates, parameters and languages of other Wikipedias, in small pieces."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pincite.types import Citation
+from pincite.wiki.article import parse_article, parse_page, read_articles
+from pincite.wiki.editions import TABLE, edition
+from pincite.wiki.fields import MAX_PEOPLE
+from pincite.wiki.files import PageText
+from pincite.wiki.wikitext.templates import TAGS, is_citation
+
+LANGUAGES = sorted(TABLE["languages"])
+GERMAN = "Die Mühle am unteren Markt wurde im Jahr 1840 von der Stadt gekauft und " * 3
+
+
+def cited(source: str, language: str) -> Citation:
+    (claim,) = parse_article(f"x y z<ref>{source}</ref>", "T", language=language).claims
+    (citation,) = claim.citations
+    return citation
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_local_name_means_two_things(language: str) -> None:
+    table = TABLE["languages"][language]
+    assert table["source"].startswith(f"https://{language}.wikipedia.org/")
+    for part in ("names", "parameters", "shown"):
+        counts = Counter(name for names in table.get(part, {}).values() for name in names)
+        assert [name for name, n in counts.items() if n > 1] == []
+        assert all(name == name.lower().strip() for name in counts)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_tags_and_citations_of_a_language_are_ones_of_ours(language: str) -> None:
+    names = TABLE["languages"][language]["names"]
+    kinds = {name for kind in TABLE["kinds"].values() for name in kind}
+    others = {"webarchive", "harvid", "r", "in quotation marks"}
+    assert [n for n in names if not (n in TAGS or is_citation(n) or n in kinds | others)] == []
+    assert any(is_citation(name) for name in names) or language == "ja"
+    assert "citation needed" in {TAGS.get(name) for name in names} or language == "de"
+
+
+def test_a_parameter_keeps_its_number() -> None:
+    french = edition("fr")
+    assert french.parameter("ouvrage", "Prénom2") == "first2"
+    assert french.parameter("ouvrage", "pages") == "number-of-pages"
+    assert french.parameter("article", "pages") == "pages"
+    assert edition("en").parameter("cite web", "Titre") == "Titre"
+    assert edition("sv") == edition("en")
+
+
+def test_of_two_names_for_one_parameter_the_filled_one_counts() -> None:
+    citation = cited("{{Lien web|titre=|title=A|url=http://a.example|nom1=Roux|nom2=Petit}}", "fr")
+    assert (citation.title, citation.authors) == ("A", ("Roux", "Petit"))
+
+
+@pytest.mark.parametrize(
+    ("people", "authors"),
+    [
+        ("Karl Mott, Eva Lind", ("Karl Mott", "Eva Lind")),
+        ("Mott, Karl", ("Karl Mott",)),
+        ("Mott, Karl; Lind, Eva", ("Karl Mott", "Eva Lind")),
+        ("A. Mott, E. Lind, O. Rau", ("A. Mott", "E. Lind", "O. Rau")),
+    ],
+)
+def test_people_in_one_parameter(people: str, authors: tuple[str, ...]) -> None:
+    assert cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors == authors
+
+
+def test_portuguese_citations_state_the_time_of_the_copy() -> None:
+    citation = cited("{{citar web|url=http://a.example|título=A|wayb=20110812000000}}", "pt")
+    assert citation.archive_url == "https://web.archive.org/web/20110812000000/http://a.example"
+
+
+def test_more_people_than_we_count_do_no_harm() -> None:
+    people = ", ".join(f"A{n}" for n in range(2 * MAX_PEOPLE))
+    authors = cited(f"{{{{Literatur|Autor={people}|Titel=T}}}}", "de").authors
+    assert authors[:2] == ("A0", "A1")
+    assert MAX_PEOPLE <= len(authors) <= 2 * MAX_PEOPLE
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "template"),
+    [
+        ("de", "{{Webarchiv|url=http://a.example|wayback=20130501000000|text=A}}", "webarchiv"),
+        ("ja", "{{Wayback|url=http://a.example|date=20130501|title=A}}", "wayback"),
+        ("fr", "{{Lien archive|url=http://a.example|horodatage archive=20130501|titre=A}}", ""),
+    ],
+)
+def test_an_archived_page_is_found_by_its_time(language: str, source: str, template: str) -> None:
+    citation = cited(source, language)
+    assert (citation.url, citation.title) == ("http://a.example", "A")
+    assert citation.archive_date == "2013-05-01"
+    assert str(citation.archive_url).startswith("https://web.archive.org/web/20130501")
+    assert template in str(citation.template)
+
+
+def test_the_copy_of_another_page_is_a_source_of_its_own() -> None:
+    first = "{{Internetquelle|url=http://a.example|titel=A}}"
+    other = "{{Webarchiv|url=http://b.example|wayback=20130501|text=B}}"
+    (claim,) = parse_article(f"x y z<ref>{first} {other}</ref>", "T", language="de").claims
+    assert [citation.title for citation in claim.citations] == ["A", "B"]
+    same = other.replace("b.example", "a.example")
+    citation = cited(f"{first} {same}", "de")
+    assert (citation.title, citation.archive_date) == ("A", "2013-05-01")
+
+
+@pytest.mark.parametrize("dead", ["brisé le=3 mai 2019", "dead-url=yes"])
+def test_a_dead_address_is_told(dead: str) -> None:
+    citation = cited(f"{{{{Lien web|titre=A|url=http://a.example|{dead}}}}}", "fr")
+    assert citation.url_status == "dead"
+
+
+def test_a_spanish_broken_link_is_told_with_the_citation_in_it() -> None:
+    inner = "{{cita web|url=http://a.example|título=A}}"
+    citation = cited(f"{{{{enlace roto|1={inner}|2=http://a.example}}}}", "es")
+    assert (citation.title, citation.tags) == ("A", ("dead link",))
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "text"),
+    [
+        (
+            "fr",
+            "Il a {{formatnum:12345}} ans et {{date|3|mai|2020}}",
+            "Il a 12345 ans et 3 mai 2020",
+        ),
+        ("ru", "Он жил в {{нп5|Вена|Вене|de|Wien}} и {{нп5|Рим||it|Roma}}", "Он жил в Вене и Рим"),
+        ("zh", "他用-{zh-hans:软件;zh-hant:軟體}-和-{H|zh:甲}--{乙}-工作", "他用软件和乙工作"),
+        ("de", "__KEIN_INHALTSVERZEICHNIS__Er sagte „ja“ dazu", "Er sagte „ja“ dazu"),
+        (
+            "ja",
+            "[[ファイル:A.jpg|thumb|図]]彼は{{仮リンク|甲|en|A}}と[[乙]]を見た",
+            "彼は甲と乙を見た",
+        ),
+        (
+            "pl",
+            "To jest [[Plik:A.jpg|thumb|x]] dwór [[Kategoria:Dwory]]stary",
+            "To jest dwór stary",
+        ),
+    ],
+)
+def test_what_a_reader_sees(language: str, source: str, text: str) -> None:
+    (claim,) = parse_article(f"{source}<ref>x</ref>", "T", language=language).claims
+    assert claim.text == text
+
+
+@pytest.mark.parametrize("stop", ["。<ref>b</ref>", "<ref>b</ref>。"])
+def test_a_chinese_clause_is_one_by_its_signs(stop: str) -> None:
+    source = f"他生于北京<ref>a</ref>，后来去了上海{stop}"
+    first, second = parse_article(source, "T", language="zh").claims
+    assert (first.text, second.text.rstrip("。")) == ("他生于北京", "后来去了上海")
+    short, whole = parse_article(
+        "大桥建成通车<ref>a</ref>，全长5米。<ref>b</ref>", "T", language="zh"
+    ).claims
+    assert (short.text, whole.text) == ("大桥建成通车", "大桥建成通车，全长5米。")
+
+
+def test_variants_of_a_script_are_text_elsewhere() -> None:
+    (claim,) = parse_article("He wrote -{a;b}- there<ref>x</ref>", "T").claims
+    assert claim.text == "He wrote -{a;b}- there"
+
+
+def test_a_quotation_is_no_citation_where_it_is_called_citation() -> None:
+    (claim,) = parse_article("Il dit {{citation|non merci}}<ref>x</ref>", "T", language="fr").claims
+    assert claim.text == "Il dit « non merci »"
+
+
+# ── which language ──────────────────────────────────────────────────────────────────────────────
+
+
+def page(wikitext: str, attribute: str = "") -> str:
+    return (
+        f"<mediawiki{attribute}><page><title>A</title><ns>0</ns><revision><id>1</id>"
+        f"<text>{wikitext}</text></revision></page></mediawiki>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "language"),
+    [
+        (page("x y z", ' xml:lang="nl"'), "nl"),
+        (page("x y z"), "en"),
+        (json.dumps({"title": "A", "wikitext": "x", "language": "pl"}), "pl"),
+        ('<!DOCTYPE html><html class="a" lang="fr-CA"><body><p>x y z</p></body></html>', "fr"),
+        (f"<html><body><p>{GERMAN}</p></body></html>", "de"),
+        (GERMAN, "de"),
+        ("The mill on the lower market was bought by the town " * 3, "en"),
+        ("Kurz.", "en"),
+    ],
+)
+def test_the_language_is_what_the_file_or_its_words_say(
+    tmp_path: Path, content: str, language: str
+) -> None:
+    path = tmp_path / "a"
+    path.write_text(content, encoding="utf-8")
+    assert [article.language for article in read_articles(path)] == [language]
+    assert next(read_articles(path, language="it")).language == "it"
+
+
+def test_what_says_no_language_has_the_one_that_is_set(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("Kurz.", encoding="utf-8")
+    assert next(read_articles(path, otherwise="de")).language == "de"
+
+
+def test_two_languages_in_one_text_are_none() -> None:
+    french = "Le moulin du marché a été acheté par la ville en mil huit cent " * 10
+    both = f"{GERMAN * 3}\n\n{french}"
+    assert parse_page(PageText(both, "T"), "it").language == "it"
