@@ -36,6 +36,15 @@ _PRIOR = 1.0  # weight of the cautious value among the rows of a verdict
 _STEPS = 25  # of Newton's method; a handful is enough
 
 
+_CODES = {  # of the notes that tell it
+    Verdict.SUPPORTED: "second_supported",
+    Verdict.PARTLY_SUPPORTED: "second_partly_supported",
+    Verdict.NOT_SUPPORTED: "second_not_supported",
+    Verdict.CONTRADICTED: "second_contradicted",
+    Verdict.UNUSABLE: "second_unusable",
+}
+
+
 class Judged(NamedTuple):
     """A labelled row that both judged."""
 
@@ -140,7 +149,7 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
         score=score,
         reasons_coded=(
             *evidence.reasons_coded,
-            Note(f"second_{opinion.verdict}", {"model": opinion.model}),
+            Note(_CODES[opinion.verdict], {"model": opinion.model}),
         ),
     )
 
