@@ -16,6 +16,7 @@ from server.corpora_of_tests import run_next, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
+from pincite.opinions import Opinion, Verdict
 from pincite.server.jobs import work
 from pincite.server.jobs.display import blocks_of, sections_of
 from pincite.server.jobs.source_files import Why
@@ -25,7 +26,7 @@ from pincite.server.people.identity import Role
 from pincite.server.routes.results import check_view, verify_view
 from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site
-from pincite.types import Label, Span
+from pincite.types import Failed, Label, Span
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import LABELS
@@ -287,3 +288,25 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     assert listed == {"for": [2], "against": [1], "neutral": [1]}
     assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)
     assert sides[1]["documents"][0]["passages"][0]["page"] is None
+
+
+def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, site: Site) -> None:
+    first = verified().report.findings[0]
+    says = Opinion(
+        Verdict.SUPPORTED, "qwen3@127.0.0.1", ("First.",), ("<b>plain</b>",), "It <i>does</i>.", 2
+    )
+    for opinion, words in (
+        (says, ("Second opinion of qwen3@127.0.0.1: supported", "It &lt;i&gt;does&lt;/i&gt;.",
+                "Our own reading differs", "It points to", "no source has were left out: 2")),
+        (Failed("server", "nobody <i>there</i>"), ("No second opinion: nobody &lt;i&gt;",)),
+    ):  # fmt: skip
+        told = dataclasses.replace(first, opinion=opinion)
+        found = verified(findings=(told, *report().findings[1:]))
+        job_id = ended(site, found)
+        place = f"/jobs/{job_id}/findings/{first.claim.claim_id}"
+        page = client.get(place).text
+        assert all(each in page for each in words), page
+        german = client.get(place, headers={"Accept-Language": "de"}).text
+        assert "eine zweite Meinung" in german or "Zweite Meinung von qwen3" in german
+    again = data.from_json(data.to_json(found.report)).findings[0].opinion
+    assert again == opinion
