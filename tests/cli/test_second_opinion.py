@@ -277,6 +277,9 @@ def test_a_measured_judge_counts_by_what_it_is_worth(
     kept = json.loads((Path("data") / "pincite" / "judges.json").read_text())["judges"]["qwen3"]
     assert kept["counts"]["supported"] == [16, 0]
     assert kept["log_ratios"]["supported"] > 1.5
+    caught, false_alarms = kept["rates"]
+    assert f"Both together flag {100 * caught:.0f} %" in said.output
+    assert caught > false_alarms
     run(*verify(server))
     ratios = {each["verdict"]: each["log_ratio"] for each in opinions().values()}
     assert ratios["supported"] == kept["log_ratios"]["supported"]

@@ -45,7 +45,6 @@ def judge(
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
     from pincite.evaluation.scorers import ByVerifier
-    from pincite.judgement import fusion
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
@@ -64,10 +63,9 @@ def judge(
         ]
     if not rows:
         raise click.ClickException("None of the rows has a verdict: nothing was measured.")
-    found = fusion.measured(rows)
     where = kept.file_of(settings.library.judges)
     names = tuple(file.name for file in files)
-    measured = kept.keep(where, settings.judge.model, found, names)
+    measured = kept.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
     if as_json:
         click.echo(codec.to_json(measured), nl=False)
         return

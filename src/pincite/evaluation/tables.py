@@ -42,6 +42,11 @@ def judge_table(judge: MeasuredJudge) -> str:
         adds, error = judge.log_ratios[verdict], judge.errors[verdict]
         interval = f"{adds - _Z * error:+.2f} to {adds + _Z * error:+.2f}"
         lines.append(f"{verdict:18}{supported:10}{others:8}{adds:+8.2f}{interval:>18}")
+    if judge.rates:
+        caught, false_alarms = (f"{100 * rate:.0f} %" for rate in judge.rates)
+        lines.append(
+            f"Both together flag {caught} of the others and {false_alarms} of the supported rows."
+        )
     return "\n".join(lines)
 
 

@@ -79,6 +79,23 @@ def measured(rows: Sequence[Judged]) -> Confusion:
     return Confusion(counts, ratios, errors)
 
 
+def rates(
+    rows: Sequence[Judged], log_ratios: Mapping[Verdict, float], threshold: float
+) -> tuple[float, float] | None:
+    """Shares of the unsupported and of the supported rows that both together flag.
+
+    Measured crosswise by whoever gives the rows: those that the log-ratios were fitted on flatter
+    them. None without rows of either kind.
+    """
+    cut = aggregation.log_odds(threshold)
+    flagged = [(row.supported, row.log_odds + log_ratios[row.verdict] < cut) for row in rows]
+    shares = [[flag for truth, flag in flagged if truth is kind] for kind in (False, True)]
+    if not all(shares):
+        return None
+    caught, false_alarms = (sum(share) / len(share) for share in shares)
+    return caught, false_alarms
+
+
 def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
     """The constant beside known log-odds (logistic regression with an offset), and its error."""
     known, added, curvature = list(rows), prior, _PRIOR

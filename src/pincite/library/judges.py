@@ -1,6 +1,6 @@
 """What `pincite calibrate judge` measured: how far each model's verdicts can be trusted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +9,7 @@ import platformdirs
 
 from pincite.contract import codec
 from pincite.errors import InputError
-from pincite.judgement.fusion import CAUTIOUS, Confusion
+from pincite.judgement.fusion import CAUTIOUS, Judged, measured, rates
 from pincite.opinions import Verdict
 
 
@@ -24,6 +24,9 @@ class MeasuredJudge:
     counts: Mapping[Verdict, tuple[int, int]]  # of supported rows, of the others
     log_ratios: Mapping[Verdict, float]
     errors: Mapping[Verdict, float]  # standard errors
+    threshold: float = 0.0  # of the rates
+    # Shares of the unsupported and of the supported rows that both together flag, crosswise.
+    rates: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,21 +58,37 @@ def log_ratios(path: Path, model: str) -> Mapping[Verdict, float]:
     return {**CAUTIOUS, **found.log_ratios} if found else CAUTIOUS
 
 
-def keep(path: Path, model: str, found: Confusion, files: tuple[str, ...]) -> MeasuredJudge:
-    """Write what was measured of a model, in place of what an earlier run did.
+def rates_of(path: Path, model: str, threshold: float) -> tuple[float, float] | None:
+    """What a flag of both together is worth; None of a model that was not measured so."""
+    found = read(path).judges.get(model)
+    return found.rates if found and found.threshold == threshold else None
+
+
+def keep(
+    path: Path, model: str, rows: Sequence[Judged], threshold: float, files: tuple[str, ...]
+) -> MeasuredJudge:
+    """Measure a model on rows, and write it in place of what an earlier run measured.
 
     Raises:
         InputError: the file is something else, or cannot be written.
     """
-    n_rows = sum(sum(counts) for counts in found.counts.values())
+    found = measured(rows)
+    halves = [(rows[n::2], measured(rows[1 - n :: 2]).log_ratios) for n in (0, 1)]
+    crosswise = [
+        Judged(row.log_odds + ratios[row.verdict], Verdict.UNUSABLE, row.supported)
+        for half, ratios in halves
+        for row in half
+    ]
     judge = MeasuredJudge(
         model=model,
-        rows=n_rows,
+        rows=len(rows),
         measured=datetime.now(UTC).date().isoformat(),
         files=files,
         counts=found.counts,
         log_ratios={verdict: round(ratio, 3) for verdict, ratio in found.log_ratios.items()},
         errors={verdict: round(error, 3) for verdict, error in found.errors.items()},
+        threshold=threshold,
+        rates=rates(crosswise, {Verdict.UNUSABLE: 0.0}, threshold),
     )
     judges = {**read(path).judges, model: judge}
     beside = path.with_name(path.name + ".part")

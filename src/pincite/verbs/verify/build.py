@@ -14,7 +14,7 @@ from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
-from pincite.library import reliability
+from pincite.library import judges, reliability
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
 from pincite.llm.judge import Judge
@@ -139,6 +139,9 @@ def verifying(
             judge = stack.enter_context(runtime.judge(settings))
             second = _second(judge, pipeline, settings)
             versions["judge"] = judge.model
+            where = judges.file_of(settings.library.judges)
+            both = judges.rates_of(where, settings.judge.model, settings.verify.threshold)
+            precision = flags.precisions(both) or precision
         yield Run(pipeline, versions, warnings, estimator.of, precision, prepare, second)
 
 
