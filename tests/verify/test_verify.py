@@ -222,6 +222,22 @@ def test_another_language_is_not_guessed_at() -> None:
     assert result.outcome.reason is Reason.LANGUAGE
 
 
+def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> None:
+    def article(language: str) -> Article:
+        return Article("Varde", "", (claim(BRIDGE.url), claim("https://gone.example/")),
+                       language=language)  # fmt: skip
+
+    german = list(pipeline(BETTER).findings(article("de")))
+    assert {finding.label for finding in german} == {Label.UNCHECKED}
+    reasons = [finding.citations[0].outcome for finding in german]
+    assert [r.reason for r in reasons if isinstance(r, Unchecked)] == [
+        Reason.LANGUAGE, Reason.DEAD
+    ]  # fmt: skip
+    assert not any(finding.suggestions for finding in german)
+    for language in ("en", "simple", "en-gb"):
+        assert next(pipeline(BETTER).findings(article(language))).label is Label.SUPPORTED
+
+
 def test_a_passage_that_is_not_in_the_stored_page_is_not_suggested() -> None:
     changed = pipeline(BETTER, documents_of=lambda urls: [FERRY for _ in urls])
     assert changed.finding(claim(FERRY.url)).suggestions == ()

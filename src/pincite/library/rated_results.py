@@ -6,6 +6,7 @@ function here; another kind needs one more.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from pincite.contract.verify import EvidenceRecord, ReportRecord
 from pincite.errors import InputError
 
 Kind = Literal["verify", "check", "ask"]
+_SUGGESTED = re.compile(r"s\d+")  # the end of a better source's id
 MAX_BYTES = 200_000_000  # a report of 1,000 claims with all passages has some 20 MB
 
 
@@ -51,6 +53,10 @@ class Result:
         """
         found = [item for item in self.items if item.item_id == item_id]
         found = found or [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
+        # A claim with one citation is that citation, whatever better sources stand beside it.
+        cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
+        if len(cited) == 1:
+            return cited[0]
         if len(found) == 1:
             return found[0]
         what = "begins several items" if found else "is no item"

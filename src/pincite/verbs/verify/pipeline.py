@@ -45,6 +45,8 @@ from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
 from pincite.verbs.verify.web_pages import WebCandidates
 
+# What wikis in English call their language.
+_ENGLISH = {"simple": "en", "": "en"}
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
 
 
@@ -80,8 +82,25 @@ class VerifyPipeline:
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
+        language = _ENGLISH.get(article.language, article.language.partition("-")[0])
         for claim in article.claims:
-            yield self.finding(claim, article.timestamp)
+            if language in self.languages:
+                yield self.finding(claim, article.timestamp)
+            else:
+                yield self._unread(claim, article.timestamp, language)
+
+    def _unread(self, claim: Claim, written: str | None, language: str) -> Finding:
+        """A finding on a claim that the model cannot read: nothing is judged or suggested."""
+        detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
+        found = [self.copies.read(citation, written) for citation in claim.citations]
+        sources = [
+            each._replace(source=Unchecked(each.source.url, Reason.LANGUAGE, detail))
+            if isinstance(each.source, Document)
+            else each
+            for each in found
+        ]
+        checked = self._checked(claim, claim.citations, sources, [[] for _ in sources])
+        return own.only_quotes(self._group(claim, checked))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Everything about one claim: its sources and the candidates in one batch.
