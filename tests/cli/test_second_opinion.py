@@ -130,6 +130,9 @@ def test_nothing_is_asked_twice_and_a_budget_is_kept(
     assert not any(each["failed"] for each in opinions().values())
     run(*verify(server))
     assert len(server.asked) == N
+    assert f"{N} replies" in run("cache", "show").output
+    assert f"{N} replies of language models removed" in run("cache", "clear", "--judgements").output
+    assert json.loads(run("cache", "show", "--json").output)["replies"]["replies"] == 0
 
 
 def test_an_estimate_asks_nothing_and_names_calls_and_tokens(

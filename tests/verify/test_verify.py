@@ -238,6 +238,14 @@ def test_a_claim_in_another_language_is_no_failure_beside_an_english_page() -> N
         assert next(pipeline(BETTER).findings(article(language))).label is Label.SUPPORTED
 
 
+def test_better_sources_are_sought_for_claims_that_fail_unless_for_all() -> None:
+    for suggest, n in (("failing", 0), ("all", 1)):
+        found = pipeline(FERRY, suggest=suggest).finding(claim(BRIDGE.url))
+        assert (found.label, found.n_candidates) == (Label.SUPPORTED, n)
+        failing = pipeline(BETTER, suggest=suggest).finding(claim(FERRY.url))
+        assert len(failing.suggestions) == 1
+
+
 def test_a_passage_that_is_not_in_the_stored_page_is_not_suggested() -> None:
     changed = pipeline(BETTER, documents_of=lambda urls: [FERRY for _ in urls])
     assert changed.finding(claim(FERRY.url)).suggestions == ()

@@ -1,6 +1,7 @@
 """`pincite cache`: what was fetched and judged is kept; seeing it, and making it smaller."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,12 @@ _config = click.option("--config", type=options.FilePath, help="A TOML file with
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
     from pincite.models.judged import n_kept
+    from pincite.runtime import replies_file
     from pincite.web.cache_size import holdings
 
     pages, judged = _files(config)
     held, n_pairs = holdings(pages), n_kept(judged)
+    n_replies = _replies(len)
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     if as_json:
         values: dict[str, Any] = {
@@ -47,6 +50,7 @@ def show(as_json: bool, config: Path | None) -> None:
                 "newest": _day(held.newest),
             },
             "judgements": {"file": str(judged), "bytes": judged_bytes, "pairs": n_pairs},
+            "replies": {"file": str(replies_file()), "replies": n_replies},
         }
         click.echo(json.dumps(values, indent=1))
         return
@@ -59,6 +63,7 @@ def show(as_json: bool, config: Path | None) -> None:
         click.echo(f"               from {_day(held.oldest)} to {_day(held.newest)}")
     click.echo(f"judged pairs   {judged_bytes / MEGABYTE:.1f} MB in {judged}")
     click.echo(f"               pairs of claim and passage: {n_pairs}")
+    click.echo(f"second opinions {n_replies} replies in {replies_file()}")
 
 
 @command.command("prune")
@@ -82,22 +87,38 @@ def prune(older_than: float | None, config: Path | None) -> None:
 
 
 @command.command("clear")
-@click.option("--judgements", is_flag=True, help="The judged pairs instead of the pages.")
+@click.option("--judgements", is_flag=True, help="Judged pairs and replies, not the pages.")
 @_config
 def clear(judgements: bool, config: Path | None) -> None:
-    """Remove all fetched pages; with --judgements all judged pairs instead.
+    """Remove all fetched pages; with --judgements all judged pairs and second opinions instead.
 
     Reports stay. The next run fetches, or judges, anew.
     """
+    from pincite.llm.kept import KeptReplies
     from pincite.models.judged import forget
     from pincite.web import cache_size
 
     pages, judged = _files(config)
     if judgements:
         options.say(f"{forget(judged)} judged pairs removed from {judged}")
+        options.say(f"{_replies(KeptReplies.forget)} replies of language models removed")
         return
     before = cache_size.holdings(pages).n_bytes
     _tell_removed(f"{cache_size.prune(pages, -1)}", before, pages)
+
+
+def _replies(act: Callable[[Any], int]) -> int:
+    """What is done with the replies that are kept; 0 where there are none."""
+    from pincite.llm.kept import KeptReplies
+    from pincite.runtime import replies_file
+
+    if not replies_file().exists():
+        return 0
+    kept = KeptReplies(replies_file())
+    try:
+        return act(kept)
+    finally:
+        kept.close()
 
 
 def _tell_removed(what: str, before: int, pages: Path) -> None:

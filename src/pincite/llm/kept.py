@@ -46,6 +46,11 @@ class KeptReplies(Mapping[str, Completion]):
             with suppress(sqlite3.Error), self._lock, self._db:
                 self._db.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", row)
 
+    def forget(self) -> int:
+        """Remove all; returns how many there were."""
+        with self._lock, self._db:
+            return self._db.execute("DELETE FROM replies").rowcount
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()

@@ -93,6 +93,8 @@ class VerifySettings:
     k: _Count = 3  # suggestions for a claim
     per_page: Annotated[int, Range(0, 10_000, zero="no limit")] = 0  # candidates from one page
     threshold: Share = aggregation.THRESHOLD  # probability of support that counts as supported
+    # Claims that better sources are sought for: those whose own fail them, or as SIDE does all.
+    suggest: Literal["failing", "all"] = "failing"
     readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
     wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
     # Of articles from a wiki: its wikitext, or its HTML with templates expanded.

@@ -13,6 +13,11 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told
 @click.argument("article", required=False)
 @click.option("--corpus", type=options.FilePath, help="Corpus that better sources come from.")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
+@click.option(
+    "--suggest",
+    type=click.Choice(["failing", "all"]),
+    help="Claims that better sources are sought for. [failing]",
+)
 @click.option("--title", help="Which page of a dump; the title of a wikitext file.")
 @click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
 @click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")

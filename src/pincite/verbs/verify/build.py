@@ -99,6 +99,7 @@ def verifying(
             k=settings.verify.k,
             threshold=settings.verify.threshold,
             readout=settings.verify.readout,
+            suggest=settings.verify.suggest,
             expander=runtime.expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,

@@ -87,8 +87,8 @@ class Estimator:
         first = [address for url in wanted if (address := asked.get(url))]
         hosts = Counter(host for address in first if (host := self.host_of(address)))
         of_candidates = len(article.claims) * self.candidates
-        sure = of_candidates + sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
-        most = sure + sum(uses[url] for url in wanted if online) * self.of_a_page
+        sure = sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
+        most = of_candidates + sure + sum(uses[url] for url in wanted if online) * self.of_a_page
         each = self._seconds_a_pair(article) if most else 0.0
         legible = {url for url in sources if url in {*at_hand, *kept} or (online and url in wanted)}
         calls, tokens = self._opinions(article, legible, copies)

@@ -1,7 +1,7 @@
 """`verify`: does the cited source support the claim, and if not, what would?
 
-claim ─▶ its sources' passages ┐
-claim ─▶ lexical + dense hits  ┴─▶ verifier, one flat batch ─▶ labels, group, suggestions
+claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
+claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies, judged alike ─▶ which of them changed since
 """
@@ -9,7 +9,7 @@ pages that fail it ─▶ their archived copies, judged alike ─▶ which of th
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pincite.judgement import aggregation, changes, own, parts
 from pincite.judgement.funnel import addresses
@@ -75,6 +75,7 @@ class VerifyPipeline:
     k: int = 3
     threshold: float = aggregation.THRESHOLD
     readout: aggregation.Readout = "parts"
+    suggest: Literal["failing", "all"] = "failing"  # claims that better sources are sought for
     expander: Expander | None = None  # of the queries by words
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
@@ -103,19 +104,22 @@ class VerifyPipeline:
         return own.only_quotes(self._group(claim, checked))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
-        """Everything about one claim: its sources and the candidates in one batch.
+        """Everything about one claim: first its sources, then, where they fail it, better ones.
 
         `written`: when the article's text was there, an ISO date; see `verbs.verify.exclusions`.
         """
         sources = [self._source(citation, written) for citation in claim.citations]
-        candidates, excluded = self._candidates(claim, written)
-        hits = [hit.passage for hit in candidates[: self.judged]]
-        evidence, judged = self._evidence(claim, claim.citations, sources, hits)
+        evidence = self._evidence(claim, claim.citations, sources)
         checked = self._checked(claim, claim.citations, sources, evidence)
         found = self._group(claim, checked)
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
             found = self._group(claim, as_cited) if as_cited != checked else found
+        if found.label is Label.SUPPORTED and self.suggest == "failing":
+            return own.only_quotes(found)
+        candidates, excluded = self._candidates(claim, written)
+        hits = [hit.passage for hit in candidates[: self.judged]]
+        judged = self.verifier.verify([(claim, passage) for passage in hits])
         best = _best_shares(candidates)
         if self.online and found.label is not Label.SUPPORTED:
             more, barred = self._from_the_web(claim, written)
@@ -130,22 +134,20 @@ class VerifyPipeline:
         claim: Claim,
         citations: Sequence[Citation],
         sources: Sequence[CitedSource],
-        others: Sequence[Passage],
-    ) -> tuple[list[list[Evidence]], list[Evidence]]:
-        """What each source says, and other passages, judged in one batch."""
+    ) -> list[list[Evidence]]:
+        """What each source says, judged in one batch."""
         read = []
         for citation, found in zip(citations, sources, strict=True):
             aim, passages = _aim(citation, found.source), _passages(found.source)
             pointed_at = aim.spans if aim else ()
             read.append(cascade.worth_reading(claim.text, passages, self.read, pointed_at))
-        pairs = [(claim, passage) for group in [*read, others] for passage in group]
+        pairs = [(claim, passage) for group in read for passage in group]
         judged = iter(self.verifier.verify(pairs))
         of_sources = [[next(judged) for _ in group] for group in read]
-        settled = [
+        return [
             [aggregation.settled(claim.text, each, _text(found.source)) for each in of_source]
             for of_source, found in zip(of_sources, sources, strict=True)
         ]
-        return settled, list(judged)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
@@ -213,7 +215,7 @@ class VerifyPipeline:
             return as_cited
         sources = list(older.values())
         citations = [checked[number].result.citation for number in older]
-        evidence, _ = self._evidence(claim, citations, sources, ())
+        evidence = self._evidence(claim, citations, sources)
         judged = self._checked(claim, citations, sources, evidence)
         for number, then in zip(older, judged, strict=True):
             if changed := _changed(checked[number], then):
