@@ -137,9 +137,8 @@ def seconded(settings: Settings, verifier: Verifier) -> Iterator[Verifier]:
     if not chosen.url:
         yield verifier
         return
-    band = (chosen.low, chosen.high)
     with judge(settings) as asked:
-        yield WithSecondOpinion(verifier, asked, band, chosen.every, chosen.at_once)
+        yield WithSecondOpinion(verifier, asked, chosen.band, chosen.every, chosen.at_once)
 
 
 def replies_file() -> Path:

@@ -21,9 +21,8 @@ from pincite.evaluation.bootstrap import Doubles
 from pincite.evaluation.claims import Predictions
 from pincite.evaluation.measures import Flags
 from pincite.evaluation.scorers import Scores
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import Judged
-from pincite.judgement.fusion import measured as fitted
 from pincite.llm.concurrency import all_at_once
 from pincite.llm.judge import Judge
 from pincite.opinions import Opinion, Verdict
@@ -120,7 +119,8 @@ def measured(
     alone = np.array([0.5 if verdict is None else _ORDER[verdict] for verdict in said])
     labels = [row.label for row in predictions.rows]
     added = _added(said, log_ratios)
-    crosswise = _crosswise(own, said, supported)
+    fitted = own.copy()
+    fitted[known] = fusion.crosswise(both(predictions, verdicts))
     theirs = alone >= _ORDER[Verdict.SUPPORTED]
     cut = aggregation.log_odds(threshold)
     doubt = np.argsort(np.abs(own - cut), kind="stable")
@@ -135,7 +135,7 @@ def measured(
             for share in SHARES
             for value in [own + np.where(_first(doubt, share), added, 0.0)]
         },
-        "fitted": _figures(supported, own + crosswise, own + crosswise >= cut, labels),
+        "fitted": _figures(supported, fitted, fitted >= cut, labels),
         "disagreement": round(float(((own >= cut) != theirs)[known].mean()), 4) if known.any()
         else None,
     }  # fmt: skip
@@ -154,20 +154,6 @@ def _supported(predictions: Predictions) -> Flags:
 
 def _added(said: Sequence[Verdict | None], log_ratios: Mapping[Verdict, float]) -> Doubles:
     return np.array([0.0 if verdict is None else log_ratios[verdict] for verdict in said])
-
-
-def _crosswise(own: Doubles, said: Sequence[Verdict | None], supported: Flags) -> Doubles:
-    """What each row's verdict adds by the other half of the rows."""
-    added = np.zeros(len(said))
-    for half in (0, 1):
-        others = [
-            Judged(float(own[n]), verdict, bool(supported[n]))
-            for n, verdict in enumerate(said)
-            if verdict is not None and n % 2 != half
-        ]
-        ratios = fitted(others).log_ratios
-        added[half::2] = _added(said[half::2], ratios)
-    return added
 
 
 def _first(order: Any, share: float) -> Flags:

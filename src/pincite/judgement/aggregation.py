@@ -278,16 +278,26 @@ def support(finding: Finding) -> float | None:
     A second opinion is counted (`judgement.fusion`). Not that of `finding.score`, which may count
     the claim's parts and only ranks.
     """
+    return probability(posterior(finding))
+
+
+def posterior(finding: Finding) -> float | None:
+    """The log-odds behind `support`."""
     whole = group_score(finding.citations, finding.together, "max")
     if whole is None:
-        return probability(finding.score)
+        return finding.score
     opinion = finding.opinion
-    return probability(whole + (opinion.log_ratio if isinstance(opinion, Opinion) else 0.0))
+    return whole + (opinion.log_ratio if isinstance(opinion, Opinion) else 0.0)
 
 
 def probability(score: float | None) -> float | None:
     """The probability of support behind a score (log-odds); None of None."""
-    return None if score is None else round(1 / (1 + math.exp(-max(-30.0, min(30.0, score)))), 4)
+    return None if score is None else round(sigmoid(score), 4)
+
+
+def sigmoid(log_odds: float) -> float:
+    """The probability behind log-odds, for any finite number."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 def log_odds(probability: float) -> float:

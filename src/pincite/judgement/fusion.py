@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pincite.judgement import aggregation
+from pincite.judgement.aggregation import sigmoid
 from pincite.notes import Note
 from pincite.opinions import Opinion, Verdict
 from pincite.types import Evidence, Failed, Finding, Label, Reason, Unchecked
@@ -79,16 +80,19 @@ def measured(rows: Sequence[Judged]) -> Confusion:
     return Confusion(counts, ratios, errors)
 
 
-def rates(
-    rows: Sequence[Judged], log_ratios: Mapping[Verdict, float], threshold: float
-) -> tuple[float, float] | None:
-    """Shares of the unsupported and of the supported rows that both together flag.
+def crosswise(rows: Sequence[Judged]) -> list[float]:
+    """The log-odds of both together, each half's by what the other half's rows gave."""
+    halves = [measured(rows[1 - n :: 2]).log_ratios for n in (0, 1)]
+    return [row.log_odds + halves[n % 2][row.verdict] for n, row in enumerate(rows)]
 
-    Measured crosswise by whoever gives the rows: those that the log-ratios were fitted on flatter
-    them. None without rows of either kind.
+
+def rates(rows: Sequence[Judged], threshold: float) -> tuple[float, float] | None:
+    """Shares of the unsupported and of the supported rows that both together flag, crosswise.
+
+    None without rows of either kind.
     """
     cut = aggregation.log_odds(threshold)
-    flagged = [(row.supported, row.log_odds + log_ratios[row.verdict] < cut) for row in rows]
+    flagged = [(row.supported, both < cut) for row, both in zip(rows, crosswise(rows), strict=True)]
     shares = [[flag for truth, flag in flagged if truth is kind] for kind in (False, True)]
     if not all(shares):
         return None
@@ -100,7 +104,7 @@ def _fitted(rows: Iterable[Judged], prior: float) -> tuple[float, float]:
     """The constant beside known log-odds (logistic regression with an offset), and its error."""
     known, added, curvature = list(rows), prior, _PRIOR
     for _ in range(_STEPS):
-        probabilities = [_probability(row.log_odds + added) for row in known]
+        probabilities = [sigmoid(row.log_odds + added) for row in known]
         slope = sum(row.supported - p for row, p in zip(known, probabilities, strict=True))
         slope -= _PRIOR * (added - prior)
         curvature = _PRIOR + sum(p * (1 - p) for p in probabilities)
@@ -135,7 +139,7 @@ def decided(finding: Finding, threshold: float) -> Finding:
 def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     own = finding.label
     partly = opinion.verdict is Verdict.PARTLY_SUPPORTED
-    if _probability(posterior(finding)) >= threshold:
+    if sigmoid(aggregation.posterior(finding) or UNREAD) >= threshold:
         if own in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             return own
         return Label.PARTLY_SUPPORTED if partly else Label.SUPPORTED
@@ -155,7 +159,7 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
         why = Note("second_failed", {"why": opinion.detail})
         return replace(evidence, reasons_coded=(*evidence.reasons_coded, why))
     score = evidence.score + opinion.log_ratio
-    supported = _probability(score)
+    supported = sigmoid(score)
     rest = evidence.prob_refuted + evidence.prob_neutral
     refuted = (1 - supported) * (evidence.prob_refuted / rest if rest else 0.0)
     return replace(
@@ -169,13 +173,6 @@ def fused_evidence(evidence: Evidence, opinion: Opinion | Failed) -> Evidence:
             Note(_CODES[opinion.verdict], {"model": opinion.model}),
         ),
     )
-
-
-def posterior(finding: Finding) -> float:
-    """The log-odds that the sources support the whole claim, the opinion counted."""
-    own = aggregation.group_score(finding.citations, finding.together, "max")
-    added = finding.opinion.log_ratio if isinstance(finding.opinion, Opinion) else 0.0
-    return (UNREAD if own is None else own) + added
 
 
 def disagree(finding: Finding) -> bool:
@@ -224,7 +221,3 @@ def _all_foreign(finding: Finding) -> bool:
 def is_foreign(outcome: Evidence | Unchecked) -> bool:
     """Whether our network does not read the source's language."""
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
-
-
-def _probability(log_odds: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))

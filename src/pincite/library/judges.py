@@ -73,12 +73,6 @@ def keep(
         InputError: the file is something else, or cannot be written.
     """
     found = measured(rows)
-    halves = [(rows[n::2], measured(rows[1 - n :: 2]).log_ratios) for n in (0, 1)]
-    crosswise = [
-        Judged(row.log_odds + ratios[row.verdict], Verdict.UNUSABLE, row.supported)
-        for half, ratios in halves
-        for row in half
-    ]
     judge = MeasuredJudge(
         model=model,
         rows=len(rows),
@@ -88,7 +82,7 @@ def keep(
         log_ratios={verdict: round(ratio, 3) for verdict, ratio in found.log_ratios.items()},
         errors={verdict: round(error, 3) for verdict, error in found.errors.items()},
         threshold=threshold,
-        rates=rates(crosswise, {Verdict.UNUSABLE: 0.0}, threshold),
+        rates=rates(rows, threshold),
     )
     judges = {**read(path).judges, model: judge}
     beside = path.with_name(path.name + ".part")

@@ -72,6 +72,11 @@ class JudgeSettings:
     at_once: Annotated[int, Range(1, 1000)] = 4  # requests under way
     seconds: Annotated[float, Range(0, ends="(]")] = 260.0  # for one whole reply
 
+    @property
+    def band(self) -> tuple[float, float]:
+        """Our probabilities of support in which it is asked."""
+        return self.low, self.high
+
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         if self.url:

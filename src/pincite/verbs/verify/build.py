@@ -147,10 +147,9 @@ def verifying(
 
 
 def _second(judge: Judge, pipeline: VerifyPipeline, settings: Settings) -> SecondOpinion:
-    chosen = settings.judge
-    band = (chosen.low, chosen.high)
+    chosen, threshold = settings.judge, settings.verify.threshold
     return SecondOpinion(
-        judge, pipeline.copies, settings.verify.threshold, band, chosen.every, chosen.at_once
+        judge, pipeline.copies, threshold, chosen.band, chosen.every, chosen.at_once
     )
 
 

@@ -90,7 +90,7 @@ class Estimator:
         sure = sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
         most = of_candidates + sure + sum(uses[url] for url in wanted if online) * self.of_a_page
         each = self._seconds_a_pair(article) if most else 0.0
-        legible = {url for url in sources if url in {*at_hand, *kept} or (online and url in wanted)}
+        legible = {*at_hand, *kept, *(wanted if online else ())}
         calls, tokens = self._opinions(article, legible, copies)
         return Estimate(
             n_articles=1,

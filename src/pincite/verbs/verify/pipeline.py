@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from pincite.documents.language import code_of
 from pincite.judgement import aggregation, changes, own, parts
 from pincite.judgement.funnel import addresses
 from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
@@ -83,7 +84,8 @@ class VerifyPipeline:
 
     def findings(self, article: Article) -> Iterator[Finding]:
         """One finding for each claim, in the order of the article, as soon as it is known."""
-        language = _ENGLISH.get(article.language, article.language.partition("-")[0])
+        given = article.language
+        language = _ENGLISH.get(given) or code_of(given) or given
         for claim in article.claims:
             if language in self.languages:
                 yield self.finding(claim, article.timestamp)

@@ -46,10 +46,6 @@ class SecondOpinion:
             found[n] = fusion.fused(findings[n], said, self.threshold)
         return found
 
-    def n_calls(self, findings: Sequence[Finding]) -> int:
-        """How many claims it is asked about, each in one call."""
-        return len(fusion.worth_asking(findings, self.band, every=self.every))
-
     def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
         sources = self._sources(finding, written)
         if not sources:
