@@ -128,15 +128,7 @@ def judge_of(model: str, threads: int) -> Judge:
     folder = Path(model)
     if (folder / "run.json").exists() or (folder / "config.json").exists():
         return torch_judge(folder, threads)
-    session = Session(weights.locate(model), max_tokens=MAX_TOKENS, threads=threads)
-
-    def judge(pairs: Sequence[tuple[str, str]]) -> Floats:
-        logits = np.zeros((len(pairs), session.width), dtype=np.float32)
-        for batch in session.run(pairs):
-            logits[batch.rows] = batch.output
-        return logits
-
-    return judge
+    return Session(weights.locate(model), max_tokens=MAX_TOKENS, threads=threads).logits
 
 
 def torch_judge(folder: Path, threads: int) -> Judge:

@@ -57,6 +57,31 @@ def test_labels(outcome: Evidence | Unchecked, label: Label) -> None:
     assert aggregation.label_of(outcome) is label
 
 
+@pytest.mark.parametrize(
+    ("probabilities", "refuted", "is_open"),
+    [
+        ([0.02, 0.1], 0.0, False),  # hopeless
+        ([0.02, 0.2], 0.0, True),
+        ([0.45], 0.0, True),  # a name that it lacks would make it partly supported
+        ([0.2, 0.55], 0.0, False),
+        ([0.02], 0.6, True),  # nobody is accused before all was read
+        ([], 0.0, False),
+    ],
+)
+def test_what_more_reading_may_change(
+    probabilities: list[float], refuted: float, is_open: bool
+) -> None:
+    found = [evidence(aggregation.log_odds(p), refuted) for p in probabilities]
+    assert aggregation.is_open(found) is is_open
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_what_is_sure_is_supported_whatever_it_lacks(p: float, threshold: float) -> None:
+    found = evidence(aggregation.log_odds(p))
+    if aggregation.is_sure([found], threshold):
+        assert aggregation.label_of(found, threshold, [], [atom(0)]) is Label.SUPPORTED
+
+
 def test_one_supporting_citation_carries_its_group() -> None:
     group = [result(evidence(-3.0)), result(evidence(1.0))]
     assert aggregation.group_label(group, None) is Label.SUPPORTED

@@ -1,8 +1,10 @@
+from collections.abc import Mapping, Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.retrieval.cascade import worth_reading
-from pincite.types import Passage, Span
+from pincite.retrieval.cascade import Judge, Page, read, worth_reading
+from pincite.types import Claim, Evidence, Passage, Span
 
 
 def page(*texts: str) -> list[Passage]:
@@ -27,3 +29,62 @@ def test_order_and_number(texts: list[str], most: int) -> None:
     assert len(chosen) == min(most, len(found))
     rest = iter(found)
     assert all(any(p is other for other in rest) for p in chosen)  # a subsequence
+
+
+def judging(supported: Mapping[str, float], asked: list[list[str]]) -> Judge:
+    """A judge that knows a probability for each text, and writes down what it is asked."""
+
+    def judge(pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        asked.append([passage.text for _, passage in pairs])
+        known = [(passage, supported.get(passage.text, 0.0)) for _, passage in pairs]
+        return [Evidence(passage, p, 0.0, 1 - p, p) for passage, p in known]
+
+    return judge
+
+
+def unsure(evidence: Sequence[Evidence]) -> bool:
+    return max(each.prob_supported for each in evidence) < 0.5
+
+
+CLAIM = Claim("c", "Ingrid Holm opened the bridge in 1911.")
+
+
+def test_the_rest_of_a_page_is_read_only_while_it_is_open() -> None:
+    sure = page("Rain.", "The bridge opened in 1911.", "Snow.")
+    unread = page("Hail.", "The bridge is old.", "Ingrid Holm cut the ribbon herself.")
+    asked: list[list[str]] = []
+    judge = judging({"The bridge opened in 1911.": 0.9}, asked)
+    found = read([Page(CLAIM, sure), Page(CLAIM, unread)], judge, unsure, first=1)
+    assert [[e.passage.text for e in of_page] for of_page in found] == [
+        ["The bridge opened in 1911."],
+        [passage.text for passage in unread],
+    ]
+    first, second = asked
+    assert len(first) == 2
+    assert sorted([first[1], *second]) == sorted(passage.text for passage in unread)
+
+
+@given(
+    st.lists(st.sampled_from(["Rain.", "The bridge of 1911.", "Holm.", "1911."]), max_size=9),
+    st.integers(1, 10),
+    st.integers(1, 10),
+)
+def test_an_open_page_is_read_as_if_at_once(texts: list[str], first: int, most: int) -> None:
+    found = page(*texts)
+    (read_all,) = read([Page(CLAIM, found)], judging({}, []), lambda _: True, most, first)
+    if first <= most:
+        assert [e.passage for e in read_all] == worth_reading(CLAIM.text, found, most)
+
+
+def test_where_the_citation_points_is_read_at_once() -> None:
+    found = page(*(f"The bridge of 1911, part {n}." for n in range(9)), "Hail and snow again.")
+    cited = Passage("d", "", "", "Rain on page 9.", Span(500, 515))
+    asked: list[list[str]] = []
+    pages = [Page(CLAIM, [*found, cited], [Span(505, 506)])]
+    read(pages, judging({}, asked), lambda _: False, first=2)
+    assert len(asked[0]) == 3
+    assert "Rain on page 9." in asked[0]
+
+
+def test_a_page_without_passages_says_nothing() -> None:
+    assert read([Page(CLAIM, [])], judging({}, []), lambda found: bool(found)) == [[]]

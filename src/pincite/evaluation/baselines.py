@@ -157,10 +157,7 @@ def relevance(model: str = weights.RERANKER, threads: int = 0) -> Relevance:
     session = Session(folder, max_tokens=card.get("max_tokens", MAX_TOKENS), threads=threads)
 
     def logits(pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
-        found = np.zeros(len(pairs))
-        for batch in session.run(pairs):
-            found[batch.rows] = batch.output[:, 0]
-        return [float(logit) for logit in found]
+        return [float(logit) for logit in session.logits(pairs)[:, 0]]
 
     return Relevance(logits)
 

@@ -41,6 +41,10 @@ SURE = 0.50
 # supported: the bound lies below 0.6 times what an unsupported claim leaves.
 REFUTED_FROM = 0.40
 
+# How far below the threshold, in log-odds, the best of a page's first passages must lie for its
+# other passages to be left unread: with 0.3, a probability below 0.15 (docs/benchmarks.md).
+OPEN = 0.89
+
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
 # the least supported clause count as much.
 Readout = Literal["max", "parts"]
@@ -93,6 +97,24 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
         return found
     against = max(evidence, key=lambda e: e.prob_refuted)
     return against if refutes(against, threshold) else found
+
+
+def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
+    """Whether what has not been read of a page may change the verdict on it.
+
+    Nobody is told that a page says otherwise before all that is worth reading was read.
+    """
+    found = best(evidence)
+    if found is None or is_sure(evidence, threshold):
+        return False
+    near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
+    return near or any(refutes(each, threshold) for each in evidence)
+
+
+def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
+    """Whether a page supports the whole claim, whatever figures, names or clauses it lacks."""
+    found = best(evidence)
+    return found is not None and found.prob_supported >= max(SURE, threshold)
 
 
 def label_of(

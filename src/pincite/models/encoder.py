@@ -8,7 +8,7 @@ import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.models import weights
-from pincite.models.session import Batch, Session
+from pincite.models.session import Session
 from pincite.protocols import Floats
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
@@ -45,13 +45,7 @@ class OnnxEncoder:
         """Unit vectors, (n_texts, dim) float32."""
         prefix = self._prefix.get(role, "")
         embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for batch in self._sessions[role].run([prefix + text for text in texts]):
-            pooled = _mean(batch) if self._pooling == "mean" else batch.output[:, 0]
-            embeddings[batch.rows] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        for row, output in self._sessions[role].run([prefix + text for text in texts]):
+            pooled = output.mean(axis=0) if self._pooling == "mean" else output[0]
+            embeddings[row] = pooled / np.linalg.norm(pooled)
         return embeddings
-
-
-def _mean(batch: Batch) -> Floats:
-    mask = batch.mask.astype(np.float32)
-    summed = (mask[:, None, :] @ batch.output)[:, 0]  # as a product of matrices: one pass
-    return np.asarray(summed / mask.sum(axis=1, keepdims=True))

@@ -1,27 +1,23 @@
 """One transformer on ONNX Runtime: texts or text pairs in, the raw output of the network out.
 
-Decisions hidden here: rows are sorted by length and run in small batches, measured twice as fast
-as random batches of 32 (padding and cache misses cost more than calls); the order of the caller
-comes back. Each core runs a batch of its own: two threads in one batch were slower on two cores, by
-a tenth for pairs and a fifth for short texts. ONNX Runtime and tokenizers are named here only.
+Decisions hidden here: each row is run alone. Nothing is padded, a row's logits do not depend on
+what else was asked (int8 activations are scaled by batch), and on processors it is no slower than
+batches of 4, which are faster than larger ones: caches, not calls, decide. Each core runs a row of
+its own, the longest first. ONNX Runtime and tokenizers are named here only.
 """
 
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
 
-BATCH = 4  # measured best on two cores; 8 was 8 % slower, 32 was 20 %: caches, not calls, decide
-PADDING = 8  # lengths are rounded up to a multiple, so that few different shapes occur
 # No writing has longer ones on average: words are cut into pieces, what has no spaces into signs.
 CHARS_PER_TOKEN = 64
 
@@ -29,15 +25,6 @@ CHARS_PER_TOKEN = 64
 _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 
 Rows = Sequence[str] | Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What came out for some rows. `mask` tells tokens from padding."""
-
-    rows: list[int]  # positions in the caller's sequence
-    output: Floats  # (n_rows, …)
-    mask: npt.NDArray[np.int64]  # (n_rows, n_tokens)
 
 
 class Session:
@@ -89,32 +76,33 @@ class Session:
     def logits(self, rows: Rows) -> Floats:
         """(n_rows, width) of a network with one output a row, in the order of the caller."""
         logits = np.zeros((len(rows), self.width), dtype=np.float32)
-        for batch in self.run(rows):
-            logits[batch.rows] = batch.output
+        for row, output in self.run(rows):
+            logits[row] = output
         return logits
 
     def n_tokens(self, text: str) -> int:
         """Without those that mark beginning and end; at most as many as a row may have."""
         return len(self._tokenizer.encode(text[: self._max_chars], add_special_tokens=False).ids)
 
-    def run(self, rows: Rows) -> Iterator[Batch]:
-        """Batches of texts, or of pairs of texts, longest first: memory peaks at the start."""
+    def run(self, rows: Rows) -> Iterator[tuple[int, Floats]]:
+        """Each text's, or pair of texts', position and output, without an axis for it.
+
+        The longest come first: memory peaks at the start.
+        """
         encodings: list[Any] = self._tokenizer.encode_batch([self._bounded(row) for row in rows])
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
-        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
-        if self._threads == 1 or len(batches) < 2:
-            for chosen in batches:
-                yield self._run_batch(chosen, [encodings[row] for row in chosen])
+        if self._threads == 1 or len(order) < 2:
+            for row in order:
+                yield row, self._output(encodings[row])
             return
         with ThreadPoolExecutor(self._threads, "pincite-model") as pool:
-            under_way: deque[Future[Batch]] = deque()
-            for chosen in batches:
+            under_way: deque[tuple[int, Future[Floats]]] = deque()
+            for row in order:
                 if len(under_way) > self._threads:  # outputs are large: few wait for the caller
-                    yield under_way.popleft().result()
-                of_rows = [encodings[row] for row in chosen]
-                under_way.append(pool.submit(self._run_batch, chosen, of_rows))
+                    yield _ended(*under_way.popleft())
+                under_way.append((row, pool.submit(self._output, encodings[row])))
             while under_way:
-                yield under_way.popleft().result()
+                yield _ended(*under_way.popleft())
 
     def _bounded(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
         """A row whose texts have no more characters than its tokens can need.
@@ -125,19 +113,16 @@ class Session:
             return row[: self._max_chars]
         return row[0][: self._max_chars], row[1][: self._max_chars]
 
-    def _run_batch(self, rows: list[int], encodings: list[Any]) -> Batch:
-        longest = max(len(encoding.ids) for encoding in encodings)
-        n_tokens = -(-longest // PADDING) * PADDING
+    def _output(self, encoding: Any) -> Floats:
         feed = {
-            name: np.array(
-                [getattr(e, attribute) + [0] * (n_tokens - len(e.ids)) for e in encodings],
-                dtype=np.int64,
-            )
-            for name, attribute in _FIELDS.items()
+            name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64)
+            for name in self._inputs
         }
-        used = {name: feed[name] for name in self._inputs}
-        output = self._network.run(None, used)[0]
-        return Batch(rows, np.asarray(output, dtype=np.float32), feed["attention_mask"])
+        return np.asarray(self._network.run(None, feed)[0][0], dtype=np.float32)
+
+
+def _ended(row: int, output: Future[Floats]) -> tuple[int, Floats]:
+    return row, output.result()
 
 
 def _cores() -> int:

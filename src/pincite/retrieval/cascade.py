@@ -4,15 +4,55 @@ A cascade (Viola and Jones 2001; in retrieval: Wang, Lin and Metzler 2011). A pa
 has 200 passages in two widths, and the one that supports a claim nearly always shares more words,
 names and figures with it than most others do. On WiCE dev, reading 16 passages a page instead of
 all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; docs/experiments.md.
+
+Of those the best few are read first, and the others only while they may still change the verdict.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from pincite.text import words
-from pincite.types import Passage, Span
+from pincite.types import Claim, Evidence, Passage, Span
 
 READ = 16  # passages of one page
+FIRST = 4  # of them at first
 POINTED_AT = 16  # more that the citation points at: a printed page of 500 words in both widths
+
+Judge = Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]]
+Indices = list[int]
+
+
+class Page(NamedTuple):
+    """A page to read for a claim: its passages, and where in it the citation points."""
+
+    claim: Claim
+    passages: Sequence[Passage]
+    pointed_at: Sequence[Span] = ()
+
+
+def read(
+    pages: Sequence[Page],
+    judge: Judge,
+    is_open: Callable[[Sequence[Evidence]], bool],
+    most: int = READ,
+    first: int = FIRST,
+) -> list[list[Evidence]]:
+    """For each page what its passages worth reading say, in the order of the page.
+
+    All pages' first looks are one batch for `judge`, and so are all second ones: of the pages that
+    `is_open` after the first.
+    """
+    looks = [_looks(page, first, most) for page in pages]
+    found = _judged(pages, [at_once for at_once, _ in looks], judge)
+    rests = [
+        rest if rest and is_open(list(of_page.values())) else []
+        for (_, rest), of_page in zip(looks, found, strict=True)
+    ]
+    more = _judged(pages, rests, judge)
+    return [
+        [evidence for _, evidence in sorted({**one, **other}.items(), key=lambda item: item[0])]
+        for one, other in zip(found, more, strict=True)
+    ]
 
 
 def worth_reading(
@@ -29,10 +69,37 @@ def worth_reading(
     """
     if len(passages) <= most:
         return list(passages)
+    best, cited = _best(claim, passages, pointed_at)
+    return [passages[i] for i in sorted({*best[:most], *cited[:POINTED_AT]})]
+
+
+def _looks(page: Page, first: int, most: int) -> tuple[Indices, Indices]:
+    """Positions of the passages to read at first, and of the others that are worth reading."""
+    best, cited = _best(page.claim.text, page.passages, page.pointed_at)
+    at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))
+    return at_once, [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
+
+
+def _best(
+    claim: str, passages: Sequence[Passage], spans: Sequence[Span]
+) -> tuple[Indices, Indices]:
+    """Positions of all passages, and of those that the spans touch: sharing most with it first."""
     shared = [words.shared(claim, passage.text) for passage in passages]
     best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
-    cited = [i for i in best if _touches(passages[i].span, pointed_at)] if pointed_at else []
-    return [passages[i] for i in sorted({*best[:most], *cited[:POINTED_AT]})]
+    return best, [i for i in best if _touches(passages[i].span, spans)] if spans else []
+
+
+def _judged(
+    pages: Sequence[Page], chosen: Sequence[Indices], judge: Judge
+) -> list[dict[int, Evidence]]:
+    """The evidence of the chosen passages by their positions, all judged in one batch."""
+    pairs = [
+        (page.claim, page.passages[i])
+        for page, of_page in zip(pages, chosen, strict=True)
+        for i in of_page
+    ]
+    answers = iter(judge(pairs))
+    return [{i: next(answers) for i in of_page} for of_page in chosen]
 
 
 def _touches(span: Span, others: Sequence[Span]) -> bool:

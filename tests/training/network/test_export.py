@@ -48,10 +48,7 @@ def n_bytes(folder: Path) -> int:
 def answered(folder: Path) -> Any:
     session = Session(weights.locate(str(folder)), max_tokens=64, threads=1)
     assert session.width == 3
-    logits = np.zeros((len(PAIRS), 3), dtype=np.float32)
-    for batch in session.run(PAIRS):
-        logits[batch.rows] = batch.output
-    return logits
+    return session.logits(PAIRS)
 
 
 @pytest.mark.parametrize(

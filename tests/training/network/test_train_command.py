@@ -68,8 +68,7 @@ def test_from_claims_to_a_verifier(
     folder = weights.locate(str(home / "out"))
     session = Session(folder, max_tokens=weights.read_card(folder)["max_tokens"])
     assert session.width == 3
-    (batch,) = session.run([("The mill of Holm", "The mill of Holm was not built.")])
-    assert batch.output.shape == (1, 3)
+    assert session.logits([("The mill of Holm", "The mill of Holm was not built.")]).shape == (1, 3)
     assert weights.read_card(folder)["licence"] == "CC0-1.0"
 
 

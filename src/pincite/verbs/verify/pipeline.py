@@ -8,7 +8,6 @@ pages that fail it ─▶ their archived copies, judged alike ─▶ which of th
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from pincite.documents.language import code_of
@@ -137,19 +136,19 @@ class VerifyPipeline:
         citations: Sequence[Citation],
         sources: Sequence[CitedSource],
     ) -> list[list[Evidence]]:
-        """What each source says, judged in one batch."""
-        read = []
+        """What each source says; all of it that is worth reading where the verdict is open."""
+        pages = []
         for citation, found in zip(citations, sources, strict=True):
             aim, passages = _aim(citation, found.source), _passages(found.source)
-            pointed_at = aim.spans if aim else ()
-            read.append(cascade.worth_reading(claim.text, passages, self.read, pointed_at))
-        pairs = [(claim, passage) for group in read for passage in group]
-        judged = iter(self.verifier.verify(pairs))
-        of_sources = [[next(judged) for _ in group] for group in read]
+            pages.append(cascade.Page(claim, passages, aim.spans if aim else ()))
+        of_sources = cascade.read(pages, self.verifier.verify, self._is_open, self.read)
         return [
             [aggregation.settled(claim.text, each, _text(found.source)) for each in of_source]
             for of_source, found in zip(of_sources, sources, strict=True)
         ]
+
+    def _is_open(self, evidence: Sequence[Evidence]) -> bool:
+        return aggregation.is_open(evidence, self.threshold)
 
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
@@ -248,27 +247,34 @@ class VerifyPipeline:
         return outcome
 
     def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
-        """For each source the claim's clauses, judged in one batch; none of a claim of one."""
+        """For each source the claim's clauses, judged in one batch; none of a claim of one.
+
+        None either where the whole claim is surely supported: there clauses change no verdict.
+        """
         found = clauses(claim.text)
         if len(found) < 2:
             return [[] for _ in evidence]
         best = [
             sorted(of_source, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
+            if not aggregation.is_sure(of_source, self.threshold)
+            else []
             for of_source in evidence
         ]
-        pairs = [
-            (replace(claim, text=clause.text), judged.passage)
+        asked = [replace(claim, text=clause.text) for clause in found]
+        pages = [
+            cascade.Page(clause, [judged.passage for judged in of_source])
             for of_source in best
-            for clause in found
-            for judged in of_source
+            for clause in asked
+            if of_source
         ]
-        answers = iter(self.verifier.verify(pairs))
+        answers = iter(cascade.read(pages, self.verifier.verify, self._fails, first=1))
         return [
-            parts.judged(found, [_best_of(answers, len(s)) for _ in found], self.threshold)
-            if s
-            else []
+            parts.judged(found, [_best(next(answers)) for _ in found], self.threshold) if s else []
             for s in best
         ]
+
+    def _fails(self, evidence: Sequence[Evidence]) -> bool:
+        return all(each.prob_supported < self.threshold for each in evidence)
 
     def _with_suggestions(
         self, finding: Finding, candidates: list[Evidence], shares_of: Mapping[str, float]
@@ -337,8 +343,13 @@ class VerifyPipeline:
         return [first or other for first, other in zip(stored, found, strict=True)]
 
     def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
-        """A group's passages read as one text, one from each source: each may support a part."""
+        """A group's passages read as one text, one from each source: each may support a part.
+
+        None where one of the sources surely supports all of it.
+        """
         read = [of_source for of_source in evidence if of_source]
+        if any(aggregation.is_sure(of_source, self.threshold) for of_source in read):
+            return None
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
             return None
@@ -415,9 +426,9 @@ def _place(
     return None
 
 
-def _best_of(answers: Iterator[Evidence], n: int) -> Evidence:
-    """The best of the next `n`, at least one."""
-    return max(islice(answers, n), key=lambda evidence: evidence.score)
+def _best(evidence: Sequence[Evidence]) -> Evidence:
+    """The best of some, at least one."""
+    return max(evidence, key=lambda each: each.score)
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:
