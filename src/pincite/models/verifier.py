@@ -177,6 +177,8 @@ def _refutes(log_odds: Floats) -> Floats:
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     """The claim's words that a network which judges each word finds unsupported, if any."""
+    if not len(odds):
+        return ()
     claim = pair[0].text
     words = re.findall(r"\S+", _as_read(claim, pair[1])[0])[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]

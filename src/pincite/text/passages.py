@@ -34,6 +34,12 @@ def cited_passages(document: Document) -> list[Passage]:
     return _as_passages(document, list(dict.fromkeys([*narrow, *wide])))
 
 
+def whole(document: Document) -> list[Passage]:
+    """All of a document as one passage; none if it has no words."""
+    text = document.text
+    return _as_passages(document, [Span(0, len(text))]) if text.strip() else []
+
+
 def windows(document: Document, n_words: int) -> list[Passage]:
     """Overlapping passages of about `n_words` words, in order."""
     return _as_passages(document, _windows(_units(document), n_words, overlap=True))

@@ -19,7 +19,7 @@ from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
 from pincite.retrieval.retrievers import Asked, Fused
 from pincite.text.clauses import clauses
-from pincite.text.passages import cited_passages
+from pincite.text.passages import cited_passages, whole
 from pincite.types import (
     Article,
     Changed,
@@ -48,6 +48,8 @@ from pincite.verbs.verify.web_pages import WebCandidates
 # What wikis in English call their language.
 _ENGLISH = {"simple": "en", "": "en"}
 RECONSIDERED = 2  # times k candidates are judged again in wider passages
+WIDER_AT_FIRST = 2  # of each one's, while they leave it open more
+CANDIDATES_AT_FIRST = 20  # the others are read only if none of these surely supports the claim
 
 
 class _Checked(NamedTuple):
@@ -120,7 +122,7 @@ class VerifyPipeline:
             return own.only_quotes(found)
         candidates, excluded = self._candidates(claim, written)
         hits = [hit.passage for hit in candidates[: self.judged]]
-        judged = self.verifier.verify([(claim, passage) for passage in hits])
+        judged = self._judged(claim, hits)
         best = _best_shares(candidates)
         if self.online and found.label is not Label.SUPPORTED:
             more, barred = self._from_the_web(claim, written)
@@ -154,7 +156,7 @@ class VerifyPipeline:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
         results = tuple(each.result for each in checked)
         together = self._together(claim, [each.evidence for each in checked])
-        every = [passage for each in checked for passage in _passages(each.source)]
+        every = [text for each in checked for text in _whole(each.source)]
         atoms = checked[0].lacking if len(checked) == 1 else parts.missing_atoms(claim.text, every)
         label = aggregation.group_label(results, together, self.threshold, atoms)
         of_group = parts.borne_out_by_any([result.clauses for result in results])
@@ -179,7 +181,7 @@ class VerifyPipeline:
         checked = []
         of_sources = zip(citations, sources, evidence, self._clauses(claim, evidence), strict=True)
         for citation, read, found, judged in of_sources:
-            atoms = parts.missing_atoms(claim.text, _passages(read.source))
+            atoms = parts.missing_atoms(claim.text, _whole(read.source))
             aim = _aim(citation, read.source)
             outcome = self._outcome(read.source, found, judged, atoms, aim)
             label = aggregation.label_of(outcome, self.threshold, judged, atoms)
@@ -348,7 +350,7 @@ class VerifyPipeline:
         None where one of the sources surely supports all of it.
         """
         read = [of_source for of_source in evidence if of_source]
-        if any(aggregation.is_sure(of_source, self.threshold) for of_source in read):
+        if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
             return None
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
@@ -361,6 +363,14 @@ class VerifyPipeline:
         (judged,) = self.verifier.verify([(claim, joint)])
         return judged
 
+    def _judged(self, claim: Claim, hits: Sequence[Passage]) -> list[Evidence]:
+        """The best hits judged; all of them where none of those surely supports the claim."""
+        first = CANDIDATES_AT_FIRST
+        judged = self.verifier.verify([(claim, passage) for passage in hits[:first]])
+        if not aggregation.is_sure(judged, self.threshold):
+            judged += self.verifier.verify([(claim, passage) for passage in hits[first:]])
+        return judged
+
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
         """The best candidates judged again as a cited source is: around the hit, in two widths.
 
@@ -370,15 +380,13 @@ class VerifyPipeline:
             return []
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
         documents = self.documents([evidence.passage.url for evidence in best])
-        windows = {
-            window.passage_id: window
+        pages = [
+            cascade.Page(claim, [w for w in cited_passages(document) if _touch(w.span, evidence)])
             for evidence, document in zip(best, documents, strict=True)
             if document
-            for window in cited_passages(document)
-            if window.span.start < evidence.passage.span.end
-            and evidence.passage.span.start < window.span.end
-        }
-        return self.verifier.verify([(claim, window) for window in windows.values()])
+        ]
+        found = cascade.read(pages, self.verifier.verify, self._is_open, first=WIDER_AT_FIRST)
+        return list({each.passage.passage_id: each for page in found for each in page}.values())
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions whose passage a plain comparison finds in the stored page, with its date."""
@@ -402,12 +410,21 @@ def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.passage.url: share for hit, share in reversed(of_hits)}
 
 
+def _touch(span: Span, evidence: Evidence) -> bool:
+    hit = evidence.passage.span
+    return span.start < hit.end and hit.start < span.end
+
+
 def _stands_in(passage: Passage, document: Document) -> bool:
     return passage.span.of(document.text) == passage.text
 
 
 def _passages(source: Document | Unchecked) -> list[Passage]:
     return cited_passages(source) if isinstance(source, Document) else []
+
+
+def _whole(source: Document | Unchecked) -> list[Passage]:
+    return whole(source) if isinstance(source, Document) else []
 
 
 def _text(source: Document | Unchecked) -> str:
