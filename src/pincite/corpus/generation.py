@@ -174,6 +174,8 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
     expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
     if encoder is not None:
         expected["encoder"] = encoder.fingerprint
+    if encoder is not None and manifest["encoder"] == NO_ENCODER:
+        raise StaleCorpus(f"{folder} has no vectors. Make them: pincite corpus rebuild {folder}")
     for name, value in expected.items():
         if manifest[name] != value:
             raise StaleCorpus(
