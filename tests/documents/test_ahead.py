@@ -1,54 +1,114 @@
 """What is read ahead comes in order, is bounded, and ends as it would have ended."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 
 import pytest
 
-from pincite.documents.ahead import MOST_CHARS, READERS, Ahead, mapped, started
+from pincite.documents import ahead
+from pincite.documents.ahead import MOST_CHARS, MOST_STREAMS, Ahead, mapped
 from pincite.types import Document
 
-
-def test_order_is_kept() -> None:
-    assert list(Ahead(range(1000))) == list(range(1000))
-    assert list(mapped(str, range(50))) == [str(n) for n in range(50)]
+LONG = 60.0  # seconds: only a fault makes a test wait for them
 
 
-def test_an_error_comes_after_what_was_read() -> None:
+def long_document(number: int) -> Document:
+    return Document(f"https://e.example/{number}", "", "x" * MOST_CHARS)
+
+
+@pytest.mark.parametrize("n_readers", [1, 3])
+def test_order_is_kept(n_readers: int) -> None:
+    streams = ((n, range(n, n + 50)) for n in range(200))
+    found = [(name, list(items)) for name, items in Ahead(streams, n_readers)]
+    assert found == [(n, list(range(n, n + 50))) for n in range(200)]
+    assert list(Ahead([])) == []
+
+
+def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
     def breaking() -> Iterator[int]:
         yield 1
         raise OSError("the disk")
 
-    stream = iter(Ahead(breaking()))
-    assert next(stream) == 1
-    with pytest.raises(OSError, match="the disk"):
-        next(stream)
+    found: list[object] = []
+    for _, items in Ahead([("a", breaking()), ("b", iter([2]))]):
+        try:
+            found.extend(items)
+        except OSError as error:
+            found.append(str(error))
+    assert found == [1, "the disk", 2]
+
+
+def test_an_error_between_streams_comes_behind_them() -> None:
+    def streams() -> Iterator[tuple[str, list[int]]]:
+        yield "a", [1]
+        raise OSError("the archive")
+
+    found = iter(Ahead(streams()))
+    assert [list(items) for _, items in [next(found)]] == [[1]]
+    with pytest.raises(OSError, match="the archive"):
+        next(found)
 
 
 def test_no_more_than_it_may_hold() -> None:
-    n_read, second, ended = 0, threading.Event(), threading.Event()
+    numbers, second, ended = count(1), threading.Event(), threading.Event()
 
     def long_ones() -> Iterator[Document]:
-        nonlocal n_read
         try:
-            while n_read < 100:
-                n_read += 1
-                if n_read == 2:
+            for _ in range(100):
+                number = next(numbers)
+                if number == 2:
                     second.set()
-                yield Document(f"https://e.example/{n_read}", "", "x" * MOST_CHARS)
+                yield long_document(number)
         finally:
             ended.set()
 
-    stream = Ahead(long_ones())
-    assert second.wait(60)  # the first is held, and the second in hand
-    stream.stop()
-    assert ended.wait(60)
-    assert n_read == 2
+    with closing(iter(Ahead([("a", long_ones())], 1))) as streams:
+        next(streams)
+        assert second.wait(LONG)  # the first is held, and the second in hand
+    assert ended.wait(LONG)
+    assert next(numbers) == 3
 
 
-def test_no_more_at_once_than_there_are_readers() -> None:
-    under_way, most, lock = 0, 0, threading.Lock()
+def test_no_stream_is_begun_while_enough_waits() -> None:
+    begun: list[int] = []
+    first = threading.Event()
+
+    def one(number: int) -> Iterator[Document]:
+        begun.append(number)
+        yield long_document(number)
+        first.set()  # it is held, and this thread asks for the next stream
+
+    streams = iter(Ahead(((n, one(n)) for n in range(2 * MOST_STREAMS)), 1))
+    name, _ = next(streams)
+    assert first.wait(LONG)
+    assert (name, begun) == (0, [0])
+    assert [number for number, _ in streams] == list(range(1, 2 * MOST_STREAMS))  # unread, passed
+
+
+def test_who_stops_early_stops_the_readers() -> None:
+    ended = threading.Event()
+
+    def endless() -> Iterator[int]:
+        try:
+            yield from count()
+        finally:
+            ended.set()
+
+    with closing(iter(Ahead([("a", endless())], 1))) as streams:
+        _, items = next(streams)
+        assert next(items) == 0
+    assert ended.wait(LONG)
+
+
+@pytest.mark.parametrize("n_readers", [1, 2])
+def test_items_are_read_in_order_and_few_at_once(
+    n_readers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "READERS", n_readers)
+    monkeypatch.setattr(ahead, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
+    lock, under_way, most = threading.Lock(), 0, 0
 
     def read(number: int) -> int:
         nonlocal under_way, most
@@ -59,30 +119,7 @@ def test_no_more_at_once_than_there_are_readers() -> None:
             under_way -= 1
         return number
 
-    streams: Iterable[tuple[int, Iterable[int]]] = (
-        (n, mapped(read, range(n, n + 20))) for n in range(8)
-    )
-    found = [(n, list(numbers)) for n, numbers in started(streams)]
-    assert found == [(n, list(range(n, n + 20))) for n in range(8)]
-    assert 1 <= most <= READERS
-
-
-def test_who_stops_early_stops_the_readers() -> None:
-    ended = [threading.Event() for _ in range(READERS)]
-
-    def endless(number: int) -> Iterator[Document]:
-        try:
-            while True:
-                yield Document("https://e.example/", "", "x" * MOST_CHARS)
-        finally:
-            ended[number].set()
-
-    with closing(started((n, endless(n)) for n in range(READERS))) as streams:
-        next(iter(next(streams)[1]))
-    assert all(event.wait(60) for event in ended)
-
-
-def test_a_tuple_is_handed_on() -> None:
-    there = (1, 2)
-    [(name, found)] = started([("a", there)])
-    assert (name, found) == ("a", there)
+    streams = ((n, mapped(read, range(n, n + 20))) for n in range(8))
+    found = [list(items) for _, items in Ahead(streams, 4)]
+    assert found == [list(range(n, n + 20)) for n in range(8)]
+    assert 1 <= most <= n_readers

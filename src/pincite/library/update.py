@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from pincite.corpus.embedded import Comparison
 from pincite.corpus.origins import Origins
 from pincite.documents import editions
-from pincite.documents.ahead import started
+from pincite.documents.ahead import Ahead
 from pincite.documents.collection import Collection, Found, Piece, collected
 from pincite.errors import InputError
 from pincite.library.ingest import BATCH_CHARS
@@ -118,7 +118,7 @@ def update(
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
-    with closing(started(run.to_read(collection))) as streams:
+    with closing(iter(Ahead(list(run.to_read(collection))))) as streams:
         for signed, found in streams:
             run.take(signed, found, collection)
     run.commit()
@@ -132,12 +132,10 @@ LEAVING_AT_ONCE = 1_000  # withdrawn addresses that are looked up together
 _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
 
 
-_SAME: tuple[Found, ...] = ()
-
-
 class _Signed(NamedTuple):
     piece: Piece
     signature: str
+    is_same: bool  # as when it was last read
 
 
 def _refused(error: OSError) -> Iterator[Found]:
@@ -160,23 +158,23 @@ class _Run:
         self._there: set[Path] = set()
 
     def to_read(self, collection: Collection) -> Iterator[tuple[_Signed, Iterable[Found]]]:
-        """Each file, as it is before it is read, with what is in it: `_SAME` if it is as it was."""
+        """Each file as it is before it is read, with what is in it; nothing if it is as it was."""
         for piece in collection.pieces:
             try:
                 signature = collection.signature(piece)
             except OSError as error:
-                yield _Signed(piece, ""), _refused(error)
+                yield _Signed(piece, "", False), _refused(error)
                 continue
             is_same = signature == self._origins.signature(piece.path.resolve())
-            found = _SAME if is_same and not self._how.reread else collection.read(piece)
-            yield _Signed(piece, signature), found
+            is_same = is_same and not self._how.reread
+            yield _Signed(piece, signature, is_same), () if is_same else collection.read(piece)
 
     def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
         """What is in a file, unless it is as it was."""
         path = signed.piece.path.resolve()
         self._there.add(path)
         try:
-            if found is _SAME:
+            if signed.is_same:
                 self._unchanged(path, collection)
             else:
                 self._take_in(path, found, signed.signature)
