@@ -1,12 +1,18 @@
 """Speed and memory against what a user would pick instead: python tools/bench.py [verifier …]
 
-Three parts, each in one run on one machine, the two sides alternating: the verifier against
+Each part in one run on one machine, the two sides alternating: the verifier against
 sentence-transformers' CrossEncoder with the same weights, BM25 against Lucene's formula, the
-demo's memory.
+demo's memory; and, of a file with pages, what `pincite corpus add` costs beside the encoder alone:
+
+    python tools/bench.py add --pages FILE
+
 Read the ratios: absolute numbers belong to the machine.
 """
 
+import argparse
 import json
+import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -14,14 +20,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.intake import passage_text
 from pincite.documents.read import read_path
-from pincite.models import weights
+from pincite.models import session, weights
+from pincite.models.encoder import OnnxEncoder
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.text.passages import passages
 from pincite.types import Document
@@ -40,8 +50,13 @@ def main() -> None:
         "bm25": bm25,
         "memory": memory,
     }
-    chosen = sys.argv[1:] or list(parts)
-    for name in chosen:
+    always = list(parts)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*parts, "add", "bare"])
+    parser.add_argument("--pages", type=Path, help="what `add` adds")
+    given = parser.parse_args()
+    parts |= {"add": partial(adding, given.pages), "bare": partial(bare, given.pages)}
+    for name in given.parts or always:
         print(json.dumps({name: parts[name]()}, indent=1), flush=True)
 
 
@@ -216,6 +231,70 @@ def memory() -> dict[str, Any]:
         peak = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         seconds = time.perf_counter() - started
     return {"demo_peak_mb": round(int(peak) / 1024), "demo_seconds": round(seconds, 1)}
+
+
+def adding(pages: Path) -> dict[str, Any]:
+    """Passages a CPU-second of `pincite corpus add` and of its encoder alone, in turn.
+
+    The whole process counts, its start and all that it starts; what one page takes, is the start.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        one, kb = Path(scratch) / "one.jsonl", Path(scratch) / "kb"
+        line = json.dumps({"url": "https://x.example/", "text": "The bridge opened in 1911."})
+        one.write_text(line)
+        costs: dict[str, list[float]] = {"whole": [], "start": [], "unencoded": [], "bare": []}
+        for round_ in range(ROUNDS):
+            costs["whole"].append(cpu_of_adding(kb / f"{round_}", pages))
+            said = subprocess.run(own("bare", pages), check=True, capture_output=True).stdout
+            of_bare = json.loads(said)["bare"]
+            costs["bare"].append(of_bare["cpu_seconds"])
+            costs["start"].append(cpu_of_adding(kb / f"{round_}-one", one))
+            costs["unencoded"].append(cpu_of_adding(kb / f"{round_}-none", pages, "--no-vectors"))
+    seconds = {name: statistics.median(values) for name, values in costs.items()}
+    n, lasting = of_bare["passages"], seconds["whole"] - seconds["start"]
+    return {
+        "passages": n,
+        "load": os.getloadavg(),
+        "cpu_seconds": {name: [round(value, 2) for value in each] for name, each in costs.items()},
+        "passages_a_cpu_second": {name: round(n / each, 1) for name, each in seconds.items()},
+        "share_of_bare": round(seconds["bare"] / seconds["whole"], 3),
+        "share_of_bare_without_start": round(seconds["bare"] / lasting, 3),
+    }
+
+
+def cpu_of_adding(kb: Path, pages: Path, *how: str) -> float:
+    """User and system seconds of the process and of those it started."""
+    command = [sys.executable, "-m", "pincite.cli", "corpus", "add", str(kb), str(pages), "-q"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*command, *how], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def own(part: str, pages: Path) -> list[str]:
+    return [sys.executable, __file__, part, "--pages", str(pages)]
+
+
+def bare(pages: Path) -> dict[str, Any]:
+    """The encoder's network on the pages' passages, tokenised and sorted beforehand."""
+    documents = [found for found in read_path(pages) if isinstance(found, Document)]
+    texts = [passage_text(p) for document in documents for p in passages(document)]
+    own_session = OnnxEncoder(weights.locate(weights.ENCODER))._sessions["passage"]
+    encodings = sorted(own_session._tokenizer.encode_batch(texts), key=lambda e: -len(e.ids))
+    feeds = []
+    for start in range(0, len(encodings), session.BATCH):
+        group = encodings[start : start + session.BATCH]
+        width = -(-len(group[0].ids) // session.PADDING) * session.PADDING
+        feed = {
+            name: np.array([getattr(e, field) + [0] * (width - len(e.ids)) for e in group])
+            for name, field in session._FIELDS.items()
+        }
+        feeds.append({name: feed[name] for name in own_session._inputs})
+    before = time.process_time()
+    with ThreadPoolExecutor(own_session._threads) as pool:
+        for _ in pool.map(lambda feed: len(own_session._network.run(None, feed)), feeds):
+            pass
+    return {"passages": len(texts), "cpu_seconds": time.process_time() - before}
 
 
 def alternating(systems: dict[str, Callable[[], Any]]) -> dict[str, float]:

@@ -170,6 +170,21 @@ def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     assert run("corpus", "verify", "kb").stderr.endswith("is sound.\n")
 
 
+def test_words_now_and_vectors_later(home: Path) -> None:
+    assert "1 document added" in run("corpus", "add", "kb", "web.jsonl", "--no-vectors").stderr
+    assert "1 known" in run("corpus", "update", "kb", "web.jsonl", "--no-vectors").stderr
+    found = run("corpus", "search", "kb", "old river town", "--by", "words", "--json").stdout
+    assert json.loads(found)["url"] == "https://better.example/"
+    refused = run("corpus", "search", "kb", "old river town", code=7).stderr
+    assert "kb has no vectors. Make them: pincite corpus rebuild kb" in refused
+    run("corpus", "rebuild", "kb")
+    found = run("corpus", "search", "kb", "old river town", "--by", "meaning", "--json").stdout
+    assert json.loads(found)["url"] == "https://better.example/"
+    assert "1 known" in run("corpus", "add", "kb", "web.jsonl").stderr
+    refused = run("corpus", "add", "kb", "web.jsonl", "--no-vectors", code=2).stderr
+    assert "without --no-vectors" in refused
+
+
 def test_corpus_from_nothing_to_nothing(home: Path) -> None:
     added = run("corpus", "add", "web", "web.jsonl")
     assert "1 document added" in added.stderr

@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import traceback
+from contextlib import ExitStack
 from pathlib import Path
 
 from pincite.corpus import dense
@@ -55,7 +56,11 @@ def work(job: str, folder: Path, log: Path, seed: int) -> None:
                 if "unfinished rebuild" not in str(error):
                     raise
                 rebuild(folder, FakeEncoder(80 - encoder_of(folder).dim))  # as it advises
-        with EmbeddedCorpus.open(folder, encoder_of(folder), write=True) as corpus:
+        with ExitStack() as stack:
+            opened = EmbeddedCorpus.open(folder, encoder_of(folder), write=True)
+            corpus = stack.enter_context(opened)
+            if seed % 2:
+                stack.enter_context(corpus.indexing_behind())
             version = 1000 * seed
             while True:
                 numbers = chance.sample(range(N_URLS), chance.randrange(1, 12))

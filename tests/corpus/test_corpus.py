@@ -1,5 +1,6 @@
 """The laws of a corpus, and what the embedded one promises beyond them."""
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.corpus import generation, lock
+from pincite.corpus import dense, generation, lock
+from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+from pincite.corpus.lexical import LexicalIndex
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.protocols import Corpus
 from pincite.testing import FakeEncoder, check_corpus, check_encoder, check_retriever
@@ -244,6 +247,54 @@ def test_corpus_without_encoder(folder: Path) -> None:
             corpus.dense()
     with pytest.raises(StaleCorpus, match="pincite corpus rebuild"):
         EmbeddedCorpus.open(folder, FakeEncoder())
+
+
+def test_indexes_that_follow_are_complete_at_the_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
+    pages = [page(f"p{n}", f"Page number{n} tells of word{n}.") for n in range(120)]
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        with corpus.indexing_behind():
+            for start in range(0, len(pages), 7):
+                assert corpus.add(pages[start : start + 7])
+                with EmbeddedCorpus.open(folder, None) as reader:  # committed at once
+                    assert reader.status().n_documents == min(start + 7, len(pages))
+            corpus.delete([pages[5].url])
+        assert corpus.status().n_batches_behind == 0
+        assert (found(corpus, "number5"), found(corpus, "number119")) == ([], ["p119"])
+        [by_meaning] = corpus.dense().retrieve(["p7\nPage number7 tells of word7."], 1)
+        assert [hit.passage.title for hit in by_meaning] == ["p7"]
+        corpus.add([page("after", "As ever.")])
+        assert found(corpus, "ever") == ["after"]
+    assert [finding for finding in verify(folder) if finding.counts] == []
+
+
+def test_indexes_that_follow_are_left_by_an_error_and_made_later(folder: Path) -> None:
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        with contextlib.suppress(KeyboardInterrupt), corpus.indexing_behind():
+            corpus.add([page("a", "Kept.")])
+            raise KeyboardInterrupt
+        assert corpus.status().n_documents == 1
+    with EmbeddedCorpus.open(folder, FakeEncoder()) as corpus:
+        assert found(corpus, "kept") == ["a"]
+
+
+def test_indexes_that_cannot_follow_say_so_at_the_end(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(index: LexicalIndex, tell: object) -> None:
+        raise CorpusError("the disk is full")
+
+    with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:
+        monkeypatch.setattr(LexicalIndex, "catch_up", full)
+        behind = corpus.indexing_behind()
+        behind.__enter__()
+        corpus.add([page("a", "Kept.")])
+        corpus.add([page("b", "Kept too.")])
+        with pytest.raises(CorpusError, match="disk is full"):
+            behind.__exit__(None, None, None)
+        assert corpus.status().n_documents == 2
 
 
 def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:

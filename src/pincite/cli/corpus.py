@@ -1,14 +1,15 @@
 """`pincite corpus`: make, fill, search and mend a corpus of sources."""
 
 import json
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pincite.cli import options
+from pincite.errors import ConfigError
 from pincite.types import Hit
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 # What people are asked → what the corpus calls it.
 WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
 encoder_option = click.option("--encoder", help="Name, folder or Hugging Face id.")
+words_option = click.option(
+    "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` makes vectors later."
+)
 
 
 @click.group("corpus", short_help="make and search a corpus of sources")
@@ -30,10 +34,16 @@ def command() -> None:
 @click.argument("folder", type=options.FilePath)
 @click.argument("paths", type=options.FilePath, nargs=-1, required=True)
 @encoder_option
+@words_option
 @json_option
 @quiet_option
 def add(
-    folder: Path, paths: tuple[Path, ...], encoder: str | None, as_json: bool, quiet: bool
+    folder: Path,
+    paths: tuple[Path, ...],
+    encoder: str | None,
+    no_vectors: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
@@ -47,7 +57,8 @@ def add(
     """
     from pincite.library.update import How
 
-    outcome = _updated(folder, paths, How(reread=True), encoder, quiet)
+    writing = _writing(folder, encoder, no_vectors)
+    outcome = _updated(folder, paths, How(reread=True), writing, quiet)
     _tell_outcome(outcome, as_json, quiet)
 
 
@@ -57,6 +68,7 @@ def add(
 @click.option("--prune", is_flag=True, help="Delete what is no longer there under PATHS.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @encoder_option
+@words_option
 @json_option
 @quiet_option
 def update(
@@ -65,6 +77,7 @@ def update(
     prune: bool,
     dry_run: bool,
     encoder: str | None,
+    no_vectors: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -77,12 +90,17 @@ def update(
     """
     from pincite.library.update import How
 
-    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), encoder, quiet)
+    writing = _writing(folder, encoder, no_vectors)
+    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), writing, quiet)
     _tell_outcome(outcome, as_json, quiet, dry_run)
 
 
 def _updated(
-    folder: Path, paths: tuple[Path, ...], how: Any, encoder: str | None, quiet: bool
+    folder: Path,
+    paths: tuple[Path, ...],
+    how: Any,
+    writing: AbstractContextManager[Any],
+    quiet: bool,
 ) -> Any:
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
     from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
@@ -100,7 +118,7 @@ def _updated(
             there = is_corpus(folder)
             corpus = stack.enter_context(EmbeddedCorpus.open(folder, None)) if there else NoCorpus()
         else:
-            corpus = stack.enter_context(_writing(folder, encoder))
+            corpus = stack.enter_context(writing)
         origins = stack.enter_context(Origins(folder, write=not how.dry))
         return update(corpus, origins, paths, how, tell)
 
@@ -295,7 +313,14 @@ def _encoder(name: str | None) -> Any:
     return runtime.encoder(options.settings_of({"encoder": name}).models)
 
 
-def _writing(folder: Path, encoder: str | None) -> AbstractContextManager[Any]:
+@contextmanager
+def _writing(folder: Path, encoder: str | None, no_vectors: bool) -> Iterator[Any]:
+    """The corpus, made if need be; its indexes follow what is added."""
     from pincite.corpus.embedded import EmbeddedCorpus
 
-    return EmbeddedCorpus.open_or_create(folder, _encoder(encoder))
+    model = None if no_vectors else _encoder(encoder)
+    with EmbeddedCorpus.open_or_create(folder, model) as corpus:
+        if no_vectors and corpus.has_vectors:
+            raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
+        with corpus.indexing_behind():
+            yield corpus

@@ -156,6 +156,11 @@ class EmbeddedCorpus:
         """The encoder that it was opened with."""
         return self._encoder
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether it can be searched by meaning, given its encoder."""
+        return self._generation.has_vectors
+
     def add(self, documents: Sequence[Document]) -> int:
         """Commit the documents as one batch; returns how many were new or changed.
 
@@ -174,6 +179,15 @@ class EmbeddedCorpus:
                 )
             encode = encoding_with(self._encoder) if self._encoder else None
             return self._generation.add(documents, encode)
+
+    @contextmanager
+    def indexing_behind(self) -> Iterator[None]:
+        """Inside, batches are committed as ever, and searches find them a little later.
+
+        For many batches: the next is encoded while a thread writes the indexes of the last.
+        """
+        with self._generation.indexing_behind():
+            yield
 
     def delete(self, urls: Sequence[str]) -> int:
         """Remove the documents at `urls` as one batch; returns how many there were."""

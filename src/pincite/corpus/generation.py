@@ -10,8 +10,10 @@ import platform
 import re
 import shutil
 import sqlite3
+import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,6 +56,7 @@ class Generation:
         self.fingerprint = manifest["encoder"]
         self.dense = DenseIndex(folder, self.store, int(manifest["dim"]))
         self.accepted = AcceptedPassages(self.store)
+        self._follower: _Follower | None = None
 
     def close(self) -> None:
         """Close the store; mapped files go with their objects."""
@@ -65,9 +68,9 @@ class Generation:
         return self.fingerprint != NO_ENCODER
 
     def add(self, documents: Sequence[Document], encode: Encode | None) -> int:
-        """Commit the new ones of `documents`, then bring the derived indexes up to date."""
+        """Commit the new ones of `documents`; the derived indexes follow."""
         n_new = take_in(self.store, documents, encode)
-        self.catch_up()
+        self._follow()
         return n_new
 
     def delete(self, urls: Sequence[str]) -> int:
@@ -77,8 +80,29 @@ class Generation:
             with self.store.batch():
                 for url in there:
                     self.store.remove(url)
-        self.catch_up()
+        self._follow()
         return len(there)
+
+    @contextmanager
+    def indexing_behind(self) -> Iterator[None]:
+        """Inside, a thread brings the derived indexes up to date while batches are encoded.
+
+        They are up to date at the end; after an exception, when the corpus is next opened.
+        """
+        self._follower = _Follower(self.folder)
+        try:
+            yield
+            self._follower.end()
+        finally:
+            self._follower.end(at_once=True)
+            self._follower = None
+        self.catch_up()
+
+    def _follow(self) -> None:
+        if self._follower:
+            self._follower.wake()
+        else:
+            self.catch_up()
 
     def catch_up(self, tell: Tell = silent) -> None:
         """Replay on the derived indexes what they miss; needs the writer's lock."""
@@ -86,6 +110,41 @@ class Generation:
         if self.has_vectors and self.dense.is_due():
             self.dense.build(tell)
         self.dense.sweep()
+
+
+class _Abandoned(Exception):
+    """Nobody waits for the indexes any more."""
+
+
+class _Follower:
+    """A thread that sees the generation in `folder` as another process would, and indexes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._news, self._ending, self._at_once = threading.Event(), False, False
+        self._thread = threading.Thread(target=self._run, name="pincite-index", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something new."""
+        self._news.set()
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Returns when the thread is done with what it is at, or has left it `at_once`."""
+        self._ending, self._at_once = True, at_once
+        self._news.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        # What goes wrong here goes wrong again, and is told, when the caller catches up.
+        with suppress(CorpusError, _Abandoned), closing(Generation(self._folder, write=False)) as g:
+            while self._news.wait() and not self._ending:
+                self._news.clear()
+                g.catch_up(self._tell)
+
+    def _tell(self, what: str, n_done: int, n_all: int) -> None:
+        if self._at_once:
+            raise _Abandoned
 
 
 def new_generation(folder: Path, encoder: Encoder | None) -> None:
@@ -115,6 +174,8 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
     expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
     if encoder is not None:
         expected["encoder"] = encoder.fingerprint
+    if encoder is not None and manifest["encoder"] == NO_ENCODER:
+        raise StaleCorpus(f"{folder} has no vectors. Make them: pincite corpus rebuild {folder}")
     for name, value in expected.items():
         if manifest[name] != value:
             raise StaleCorpus(

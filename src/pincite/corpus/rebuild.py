@@ -90,11 +90,12 @@ def _continues(path: Path, target: Generation, encoder: Encoder | None) -> bool:
 
 def _fill(target: Generation, old: Generation, encode: Encode | None, progress: Progress) -> None:
     n_documents, n_done = old.store.n_documents(), 0
-    for urls in _batches(old.store.urls()):
-        found = (old.store.document(url) for url in urls)
-        target.add([document for document in found if document is not None], encode)
-        n_done += len(urls)
-        progress(n_done, n_documents)
+    with target.indexing_behind():
+        for urls in _batches(old.store.urls()):
+            found = (old.store.document(url) for url in urls)
+            target.add([document for document in found if document is not None], encode)
+            n_done += len(urls)
+            progress(n_done, n_documents)
     # Documents deleted between a killed rebuild and this one.
     target.delete([u for u in list(target.store.urls()) if old.store.hash_at(u) is None])
     target.catch_up()

@@ -7,9 +7,10 @@ path that is not there is the caller's mistake, and an `InputError`.
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from pincite.documents import confined, formats, warc
+from pincite.documents import ahead, confined, formats, warc
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
@@ -92,7 +93,7 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | U
 def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     name = path.name.lower()
     if name.endswith(WARC_ENDINGS):
-        yield from (read_record(record, limits) for record in warc.records(path, limits))
+        yield from ahead.mapped(partial(read_record, limits=limits), warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
     elif xml_reader := xml_reader_of(path):

@@ -4,15 +4,17 @@ Each batch is committed before its files are noted as read, so a run that is sto
 the batch at hand, and the same command goes on from there.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pincite.corpus.embedded import Comparison
 from pincite.corpus.origins import Origins
 from pincite.documents import editions
-from pincite.documents.collection import Collection, Piece, collected
+from pincite.documents.ahead import Ahead
+from pincite.documents.collection import Collection, Found, Piece, collected
 from pincite.errors import InputError
 from pincite.library.ingest import BATCH_CHARS
 from pincite.types import Document, Reason, Unchecked
@@ -116,8 +118,9 @@ def update(
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
-    for piece in collection.pieces:
-        run.take(piece, collection)
+    with closing(iter(Ahead(list(run.to_read(collection))))) as streams:
+        for signed, found in streams:
+            run.take(signed, found, collection)
     run.commit()
     run.outcome.unread += collection.unmet()
     run.clear_away(paths)
@@ -127,6 +130,17 @@ def update(
 LEAVING_AT_ONCE = 1_000  # withdrawn addresses that are looked up together
 # Records that say of themselves that there is nothing to read, or nothing any more.
 _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
+
+
+class _Signed(NamedTuple):
+    piece: Piece
+    signature: str
+    is_same: bool  # as when it was last read
+
+
+def _refused(error: OSError) -> Iterator[Found]:
+    raise error
+    yield  # a file that cannot be looked at gives nothing, like one that cannot be opened
 
 
 class _Run:
@@ -143,16 +157,27 @@ class _Run:
         self._leaving: dict[str, tuple[Path, bool]] = {}
         self._there: set[Path] = set()
 
-    def take(self, piece: Piece, collection: Collection) -> None:
-        """Read a file, unless it is as it was."""
-        path = piece.path.resolve()
+    def to_read(self, collection: Collection) -> Iterator[tuple[_Signed, Iterable[Found]]]:
+        """Each file as it is before it is read, with what is in it; nothing if it is as it was."""
+        for piece in collection.pieces:
+            try:
+                signature = collection.signature(piece)
+            except OSError as error:
+                yield _Signed(piece, "", False), _refused(error)
+                continue
+            is_same = signature == self._origins.signature(piece.path.resolve())
+            is_same = is_same and not self._how.reread
+            yield _Signed(piece, signature, is_same), () if is_same else collection.read(piece)
+
+    def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
+        """What is in a file, unless it is as it was."""
+        path = signed.piece.path.resolve()
         self._there.add(path)
         try:
-            signature = collection.signature(piece)
-            if signature == self._origins.signature(path) and not self._how.reread:
+            if signed.is_same:
                 self._unchanged(path, collection)
             else:
-                self._take_in(piece, collection, signature)
+                self._take_in(path, found, signed.signature)
         except (InputError, OSError) as error:  # one file that may not be opened, not the run
             self.outcome.unread.append(Unchecked(path.as_uri(), Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
@@ -164,10 +189,10 @@ class _Run:
         for url in urls:
             collection.known_as(url)
 
-    def _take_in(self, piece: Piece, collection: Collection, signature: str) -> None:
-        path, urls, whole = piece.path.resolve(), dict[str, None](), True
+    def _take_in(self, path: Path, contents: Iterable[Found], signature: str) -> None:
+        urls, whole = dict[str, None](), True
         later = self._later_files(path)
-        for found in collection.read(piece):
+        for found in contents:
             if later and not later.isdisjoint(self._origins.said_by(found.url)):
                 self.outcome.n_superseded += 1
                 urls[found.url] = None

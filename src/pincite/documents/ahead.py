@@ -1,0 +1,178 @@
+"""Reading ahead: what comes next is read in threads while somebody works on what came.
+
+Readers of costly formats work in processes of their own (`confined`), so threads that wait for
+them read on several cores. What was read and not yet taken is bounded, by number and length.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pincite.types import Document
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+Name = TypeVar("Name")
+# The taker works too, and a process that reads pages takes 150 MB and a second to start.
+READERS = max(1, min(4, (os.cpu_count() or 1) // 2))
+MOST_STREAMS = 64  # that wait or are read; of a folder of small files, each is one
+MOST_CHARS = 400_000  # of documents that wait: in a stream, and before another is begun
+_AT_ONCE = threading.BoundedSemaphore(READERS)
+
+
+@dataclass(slots=True)
+class _Stream(Generic[Name, T]):
+    name: Name
+    items: Iterable[T]
+    waiting: deque[tuple[T, int]] = field(default_factory=deque)
+    n_chars: int = 0
+    ended: bool = False
+    error: BaseException | None = None
+
+
+class Ahead(Generic[Name, T]):
+    """Named streams in order, fetched by threads from the first moment on.
+
+    The threads end with the program: who stops early waits for nothing.
+    """
+
+    def __init__(
+        self, streams: Iterable[tuple[Name, Iterable[T]]], n_readers: int = READERS
+    ) -> None:
+        self._streams = iter(streams)
+        self._taking = threading.Lock()
+        self._under_way: deque[_Stream[Name, T]] = deque()
+        self._n_chars = 0  # that wait
+        self._change = threading.Condition()
+        self._n_readers = n_readers
+        self._stopped = False
+        self._error: BaseException | None = None
+        for _ in range(n_readers):
+            threading.Thread(target=self._read, name="pincite-reader", daemon=True).start()
+
+    def __iter__(self) -> Iterator[tuple[Name, Iterator[T]]]:
+        """Each stream ends, or raises, as it would have; closing this ends the reading."""
+        try:
+            while (stream := self._first()) is not None:
+                yield stream.name, self._items(stream)
+                self._drop(stream)
+        finally:
+            self._stop()
+        if self._error:
+            raise self._error
+
+    def _first(self) -> _Stream[Name, T] | None:
+        with self._change:
+            self._change.wait_for(lambda: self._under_way or not self._n_readers)
+            return self._under_way[0] if self._under_way else None
+
+    def _items(self, stream: _Stream[Name, T]) -> Iterator[T]:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: stream.waiting or stream.ended)
+                if not stream.waiting:
+                    break
+                item, n_chars = stream.waiting.popleft()
+                self._count(stream, -n_chars)
+            yield item
+        if stream.error:
+            raise stream.error
+
+    def _drop(self, stream: _Stream[Name, T]) -> None:
+        with self._change:
+            stream.ended = True
+            self._under_way.popleft()
+            self._count(stream, -stream.n_chars)
+
+    def _count(self, stream: _Stream[Name, T], n_chars: int) -> None:
+        stream.n_chars += n_chars
+        self._n_chars += n_chars
+        self._change.notify_all()
+
+    def _stop(self) -> None:
+        with self._change:
+            self._stopped = True
+            self._change.notify_all()
+
+    # ── In the threads ───────────────────────────────────────────────────────────────────────────
+
+    def _read(self) -> None:
+        try:
+            while (stream := self._next_stream()) is not None:
+                self._fetch(stream)
+        finally:
+            with self._change:
+                self._n_readers -= 1
+                self._change.notify_all()
+
+    def _next_stream(self) -> _Stream[Name, T] | None:
+        with self._taking:
+            with self._change:
+                self._change.wait_for(
+                    lambda: (
+                        self._stopped
+                        or (len(self._under_way) < MOST_STREAMS and self._n_chars < MOST_CHARS)
+                    )
+                )
+                if self._stopped:
+                    return None
+            try:
+                stream = _Stream(*next(self._streams))
+            except StopIteration:
+                return None
+            except BaseException as error:  # raised again behind the last stream
+                self._error = error
+                return None
+            with self._change:
+                self._under_way.append(stream)
+                self._change.notify_all()
+            return stream
+
+    def _fetch(self, stream: _Stream[Name, T]) -> None:
+        try:
+            for item in stream.items:
+                if not self._kept(stream, item):
+                    return
+        except BaseException as error:  # raised again behind the last item
+            stream.error = error
+        finally:
+            if isinstance(stream.items, Generator):  # its file is open
+                stream.items.close()
+            with self._change:
+                stream.ended = True
+                self._change.notify_all()
+
+    def _kept(self, stream: _Stream[Name, T], item: T) -> bool:
+        """Put the item with the others once there is room; False: nobody wants it any more."""
+        n_chars = len(item.text) if isinstance(item, Document) else 1
+        with self._change:
+            self._change.wait_for(
+                lambda: self._stopped or stream.ended or stream.n_chars < MOST_CHARS
+            )
+            if self._stopped or stream.ended:
+                return False
+            stream.waiting.append((item, n_chars))
+            self._count(stream, n_chars)
+            return True
+
+
+def mapped(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """What `read` makes of each item, in order, several at once; `items` come as they are needed.
+
+    However many threads ask for this, no more than `READERS` items are read at once.
+    """
+
+    def found_in(item: Item) -> T:
+        with _AT_ONCE:
+            return read(item)
+
+    if READERS == 1:
+        yield from map(found_in, items)
+        return
+    with closing(iter(Ahead((None, map(found_in, (item,))) for item in items))) as streams:
+        for _, found in streams:
+            yield from found

@@ -1,0 +1,125 @@
+"""What is read ahead comes in order, is bounded, and ends as it would have ended."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+
+import pytest
+
+from pincite.documents import ahead
+from pincite.documents.ahead import MOST_CHARS, MOST_STREAMS, Ahead, mapped
+from pincite.types import Document
+
+LONG = 60.0  # seconds: only a fault makes a test wait for them
+
+
+def long_document(number: int) -> Document:
+    return Document(f"https://e.example/{number}", "", "x" * MOST_CHARS)
+
+
+@pytest.mark.parametrize("n_readers", [1, 3])
+def test_order_is_kept(n_readers: int) -> None:
+    streams = ((n, range(n, n + 50)) for n in range(200))
+    found = [(name, list(items)) for name, items in Ahead(streams, n_readers)]
+    assert found == [(n, list(range(n, n + 50))) for n in range(200)]
+    assert list(Ahead([])) == []
+
+
+def test_an_error_comes_after_what_was_read_and_costs_its_stream() -> None:
+    def breaking() -> Iterator[int]:
+        yield 1
+        raise OSError("the disk")
+
+    found: list[object] = []
+    for _, items in Ahead([("a", breaking()), ("b", iter([2]))]):
+        try:
+            found.extend(items)
+        except OSError as error:
+            found.append(str(error))
+    assert found == [1, "the disk", 2]
+
+
+def test_an_error_between_streams_comes_behind_them() -> None:
+    def streams() -> Iterator[tuple[str, list[int]]]:
+        yield "a", [1]
+        raise OSError("the archive")
+
+    found = iter(Ahead(streams()))
+    assert [list(items) for _, items in [next(found)]] == [[1]]
+    with pytest.raises(OSError, match="the archive"):
+        next(found)
+
+
+def test_no_more_than_it_may_hold() -> None:
+    numbers, second, ended = count(1), threading.Event(), threading.Event()
+
+    def long_ones() -> Iterator[Document]:
+        try:
+            for _ in range(100):
+                number = next(numbers)
+                if number == 2:
+                    second.set()
+                yield long_document(number)
+        finally:
+            ended.set()
+
+    with closing(iter(Ahead([("a", long_ones())], 1))) as streams:
+        next(streams)
+        assert second.wait(LONG)  # the first is held, and the second in hand
+    assert ended.wait(LONG)
+    assert next(numbers) == 3
+
+
+def test_no_stream_is_begun_while_enough_waits() -> None:
+    begun: list[int] = []
+    first = threading.Event()
+
+    def one(number: int) -> Iterator[Document]:
+        begun.append(number)
+        yield long_document(number)
+        first.set()  # it is held, and this thread asks for the next stream
+
+    streams = iter(Ahead(((n, one(n)) for n in range(2 * MOST_STREAMS)), 1))
+    name, _ = next(streams)
+    assert first.wait(LONG)
+    assert (name, begun) == (0, [0])
+    assert [number for number, _ in streams] == list(range(1, 2 * MOST_STREAMS))  # unread, passed
+
+
+def test_who_stops_early_stops_the_readers() -> None:
+    ended = threading.Event()
+
+    def endless() -> Iterator[int]:
+        try:
+            yield from count()
+        finally:
+            ended.set()
+
+    with closing(iter(Ahead([("a", endless())], 1))) as streams:
+        _, items = next(streams)
+        assert next(items) == 0
+    assert ended.wait(LONG)
+
+
+@pytest.mark.parametrize("n_readers", [1, 2])
+def test_items_are_read_in_order_and_few_at_once(
+    n_readers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "READERS", n_readers)
+    monkeypatch.setattr(ahead, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
+    lock, under_way, most = threading.Lock(), 0, 0
+
+    def read(number: int) -> int:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        with lock:
+            under_way -= 1
+        return number
+
+    streams = ((n, mapped(read, range(n, n + 20))) for n in range(8))
+    found = [list(items) for _, items in Ahead(streams, 4)]
+    assert found == [list(range(n, n + 20)) for n in range(8)]
+    assert 1 <= most <= n_readers
