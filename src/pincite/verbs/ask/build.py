@@ -144,6 +144,7 @@ def finder(
         else search,
         documents_of=corpus.get,
         limit=settings.ask.documents,
+        nearest=corpus.nearest,
         passages=2 * settings.retrieval.depth,
         exact_first=settings.ask.exact_first,
         include_retracted=settings.ask.include_retracted,

@@ -191,7 +191,7 @@ class AskPipeline:
 def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
     """The documents as references 1, 2, …, best first."""
     return [
-        Reference(number, ref_id(each.document), each.document, each.relevance)
+        Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
         for number, each in enumerate(found, 1)
     ]
 

@@ -15,6 +15,7 @@ from pincite.text.fences import abstract
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Passage, Span, claim_id_of
 from pincite.verbs.ask import extract
+from pincite.verbs.ask.literature import WHOLE
 from pincite.verbs.ask.records import Reference
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
@@ -22,6 +23,7 @@ STEP = "answer_question"
 CHARS_A_TOKEN = 3  # of a prompt, on the safe side
 FENCE_TOKENS = 40  # around each abstract
 READ = 100  # sentences, the nearest to the question in meaning, that the network reads
+PASSAGES = 12  # of a long document, whose sentences may be quoted
 # Log-odds behind the best document from which on none of a document's sentences is taken: its
 # sentences would be further behind than `extract.BEHIND`.
 TOO_FAR = 5.0
@@ -63,7 +65,7 @@ class _Place(NamedTuple):
     """A sentence that may be quoted, where it stands."""
 
     source: int  # place of its reference, from 0
-    place: int  # in its document, from 0
+    place: int  # in its document: where it begins
     depth: float
     part: extract.Part
     span: Span  # without the label of its section
@@ -79,6 +81,7 @@ class Extractor:
     sentences: int = 5
     least: float = LEAST_ANSWER
     documents_read: bool = True  # whether a reference's relevance is the network's log-odds
+    passages: int = PASSAGES
     fingerprint: str = EXTRACT
 
     def quotes(self, question: str, references: Sequence[Reference]) -> list[Quote]:
@@ -88,7 +91,7 @@ class Extractor:
             place
             for source, reference in enumerate(references)
             if reference.relevance >= best - TOO_FAR or not self.documents_read
-            for place in quotable(source, reference.document)
+            for place in quotable(source, reference.document, self._chosen(reference))
         ]
         by_place = {(p.source, p.place): p for p in places}
         candidates = self._candidates(question, references, places)
@@ -96,6 +99,12 @@ class Extractor:
             Quote(c.text, references[c.source].number, by_place[c.source, c.place].span, c.answers)
             for c in extract.chosen(candidates, self.sentences, self.least)
         ]
+
+    def _chosen(self, reference: Reference) -> list[Span]:
+        """The passages of a long document that are worth reading, in its order; none: all of it."""
+        if len(reference.document.text) <= WHOLE:
+            return []
+        return sorted(passage.span for passage in reference.passages[: self.passages])
 
     def _candidates(
         self, question: str, references: Sequence[Reference], places: Sequence[_Place]
@@ -128,17 +137,22 @@ class Extractor:
         ]
 
 
-def quotable(source: int, document: Document) -> list[_Place]:
-    """The sentences of a document that can stand alone, without what other languages say."""
+def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[_Place]:
+    """The sentences of a document that can stand alone, without what other languages say.
+
+    `within`: of these passages only; none: of all of it.
+    """
     text = in_own_words(document.text)
-    spans = _whole_ones(text, sentences(text, document.language or "en"))
-    kinds = extract.parts([span.of(text) for span in spans])
     found = []
-    for place, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-        said = extract.unlabelled(span.of(text))
-        own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
-        depth = extract.depth(place, len(spans))
-        found.append(_Place(source, place, depth, part, own, said))
+    for piece in within or [Span(0, len(text))]:
+        cut = sentences(piece.of(text), document.language or "en")
+        spans = _whole_ones(text, [span.moved(piece.start) for span in cut])
+        kinds = extract.parts([span.of(text) for span in spans])
+        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
+            said = extract.unlabelled(span.of(text))
+            own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
+            depth = extract.MIDDLE if within else extract.depth(n, len(spans))
+            found.append(_Place(source, own.start, depth, part, own, said))
     return [place for place in found if extract.can_stand_alone(place.text)]
 
 
