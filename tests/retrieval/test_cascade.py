@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.retrieval.cascade import worth_reading
+from pincite.retrieval.cascade import likely, worth_reading
 from pincite.types import Passage, Span
 
 
@@ -27,3 +27,15 @@ def test_order_and_number(texts: list[str], most: int) -> None:
     assert len(chosen) == min(most, len(found))
     rest = iter(found)
     assert all(any(p is other for other in rest) for p in chosen)  # a subsequence
+
+
+def test_what_is_worth_reading_is_likely() -> None:
+    said = "The mill of Varde opened in 1911 with 3.5 tons a day."
+    texts = [f"Barley grew near the river in year {n}." for n in range(2_000)]
+    texts[700], texts[1_400] = "The mill opened in 1911.", "It made 3.5 tons."
+    passages = page(*texts)
+    found = likely(said, passages, 20)
+    assert len(found) == 20
+    assert {"The mill opened in 1911.", "It made 3.5 tons."} <= {p.text for p in found}
+    assert worth_reading(said, found, 2) == worth_reading(said, passages, 2)
+    assert likely(said, passages[:20], 20) == passages[:20]

@@ -139,6 +139,9 @@ def _half_way(units: Sequence[tuple[Span, int]], start: int, end: int) -> int:
 
 def _pieces(text: str, sentence: Span) -> list[tuple[Span, int]]:
     """The sentence with its number of words, cut between words where it is too long."""
+    n_words = len(sentence.of(text).split())
+    if n_words <= PASSAGE_WORDS:
+        return [(sentence, n_words)]
     words = [Span(m.start(), m.end()) for m in _WORD.finditer(text, sentence.start, sentence.end)]
     return [
         (
