@@ -15,7 +15,7 @@ from pincite.types import Passage, Span
 READ = 16  # passages of one page
 LIKELY = 16 * READ  # passages of a very long page that are looked at closely
 POINTED_AT = 16  # more that the citation points at: a printed page of 500 words in both widths
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[Passage]:
