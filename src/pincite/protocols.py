@@ -17,6 +17,8 @@ from pincite.types import Claim, Document, Evidence, Fetched, Hit, Passage, Unch
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 DocumentsOf: TypeAlias = Callable[[Sequence[str]], list[Document | None]]  # by their addresses
+# Of each document, by address, the so many passages that are nearest to a question, best first.
+Nearest: TypeAlias = Callable[[str, Sequence[str], int], list[list[Passage]]]
 Query: TypeAlias = str | tuple[tuple[str, float], ...]  # texts, each with the weight of its words
 
 

@@ -14,7 +14,8 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.filters import Filters, condition
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
-from pincite.types import Document
+from pincite.text.passages import passages
+from pincite.types import Document, Hit
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.literature import Found as Found_
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
@@ -24,7 +25,7 @@ from pincite.verbs.ask.pipeline import (
 )
 from pincite.verbs.ask.records import Checked, Reference, Searched
 from pincite.verbs.ask.repair import Repairer
-from pincite.verbs.ask.writers import Extractor, Written, within_budget
+from pincite.verbs.ask.writers import Extractor, Written
 
 
 def paper(pmid: int, title: str, text: str, **meta: str) -> Document:
@@ -162,6 +163,25 @@ def test_an_abstract_in_another_language_is_not_quoted(verifier: CrossEncoderVer
 CURE = "Were patients free of migraine after velorin?"
 
 
+def test_of_a_long_document_the_nearest_passages_are_quoted(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    filler = "The harbour of Varde was dredged in spring and the tram went on. " * 12
+    said = "Velorin reduced the number of migraine days by 3.1 a month in adults."
+    text = "\n".join([*[filler] * 20, said, *[filler] * 20])
+    long = paper(17, "Velorin and the harbour", text)
+
+    class Finds:
+        def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+            return [[Hit(passages(long)[0], 1.0, 1)] for _ in queries]
+
+    (found,) = LiteratureFinder(Finds(), lambda urls: [long for _ in urls]).find(QUESTION)
+    texts = [passage.text for passage in found.passages]
+    assert said in texts[1]  # behind the one that was found
+    (quote, *_) = extractor(verifier, -99.0).quotes(QUESTION, numbered([found]))
+    assert (quote.text, quote.span.of(text)) == (said, said)
+
+
 def test_a_retracted_paper_is_left_out_and_listed(
     corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
 ) -> None:
@@ -208,8 +228,9 @@ def test_marks_of_a_paper_are_text_in_a_copy(verifier: CrossEncoderVerifier) -> 
         finder, extractor(verifier, -99.0), AnswerChecker(verifier), Searched("d", 3, "weighted")
     )
     answer = plan.ask(QUESTION)
-    assert [c.sentence.text for c in answer.sentences] == [said]
-    assert answer.text == f"{said} [1]"
+    shown = "As Holm et al. (3) saw, velorin reduced the number of migraine days (2, 55) (12)."
+    assert [c.sentence.text for c in answer.sentences] == [shown]
+    assert answer.text == f"{shown} [1]"
     (checked,) = answer.sentences
     assert (checked.sentence.ids, checked.standing) == (("1",), Standing.VERBATIM)
 
@@ -354,11 +375,22 @@ def test_repair_strikes_out_and_drops_in_sight(
     assert [s.standing for s in answer.sentences] == [Standing.SUPPORTED]
 
 
-def test_a_model_is_given_as_many_abstracts_as_have_room() -> None:
-    given = references(11, 12, 13)
-    assert within_budget(given, 10_000) == given
-    assert within_budget(given, 1) == given[:1]
-    assert within_budget(given, 250) == given[:2]
+def test_a_model_that_copies_a_papers_marks_names_none_of_ours(
+    corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+) -> None:
+    paper_ = paper(16, "Velorin", "As others saw, velorin halved the number of bad days [1, 7].")
+    given = [*references(12), replace(references(11)[0], number=2, document=paper_)]
+    plan = pipeline(corpus, verifier)
+    copied, cited = plan.check(
+        QUESTION,
+        "Velorin halved the number of bad days [1, 7]. Velorin halved the number of bad days [2].",
+        given,
+    ).sentences
+    assert (copied.sentence.text, copied.standing) == (
+        "Velorin halved the number of bad days (1, 7).",
+        Standing.UNCITED,
+    )
+    assert (cited.sentence.ids, cited.standing) == (("1",), Standing.SUPPORTED)
 
 
 def test_phrases_and_whole_questions_come_before_likeness(

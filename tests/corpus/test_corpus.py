@@ -312,3 +312,19 @@ def test_opening_loads_no_heavy_library() -> None:
     code = "import sys, pincite.corpus.embedded, pincite.corpus.rebuild, pincite.testing as _; "
     code += "assert not {'faiss', 'tantivy', 'onnxruntime'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_nearest_passages_of_a_document(corpus: EmbeddedCorpus, folder: Path) -> None:
+    lines = [f"Barley grew {n} feet tall near the old mill." for n in range(80)]
+    lines[50] = "The tram museum opened."
+    long, other = page("long", "\n".join(lines)), page("other", "The tram museum opened.")
+    corpus.add([long, other])
+    nearest, gone = corpus.nearest("The tram museum opened.", [long.url, "https://gone/"], 3)
+    assert gone == []
+    assert {passage.url for passage in nearest} == {long.url}
+    assert "tram museum" in nearest[0].text
+    assert len({passage.span for passage in nearest}) == 3
+    assert all(passage.span.of(long.text) == passage.text for passage in nearest)
+    assert len(corpus.nearest("tram", [long.url], 100)[0]) > 3
+    with EmbeddedCorpus.open(folder, None) as without_meaning:
+        assert without_meaning.nearest("tram", [long.url], 3) == [[]]

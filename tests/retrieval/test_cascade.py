@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.retrieval.cascade import Judge, Page, read, worth_reading
+from pincite.retrieval.cascade import Judge, Page, likely, read, worth_reading
 from pincite.types import Claim, Evidence, Passage, Span
 
 
@@ -88,3 +88,15 @@ def test_where_the_citation_points_is_read_at_once() -> None:
 
 def test_a_page_without_passages_says_nothing() -> None:
     assert read([Page(CLAIM, [])], judging({}, []), lambda found: bool(found)) == [[]]
+
+
+def test_what_is_worth_reading_is_likely() -> None:
+    said = "The mill of Varde opened in 1911 with 3.5 tons a day."
+    texts = [f"Barley grew near the river in year {n}." for n in range(2_000)]
+    texts[700], texts[1_400] = "The mill opened in 1911.", "It made 3.5 tons."
+    passages = page(*texts)
+    found = likely(said, passages, 20)
+    assert len(found) == 20
+    assert {"The mill opened in 1911.", "It made 3.5 tons."} <= {p.text for p in found}
+    assert worth_reading(said, found, 2) == worth_reading(said, passages, 2)
+    assert likely(said, passages[:20], 20) == passages[:20]

@@ -1,7 +1,11 @@
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pincite.protocols import Floats
 from pincite.retrieval import fusion
 from pincite.retrieval.fusion import (
     MODES,
@@ -14,7 +18,8 @@ from pincite.retrieval.fusion import (
     union,
     weighted_sum,
 )
-from pincite.types import Hit, Passage, Span
+from pincite.retrieval.retrievers import Reranked
+from pincite.types import Claim, Hit, Passage, Span
 
 
 def hit(name: str, rank: int, text: str | None = None, score: float = 1.0) -> Hit:
@@ -129,3 +134,23 @@ def test_at_most_so_many_of_a_page(pages: list[str], n: int) -> None:
     for page in "abc":
         texts = [h.passage.text for h in hits if h.passage.doc_id == page]
         assert [h.passage.text for h in found if h.passage.doc_id == page] == texts[:n]
+
+
+def test_of_one_document_only_the_first_hits_are_read() -> None:
+    pages = [hit(page, rank, f"{page}{rank}", 9.0 - rank) for rank, page in enumerate("aaaab", 1)]
+    read: list[str] = []
+
+    class Search:
+        def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+            return [pages[:k] for _ in queries]
+
+    class Reader:
+        def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+            read.extend(passage.text for _, passage in pairs)
+            return np.array([float(passage.text[1]) for _, passage in pairs], dtype=np.float32)
+
+    (found,) = Reranked(Search(), Reader(), of_one=2).retrieve(["?"], 10)
+    assert read == ["a1", "a2", "b5"]
+    assert {h.passage.text: h.score for h in found[:3]} == {"a1": 1.0, "a2": 2.0, "b5": 5.0}
+    assert [(h.passage.text, h.score) for h in found[3:]] == [("a3", 1.0), ("a4", 1.0)]
+    assert [h.rank for h in found] == [1, 2, 3, 4, 5]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from pincite.text.citation_marks import (
     Sentence,
+    as_text,
     cited_sentences,
     marks,
     quoted,
@@ -12,6 +13,7 @@ from pincite.text.citation_marks import (
     resolved,
     settled,
     with_neighbours,
+    without_copied,
     without_marks,
 )
 from pincite.types import Span
@@ -171,6 +173,33 @@ def test_marks_within_what_was_copied_are_text(copied: list[tuple[str, int]]) ->
     text, found = quoted(told)
     assert [sentence.ids for sentence in found] == [(str(n),) for _, n in told]
     for (said, n), sentence in zip(told, found, strict=True):
-        assert sentence.text == " ".join(said.split())
+        assert sentence.text == as_text(" ".join(said.split()))
         assert sentence.span.of(text) == f"{sentence.text} [{n}]"
         assert [mark.span.of(text) for mark in sentence.marks] == [f"[{n}]"]
+
+
+@given(st.text(alphabet="[]() ,-12PMID:", max_size=30))
+def test_what_was_made_text_has_no_marks_and_keeps_its_length(text: str) -> None:
+    assert marks(as_text(text)) == []
+    assert len(as_text(text)) == len(text)
+
+
+PAPER = "In two trials velorin shortened the attacks of most adults [8], [9]. Cost was low [1]."
+
+
+def test_a_mark_that_was_copied_with_its_words_is_text() -> None:
+    given = [(frozenset({"1", "PUBMED:77"}), PAPER)]
+    copy = "Velorin shortened the attacks of most adults [8], [9]."
+    assert without_copied(copy, given) == "Velorin shortened the attacks of most adults (8), (9)."
+    # Behind other words, or few, and where it names the very paper, it is the writer's own.
+    for own in ("Adults had shorter attacks [8].", "Adults [8].", "It said so [1, 8]."):
+        assert without_copied(own, given) == own
+    cited = copy.replace("[8], [9]", "[1]")
+    assert without_copied(cited, [(frozenset("1"), PAPER.replace("[8], [9]", "[1]"))]) == cited
+
+
+@given(st.integers(0, len(PAPER)))
+def test_copies_are_text_while_they_are_written_too(n: int) -> None:
+    given = [(frozenset({"2"}), PAPER)]
+    written = settled(PAPER[:n])
+    assert without_copied(PAPER, given).startswith(without_copied(written, given))

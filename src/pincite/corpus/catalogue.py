@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from pincite.corpus.rows import raw
 from pincite.corpus.store import Store
-from pincite.types import Span
+from pincite.protocols import Floats
+from pincite.types import Passage, Span
 
 Order: TypeAlias = Literal["added", "title", "date"]
 After: TypeAlias = tuple[str, int]  # what the list is sorted by, and the row's key
@@ -115,3 +118,16 @@ def spans_of(store: Store, url: str) -> list[Span]:
         " WHERE d.url = CAST(? AS TEXT) ORDER BY p.first, p.last"
     )
     return [Span(first, last) for first, last in store.rows(sql, (raw(url),))]
+
+
+def nearest(store: Store, url: str, question: Floats, k: int) -> list[Passage]:
+    """At most `k` passages of the document at `url`, the nearest to the vector (dim,) first."""
+    sql = (
+        "SELECT p.key FROM documents d JOIN passages p ON p.document = d.key"
+        " WHERE d.url = CAST(? AS TEXT)"
+    )
+    of_document = [int(key) for (key,) in store.rows(sql, (raw(url),))]
+    keys, vectors = store.vectors(of_document, len(question))
+    best = np.lexsort((keys, -(vectors @ question)))[:k]
+    places = store.places(keys[best])
+    return store.passages([places[int(key)] for key in keys[best]])

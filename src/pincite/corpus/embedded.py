@@ -273,6 +273,17 @@ class EmbeddedCorpus:
             return self.dense(exclude, filters)
         return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
 
+    def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
+        """Of each document at most `k` passages, the nearest to the question in meaning first.
+
+        None of a document that is not there, nor of a corpus that has no vectors.
+        """
+        if self._encoder is None or not self._generation.has_vectors or not urls:
+            return [[] for _ in urls]
+        (asked,) = self._encoder.encode([question], "query")
+        with self._current() as generation:
+            return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
+
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form in the word index, by which two are one, and its idf."""
         with self._current() as generation:

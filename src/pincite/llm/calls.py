@@ -9,6 +9,7 @@ happens.
 
 import hashlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,10 @@ ATTEMPTS = 3  # at a readable reply; a model that fails three times has not unde
 # Of a second attempt: at 0 many models write the same again whatever the seed.
 RETRY_TEMPERATURE = 0.5
 GIVE_UP = 8  # calls in a row that reached nobody, each after several attempts: the server is gone
-_CHARS_A_TOKEN = 3  # of a prompt, on the safe side: English has about 4, German 3.5
+# What tokens are counted by, rather too many: words of small letters, digits with the space before
+# them, line breaks, gaps, and single signs of any other kind.
+_PIECES = re.compile(r"[A-Za-z]?[a-z]+|\n\s*| ?[0-9]|[^\S ]| {2,}|[^\sa-z0-9]")
+_SHORT_WORD, _CHARS_A_TOKEN = 4, 3  # a word of so many letters is a token; of longer ones so many
 _SHOWN = 80
 
 Record = Callable[[Mapping[str, Any]], None]
@@ -292,7 +296,16 @@ def _pieces(model: Generator, prompt: Prompt) -> Iterator[str | Completion | Ser
 
 def tokens_of(text: str) -> int:
     """About how many tokens a text has, rather too many."""
-    return len(text) // _CHARS_A_TOKEN + 1
+    return 1 + sum(map(_tokens_in, _PIECES.findall(text)))
+
+
+def _tokens_in(piece: str) -> int:
+    if piece[-1].islower() and piece.isascii():
+        return 1 if len(piece) <= _SHORT_WORD else -(-len(piece) // _CHARS_A_TOKEN)
+    if piece[-1].isdigit():
+        return len(piece)
+    # Of other scripts a letter may take as many as it has bytes.
+    return 1 if piece.isascii() else len(piece.encode("utf-8", "replace"))
 
 
 def _nothing(_: Mapping[str, Any]) -> None:

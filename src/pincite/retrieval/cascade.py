@@ -8,6 +8,7 @@ all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; docs/e
 Of those the best few are read first, and the others only while they may still change the verdict.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -16,10 +17,32 @@ from pincite.types import Claim, Evidence, Passage, Span
 
 READ = 16  # passages of one page
 FIRST = 4  # of them at first
+LIKELY = 16 * READ  # passages of a very long page that are looked at closely
 POINTED_AT = 16  # more that the citation points at: a printed page of 500 words in both widths
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 
 Judge = Callable[[Sequence[tuple[Claim, Passage]]], Sequence[Evidence]]
 Indices = list[int]
+
+
+def likely(claim: str, passages: Sequence[Passage], most: int = LIKELY) -> list[Passage]:
+    """At most `most` passages that have most of the claim's words and digits, in the order given.
+
+    Before `worth_reading`, where there are thousands: it looks at letters alone, and is far faster.
+
+    >>> from pincite.types import Span
+    >>> page = [Passage("d", "", "", t, Span(0, len(t))) for t in ("Opened 1911.", "Rain.")]
+    >>> [passage.text for passage in likely("It opened in 1911.", page, 1)]
+    ['Opened 1911.']
+    """
+    if len(passages) <= most:
+        return list(passages)
+    # A figure counts twice, as there.
+    wanted = [*set(words.content_words(claim)), *2 * list(set(_DIGITS.findall(claim)))]
+    texts = [passage.text.lower() for passage in passages]
+    n_there = [sum(part in text for part in wanted) for text in texts]
+    best = sorted(range(len(passages)), key=lambda i: (-n_there[i], i))[:most]
+    return [passages[i] for i in sorted(best)]
 
 
 class Page(NamedTuple):

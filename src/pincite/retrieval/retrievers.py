@@ -4,13 +4,18 @@ Each is a retriever itself (`protocols.Retriever`), so verbs, commands, the serv
 put them together in one line.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import JUDGED, Mode, fused, shares, with_prior
 from pincite.types import Claim, Hit, claim_id_of
+
+# Hits of one document that say whether it bears on a question: with 6 of a full article read ten
+# questions had the answers that they had with all 50 hits read.
+OF_ONE = 6
 
 
 class Asked(NamedTuple):
@@ -64,9 +69,10 @@ class Reranked:
     retriever: Retriever
     reader: Reader
     read: int = JUDGED  # hits of a query; no more are given
+    of_one: int = JUDGED  # of them, those of one document that are read; the others come last
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query at most `k` of the hits that were read."""
+        """For each query at most `k` of the first hits."""
         found = self.retriever.retrieve(queries, self.read)
         return [self._ordered(*each)[:k] for each in zip(queries, found, strict=True)]
 
@@ -74,10 +80,27 @@ class Reranked:
         """In the order of the log-odds and of the search.
 
         Alone the reader orders worse than the search does: a passage is ordered by its log-odds
-        with the search's prior (`fusion.with_prior`). Ties break on passage id.
+        with the search's prior (`fusion.with_prior`). Ties break on passage id. Hits that are not
+        read keep their order, and have the score of the last that is.
         """
         claim = Claim(claim_id_of("", (), query), query)
-        odds = [float(score) for score in self.reader.relevance([(claim, h.passage) for h in hits])]
-        rows = list(zip(odds, shares(hits), (hit.passage for hit in hits), strict=True))
-        order = sorted(rows, key=lambda row: (-with_prior(row[0], row[1]), row[2].passage_id))
-        return [Hit(passage, score, rank) for rank, (score, _, passage) in enumerate(order, 1)]
+        read, others = _first_of_each(list(zip(hits, shares(hits), strict=True)), self.of_one)
+        odds = self.reader.relevance([(claim, hit.passage) for hit, _ in read])
+        rows = [(float(o), share, hit.passage) for o, (hit, share) in zip(odds, read, strict=True)]
+        rows.sort(key=lambda row: (-with_prior(row[0], row[1]), row[2].passage_id))
+        least = min((score for score, *_ in rows), default=0.0)
+        rows += [(least, share, hit.passage) for hit, share in others]
+        return [Hit(passage, score, rank) for rank, (score, _, passage) in enumerate(rows, 1)]
+
+
+_Shared: TypeAlias = tuple[Hit, float]  # a hit, and its share of the search's scores
+
+
+def _first_of_each(hits: Sequence[_Shared], most: int) -> tuple[list[_Shared], list[_Shared]]:
+    """The first `most` hits of each document, and the others, both in order."""
+    seen = Counter[str]()
+    first, others = list[_Shared](), list[_Shared]()
+    for hit in hits:
+        seen[hit[0].passage.url] += 1
+        (first if seen[hit[0].passage.url] <= most else others).append(hit)
+    return first, others

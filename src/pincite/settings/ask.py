@@ -33,5 +33,5 @@ class AskSettings:
     contradicted_from: Share = CONTRADICTED_FROM
     uncited: Uncited = "label"  # sentences without a reference; "neighbour": Verif.ai's rule
     repair: bool = False  # whether what is not supported is rewritten or struck out
-    prompt_tokens: _Count = 6000  # of abstracts for a model
+    prompt_tokens: _Count = 6000  # of a prompt for a model, all in all
     answer_tokens: _Count = 1000  # of its answer (Verif.ai: 1000)

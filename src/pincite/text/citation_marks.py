@@ -8,6 +8,8 @@ full stop too.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
 
 from pincite.text.sentences import sentences, trimmed
 from pincite.types import Span
@@ -22,7 +24,14 @@ _NUMBERED = rf"\[\s*{_NUMBER}(?:{_AND}{_NUMBER})*\s*\]"
 _MARK = re.compile(rf"{_NAMED}|{_NUMBERED}", re.IGNORECASE)
 _FILLER = "\ue000"  # private use: stands for a mark while sentences are cut
 _WORD = re.compile(r"\w")
+# Words before a mark by which a copy of it is known: two writers hardly choose five in a row alike.
+_WORDS_ALIKE = 5
+_CHARS_ALIKE = 200  # in which they stand, other marks among them
+_LATELY_READ = 64  # sources whose marks are remembered: at least those of one answer
 _OPEN_MARK = re.compile(r"[\[(][^\])\n]{0,60}\Z")
+
+
+_Place: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # words before a mark, what it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,68 @@ def _ids(mark: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def as_text(text: str, foreign: Sequence[Mark] | None = None) -> str:
+    """The text with marks of its own written so that none is read as ours; of the same length.
+
+    `foreign`: these only, of `marks(text)`; None: all of them.
+
+    >>> as_text("It rose [8, 9] (PMID: 12). It fell [1].")
+    'It rose (8, 9) {PMID: 12}. It fell (1).'
+    """
+    parts, at = [], 0
+    for mark in marks(text) if foreign is None else foreign:
+        inside = text[mark.span.start + 1 : mark.span.end - 1]
+        named = _PUBMED.search(inside)
+        parts += [text[at : mark.span.start], f"{{{inside}}}" if named else f"({inside})"]
+        at = mark.span.end
+    return "".join([*parts, text[at:]])
+
+
+def without_copied(text: str, sources: Sequence[tuple[frozenset[str], str]]) -> str:
+    """An answer in which marks that were copied with a source's own words are text.
+
+    A mark is copied if the words before it stand before the same mark in a source, and it does not
+    name that very source. The lengths stay, and a longer answer that begins with this one is
+    changed in the same way as far as this one goes.
+
+    Args:
+        text: the answer.
+        sources: of each what it is called ("2", "PUBMED:123"), and its text.
+
+    >>> source = "As known, tea lowers the pressure of the blood [7]."
+    >>> said = "Tea lowers the pressure of the blood [7] in men [2]."
+    >>> without_copied(said, [(frozenset({"2"}), source)])
+    'Tea lowers the pressure of the blood (7) in men [2].'
+    """
+    found = marks(text)
+    if not found:
+        return text
+    own = [(called, _behind_words(source)) for called, source in sources]
+    return as_text(text, [m for m in found if _is_copied(m, _words_before(text, m), own)])
+
+
+def _is_copied(
+    mark: Mark, before: tuple[str, ...], own: Sequence[tuple[frozenset[str], frozenset[_Place]]]
+) -> bool:
+    place = (before, mark.ids)
+    return len(before) == _WORDS_ALIKE and any(
+        place in places and not called.issuperset(mark.ids) for called, places in own
+    )
+
+
+@lru_cache(maxsize=_LATELY_READ)  # of each answer that is being written, again and again
+def _behind_words(source: str) -> frozenset[_Place]:
+    """The marks of a source, each with the words before it."""
+    return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
+
+
+def _words_before(text: str, mark: Mark) -> tuple[str, ...]:
+    """The last words before a mark, other marks aside; in small letters."""
+    near = text[max(0, mark.span.start - _CHARS_ALIKE) : mark.span.start]
+    words = re.findall(r"\w+", _MARK.sub(" ", near).casefold())
+    return tuple(words[-_WORDS_ALIKE:])
+
+
 def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
     """The sentences of an answer, each with its marks; a mark alone joins the sentence before.
 
@@ -97,15 +168,15 @@ def cited_sentences(text: str, language: str = "en") -> list[Sentence]:
 def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
     """Sentences that were copied as a text, a line each, with the number of its source behind it.
 
-    Marks within a copied sentence are its paper's own: they are text, and name nothing here.
+    Marks within a copied sentence are its paper's own, and name nothing here: `as_text`.
 
     >>> text, (one,) = quoted([("It fell [55].", 2)])
     >>> text, one.text, one.ids
-    ('It fell [55]. [2]', 'It fell [55].', ('2',))
+    ('It fell (55). [2]', 'It fell (55).', ('2',))
     """
     lines, sentences_, at = [], [], 0
     for text, number in found:
-        text = " ".join(text.split())
+        text = as_text(" ".join(text.split()))
         mark = Mark(Span(at + len(text) + 1, at + len(text) + 3 + len(str(number))), (str(number),))
         lines.append(f"{text} [{number}]")
         sentences_.append(Sentence(Span(at, mark.span.end), text, (mark,)))

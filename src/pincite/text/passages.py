@@ -7,6 +7,7 @@ where it can be; a sentence longer than a passage is cut between words.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pincite.text.sentences import sentences
 from pincite.types import Document, Passage, Span, about
@@ -15,6 +16,8 @@ PASSAGE_WORDS = 100  # SIDE and Sphere: 100-word passages
 WIDE_WORDS = 250  # of a cited source: what stands in two places of a page is read together
 PASSAGE_RULE = "sentences-100-v1"  # stands in a corpus's manifest: change it with the rule
 _WORD = re.compile(r"\S+")
+_CHARS_A_WORD = 20  # of running text, with its space: more than any language's longest mean
+_LATELY_CUT = 16  # documents whose sentences are remembered: an answer has several from each
 
 
 def passages(document: Document) -> list[Passage]:
@@ -61,7 +64,11 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
 
     At least the sentences that `span` touches; all of the document if it is not longer.
     """
-    units = _units(document)
+    lines = _lines_around(document.text, span, n_words * _CHARS_A_WORD)
+    units = [
+        (unit.moved(lines.start), n)
+        for unit, n in _cut(lines.of(document.text), document.language or "en")
+    ]
     within = [n for n, (unit, _) in enumerate(units) if _touch(unit, span)]
     if not within:
         return span
@@ -87,13 +94,23 @@ def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:
     return [Passage(doc_id, url, title, span.of(text), span, known) for span in spans]
 
 
-def _units(document: Document) -> list[tuple[Span, int]]:
+def _lines_around(text: str, span: Span, n_chars: int) -> Span:
+    """The whole lines within `n_chars` of `span`: no sentence goes beyond its line."""
+    start = text.rfind("\n", 0, max(0, span.start - n_chars)) + 1
+    end = text.find("\n", span.end + n_chars)
+    return Span(start, end if end >= 0 else len(text))
+
+
+def _units(document: Document) -> Sequence[tuple[Span, int]]:
     """Sentences, or pieces of long ones, each with its number of words."""
-    return [
-        piece
-        for sentence in sentences(document.text, document.language or "en")
-        for piece in _pieces(document.text, sentence)
-    ]
+    return _cut(document.text, document.language or "en")
+
+
+@lru_cache(maxsize=_LATELY_CUT)
+def _cut(text: str, language: str) -> tuple[tuple[Span, int], ...]:
+    return tuple(
+        piece for sentence in sentences(text, language) for piece in _pieces(text, sentence)
+    )
 
 
 def _windows(units: Sequence[tuple[Span, int]], size: int, overlap: bool) -> list[Span]:

@@ -52,9 +52,9 @@ def absent_words(question: str, source: str) -> list[str]:
     >>> absent_words("List the roles of studies in children.", "A child was studied.")
     []
     """
-    words = _words(source)
-    there = frozenset(words)
-    initials = "".join(word[0] for word in words)
+    written_there = _WORD.findall(source)
+    there = frozenset(map(_base, frozenset(written_there)))
+    initials = "".join(word[0].lower() for word in written_there)
     near: dict[str, list[str]] = {}
     for word in there:
         near.setdefault(word[:_SHARED], []).append(word)
@@ -69,10 +69,6 @@ def absent_words(question: str, source: str) -> list[str]:
 
     asked = (match[0] for match in _WORD.finditer(question))
     return [word for word in dict.fromkeys(asked) if not is_there(word)]
-
-
-def _words(text: str) -> list[str]:
-    return [_base(match[0]) for match in _WORD.finditer(text)]
 
 
 def _base(written: str) -> str:

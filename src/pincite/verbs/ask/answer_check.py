@@ -116,7 +116,8 @@ class AnswerChecker:
     def _passages(self, text: str, document: Document) -> list[Passage]:
         if self._unreadable(document):
             return []
-        return cascade.worth_reading(text, cited_passages(document), self.read)
+        found = cascade.likely(text, cited_passages(document))
+        return cascade.worth_reading(text, found, self.read)
 
     def _unreadable(self, document: Document) -> tuple[Note, ...]:
         language = (document.language or "").split("-")[0]

@@ -17,7 +17,7 @@ from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
 from pincite.protocols import Encoder, Verifier
-from pincite.retrieval.retrievers import Fused, Reranked
+from pincite.retrieval.retrievers import OF_ONE, Fused, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker
@@ -75,7 +75,7 @@ def asking(
                 settings.retrieval.fusion,
                 str(settings.filters.chosen),
             ),
-            repairer=Repairer(calls, templates, settings.language) if settings.ask.repair else None,
+            repairer=_repairer(settings, calls, templates) if settings.ask.repair else None,
             least_relevance=settings.ask.least_relevance,
             language=settings.language,
         )
@@ -139,11 +139,12 @@ def finder(
     lexical, dense = corpus.lexical(*chosen), corpus.dense(*chosen)
     search = Fused(lexical, dense, settings.retrieval.fusion, settings.retrieval.depth)
     return LiteratureFinder(
-        search=Reranked(search, verifier, settings.retrieval.judged)
+        search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)
         if settings.ask.rerank
         else search,
         documents_of=corpus.get,
         limit=settings.ask.documents,
+        nearest=corpus.nearest,
         passages=2 * settings.retrieval.depth,
         exact_first=settings.ask.exact_first,
         include_retracted=settings.ask.include_retracted,
@@ -172,6 +173,10 @@ def _writer(
         settings.ask.answer_tokens,
         settings.chat.temperature,
     )
+
+
+def _repairer(settings: Settings, calls: Calls | None, templates: Templates | None) -> Repairer:
+    return Repairer(calls, templates, settings.language, settings.ask.prompt_tokens)
 
 
 def _warnings(settings: Settings) -> tuple[Note, ...]:

@@ -149,7 +149,7 @@ class Quotable:
 
     text: str
     source: int  # place of its document in the order of relevance, from 0
-    place: int  # of the sentence in its document, from 0
+    place: int  # in its document: where it begins
     relevance: float  # the network's log-odds that it bears on the question
     likeness: float = 0.0  # cosine of its meaning and the question's
     of_document: float = 0.0  # log-odds that the best passage of its document bears on it

@@ -8,20 +8,25 @@ which favours long ones (B24).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pincite.judgement.references import Retraction, retraction_of
-from pincite.protocols import DocumentsOf, Retriever
+from pincite.protocols import DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
 from pincite.text import words as wording
-from pincite.types import Document, Hit, Passage
+from pincite.text.passages import passages
+from pincite.types import Document, Hit, Passage, Span
 
+# Characters of a text that is read from beginning to end; of a longer one passages are chosen. The
+# longest abstracts of PubMed, in two languages, have about as many.
+WHOLE = 6_000
+RANKED = 100  # passages of a longer text: a prompt of 15,000 tokens
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{2,200})[\"”“»]")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document with the passages of it that were found, best first."""
+    """A document with passages of it, best first: those found, and of a long one the nearest."""
 
     document: Document
     passages: tuple[Passage, ...]
@@ -48,6 +53,7 @@ class LiteratureFinder:
     search: Retriever
     documents_of: DocumentsOf
     limit: int = 10  # documents
+    nearest: Nearest | None = None  # of a long document; None: those that share most words
     passages: int = 200  # of the search
     exact_first: bool = True
     include_retracted: bool = False
@@ -61,7 +67,24 @@ class LiteratureFinder:
         (hits,) = self.search.retrieve([question], self.passages)
         if self.exact_first:
             hits = exact_matches_first(question, hits)
-        return self._documents(hits)
+        found = self._documents(hits)
+        return replace(found, documents=self._with_passages(question, found.documents))
+
+    def _with_passages(
+        self, question: str, found: Sequence[FoundDocument]
+    ) -> tuple[FoundDocument, ...]:
+        """The documents, the long ones with more passages behind those that were found."""
+        long = [each.document for each in found if len(each.document.text) > WHOLE]
+        urls = [document.url for document in long]
+        nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
+        more = {
+            document.url: near or _by_words(question, document)
+            for document, near in zip(long, nearest, strict=True)
+        }
+        return tuple(
+            replace(each, passages=_merged(each.passages, more.get(each.document.url, ())))
+            for each in found
+        )
 
     def _documents(self, hits: Sequence[Hit]) -> Found:
         of_url: dict[str, list[Hit]] = {}
@@ -87,6 +110,20 @@ class LiteratureFinder:
             )
             if document is not None
         ]
+
+
+def _by_words(question: str, document: Document) -> list[Passage]:
+    """Those that share most with the question, first."""
+    by_words = sorted(passages(document), key=lambda p: -wording.shared(question, p.text))
+    return by_words[:RANKED]
+
+
+def _merged(found: Sequence[Passage], more: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Each once, in this order."""
+    by_span: dict[Span, Passage] = {}
+    for passage in (*found, *more):
+        by_span.setdefault(passage.span, passage)
+    return tuple(by_span.values())
 
 
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:

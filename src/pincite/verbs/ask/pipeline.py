@@ -152,7 +152,8 @@ class AskPipeline:
         last: bool,
     ) -> int:
         """Verify and tell of the sentences that cannot grow any more; how many were told now."""
-        whole, references = in_order(text if last else citation_marks.settled(text), references)
+        written = text if last else citation_marks.settled(text)
+        whole, references = in_order(written, references)
         sentences = citation_marks.cited_sentences(whole, self.language)
         hears.draft(n_told, [sentence.text for sentence in sentences[n_told:]])
         ready = sentences if last else sentences[: -1 - self.checker.neighbours]
@@ -191,13 +192,21 @@ class AskPipeline:
 def numbered(found: Sequence[FoundDocument]) -> list[Reference]:
     """The documents as references 1, 2, …, best first."""
     return [
-        Reference(number, ref_id(each.document), each.document, each.relevance)
+        Reference(number, ref_id(each.document), each.document, each.relevance, each.passages)
         for number, each in enumerate(found, 1)
     ]
 
 
 def in_order(text: str, references: Sequence[Reference]) -> tuple[str, list[Reference]]:
-    """The text and its references numbered as the text first names them, the others behind."""
+    """The text and its references numbered as the text first names them, the others behind.
+
+    Marks that were copied with a reference's own words are text (`citation_marks.without_copied`).
+    """
+    sources = [
+        (frozenset({str(each.number), f"PUBMED:{each.ref_id}"}), each.document.text)
+        for each in references
+    ]
+    text = citation_marks.without_copied(text, sources)
     text, used = citation_marks.renumbered(text, {each.ref_id: each.number for each in references})
     return text, renumbered(references, used)[0]
 

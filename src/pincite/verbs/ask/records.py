@@ -10,7 +10,7 @@ from pincite.completions import Usage
 from pincite.judgement.references import Retraction, Standing, Verdict, retraction_of
 from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import Document
+from pincite.types import Document, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class Reference:
     ref_id: str  # PMID where there is one, else the address: what the text may call it
     document: Document
     relevance: float = 0.0  # log-odds that it bears on the question: the ranking score
+    passages: tuple[Passage, ...] = ()  # of it, those of most use for the question first
 
     @property
     def retraction(self) -> Retraction:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 
 from pincite.completions import Completion, Prompt
 from pincite.judgement.references import Standing
-from pincite.llm.calls import Calls
+from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written
 from pincite.text import citation_marks
 from pincite.types import Failed
 from pincite.verbs.ask.answer_check import AnswerChecker
 from pincite.verbs.ask.records import Answer, Change, Checked, Reference
+from pincite.verbs.ask.writers import CHAT_TOKENS
 
 STEP = "rewrite_sentence"
 REPLY_TOKENS = 150
@@ -33,6 +34,7 @@ class Repairer:
     calls: Calls | None = None
     templates: Templates | None = None
     language: str = "en"
+    prompt_tokens: int = 6000  # of a prompt, all in all
 
     def repaired(self, answer: Answer, checker: AnswerChecker) -> Answer:
         """The answer without what its references do not support."""
@@ -76,13 +78,20 @@ class Repairer:
             return Change(checked, proposed, (Note("rewritten"),))
         return Change(checked, "", (Note("references_still_silent"),))
 
-    def _rewritten(self, checked: Checked) -> str | Failed:
-        assert self.calls
+    def _asked(self, checked: Checked, texts: Sequence[str]) -> tuple[str, str]:
         assert self.templates
-        texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
-        system, user = self.templates.filled(
+        return self.templates.filled(
             STEP, statement=checked.sentence.text, evidence_item="\n\n".join(texts)
         )
+
+    def _rewritten(self, checked: Checked) -> str | Failed:
+        assert self.calls
+        texts = [v.evidence.passage.text for v in checked.verdicts if v.evidence]
+        system, user = self._asked(checked, texts)
+        while texts and tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
+            system, user = self._asked(checked, texts := texts[:-1])
+        if not texts:
+            return Failed("budget", "ask.prompt_tokens leaves no room for a reference")
 
         def read(reply: Completion) -> str | None:
             said = " ".join(reply.text.split())

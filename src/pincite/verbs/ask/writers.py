@@ -2,26 +2,38 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
 from pincite.completions import Completion, Prompt
 from pincite.documents.xml.pubmed import in_own_words
 from pincite.errors import ServerError
-from pincite.llm.calls import Calls
+from pincite.llm.calls import Calls, tokens_of
 from pincite.llm.templates import Templates
 from pincite.protocols import Encoder, Reader
 from pincite.settings.ask import LEAST_ANSWER
 from pincite.text.fences import abstract
+from pincite.text.passages import passages
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Passage, Span, claim_id_of
 from pincite.verbs.ask import extract
+from pincite.verbs.ask.literature import WHOLE
 from pincite.verbs.ask.records import Reference
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
 STEP = "answer_question"
-CHARS_A_TOKEN = 3  # of a prompt, on the safe side
-FENCE_TOKENS = 40  # around each abstract
+CHAT_TOKENS = 64  # that a server puts around two messages: roles, and with some models a date
+LEAST = 400  # tokens of a reference that is worth giving: an abstract, or two passages
+MOST_CHARS = 8  # of a token of running text
+BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; where some of one is left out
+NO_ROOM = (
+    "ask.prompt_tokens = {} leaves no room for a reference beside the question and the prompt's "
+    "own words. Raise it, or ask in fewer words."
+)
 READ = 100  # sentences, the nearest to the question in meaning, that the network reads
+# Passages whose sentences may be quoted: of one long document, and of all of them together, best
+# first. Of 20 full articles, 40 gave the sentences that 100 did; docs/experiments.md.
+OF_ONE, OF_ALL = 40, 60
 # Log-odds behind the best document from which on none of a document's sentences is taken: its
 # sentences would be further behind than `extract.BEHIND`.
 TOO_FAR = 5.0
@@ -63,7 +75,7 @@ class _Place(NamedTuple):
     """A sentence that may be quoted, where it stands."""
 
     source: int  # place of its reference, from 0
-    place: int  # in its document, from 0
+    place: int  # in its document: where it begins
     depth: float
     part: extract.Part
     span: Span  # without the label of its section
@@ -84,11 +96,17 @@ class Extractor:
     def quotes(self, question: str, references: Sequence[Reference]) -> list[Quote]:
         """One to `sentences` of them, the most answering first; none if none answers it."""
         best = max((each.relevance for each in references), default=0.0)
-        places = [
-            place
+        near = [
+            (source, reference)
             for source, reference in enumerate(references)
             if reference.relevance >= best - TOO_FAR or not self.documents_read
-            for place in quotable(source, reference.document)
+        ]
+        n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
+        most = min(OF_ONE, OF_ALL // max(1, n_long))
+        places = [
+            place
+            for source, reference in near
+            for place in quotable(source, reference.document, _chosen(reference, most))
         ]
         by_place = {(p.source, p.place): p for p in places}
         candidates = self._candidates(question, references, places)
@@ -128,17 +146,29 @@ class Extractor:
         ]
 
 
-def quotable(source: int, document: Document) -> list[_Place]:
-    """The sentences of a document that can stand alone, without what other languages say."""
+def _chosen(reference: Reference, most: int) -> list[Span]:
+    """The passages of a long document that are worth reading, in its order; none: all of it."""
+    if len(reference.document.text) <= WHOLE:
+        return []
+    return sorted(passage.span for passage in reference.passages[: max(1, most)])
+
+
+def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[_Place]:
+    """The sentences of a document that can stand alone, without what other languages say.
+
+    `within`: of these passages only; none: of all of it.
+    """
     text = in_own_words(document.text)
-    spans = _whole_ones(text, sentences(text, document.language or "en"))
-    kinds = extract.parts([span.of(text) for span in spans])
     found = []
-    for place, (span, part) in enumerate(zip(spans, kinds, strict=True)):
-        said = extract.unlabelled(span.of(text))
-        own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
-        depth = extract.depth(place, len(spans))
-        found.append(_Place(source, place, depth, part, own, said))
+    for piece in within or [Span(0, len(text))]:
+        cut = sentences(piece.of(text), document.language or "en")
+        spans = _whole_ones(text, [span.moved(piece.start) for span in cut])
+        kinds = extract.parts([span.of(text) for span in spans])
+        for n, (span, part) in enumerate(zip(spans, kinds, strict=True)):
+            said = extract.unlabelled(span.of(text))
+            own = Span(span.end - len(said), span.end) if span.of(text).endswith(said) else span
+            depth = extract.MIDDLE if within else extract.depth(n, len(spans))
+            found.append(_Place(source, own.start, depth, part, own, said))
     return [place for place in found if extract.can_stand_alone(place.text)]
 
 
@@ -158,11 +188,11 @@ def _passage(document: Document, place: _Place) -> Passage:
 
 @dataclass(frozen=True, slots=True)
 class ModelWriter:
-    """A language model that is given the question and the abstracts (Verif.ai, §II-B)."""
+    """A language model that is given the question and the references (Verif.ai, §II-B)."""
 
     calls: Calls
     templates: Templates
-    prompt_tokens: int = 6000  # for the abstracts
+    prompt_tokens: int = 6000  # of a prompt, all in all
     reply_tokens: int = 1000
     temperature: float = 0.0
 
@@ -173,7 +203,11 @@ class ModelWriter:
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         """The reply as it comes; its end says whether it was cut or failed."""
-        for piece in self.calls.stream(STEP, self.prompt(question, references)):
+        prompt = self.prompt(question, references)
+        if prompt is None:
+            yield Written(failure=NO_ROOM.format(self.prompt_tokens))
+            return
+        for piece in self.calls.stream(STEP, prompt):
             if isinstance(piece, str):
                 yield Written(piece)
             elif isinstance(piece, ServerError):
@@ -181,27 +215,81 @@ class ModelWriter:
             elif isinstance(piece, Completion) and not piece.complete:
                 yield Written(cut=True)
 
-    def prompt(self, question: str, references: Sequence[Reference]) -> Prompt:
-        """The question with as many abstracts as have room, the most relevant first."""
-        given = within_budget(references, self.prompt_tokens)
-        abstracts = "\n\n".join(
-            abstract(r.number, r.ref_id, r.document.title, r.document.text) for r in given
-        )
-        system, user = self.templates.filled(STEP, question=question, abstracts=abstracts)
+    def prompt(self, question: str, references: Sequence[Reference]) -> Prompt | None:
+        """The question with what of the references has room, the most relevant first.
+
+        All of it has at most `prompt_tokens`; None where that leaves room for no reference.
+        """
+        around = self.templates.filled(STEP, question=question, abstracts="")
+        room = self.prompt_tokens - CHAT_TOKENS - tokens_of("\n".join(around))
+        given = within_budget(references, room)
+        if not given:
+            return None
+        system, user = self.templates.filled(STEP, question=question, abstracts=BETWEEN.join(given))
         return Prompt(user, system, self.reply_tokens, self.temperature)
 
 
-def _whole(reference: Reference) -> str:
-    return f"{reference.document.title}\n{reference.document.text}".strip()
+def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
+    """The first references as a prompt gives them, in at most `tokens` tokens together.
+
+    Where not all have room, those that do share it, with `LEAST` tokens or more each: the shorter
+    ones are whole, of the longer ones there are the passages of most use.
+    """
+    costs = [_cost(each, tokens) for each in references]
+    sums = accumulate(min(cost, LEAST) for cost in costs)
+    n = max(1, sum(total <= tokens for total in sums))
+    given, left = list[str](), tokens
+    for place, reference in enumerate(references[:n]):
+        room = _share(costs[place:n], left)
+        text = reference.document.text
+        shown = _shown(reference, text) if costs[place] <= room else _excerpt(reference, room)
+        if shown:
+            given.append(shown)
+            left -= tokens_of(shown + BETWEEN)
+    return given
 
 
-def within_budget(references: Sequence[Reference], tokens: int) -> list[Reference]:
-    """The first references whose texts fit; at least one."""
-    kept: list[Reference] = []
-    used = 0
-    for reference in references:
-        used += len(_whole(reference)) // CHARS_A_TOKEN + FENCE_TOKENS
-        if kept and used > tokens:
-            break
-        kept.append(reference)
-    return kept
+def _shown(reference: Reference, text: str) -> str:
+    return abstract(reference.number, reference.ref_id, reference.document.title, text)
+
+
+def _cost(reference: Reference, tokens: int) -> int:
+    """Tokens of the whole reference; of one that is far too long `tokens` and one more."""
+    text = reference.document.text
+    return tokens + 1 if len(text) > MOST_CHARS * tokens else tokens_of(_shown(reference, text))
+
+
+def _share(costs: Sequence[int], total: int) -> int:
+    """How much each may take of `total`, so that what the cheaper ones leave goes to the others."""
+    for n, cost in zip(range(len(costs), 0, -1), sorted(costs), strict=True):
+        if cost * n > total:
+            return total // n
+        total -= cost
+    return max(costs)
+
+
+def _excerpt(reference: Reference, tokens: int) -> str:
+    """The passages of most use that have room, in the order of the text; empty if none has."""
+    document, chosen = reference.document, list[Span]()
+    left = tokens - tokens_of(_shown(reference, ""))
+    for passage in reference.passages or passages(document):
+        left -= (cost := tokens_of(passage.text + GAP))
+        if left >= 0:
+            chosen.append(passage.span)
+        else:
+            left += cost
+    while chosen:
+        shown = _shown(reference, _joined(document.text, sorted(chosen)))
+        if tokens_of(shown) <= tokens:
+            return shown
+        chosen.pop()
+    return ""
+
+
+def _joined(text: str, spans: Sequence[Span]) -> str:
+    """The spans, with a sign where something between two is left out."""
+    said = spans[0].of(text)
+    for before, span in pairwise(spans):
+        between = text[before.end : span.start]
+        said += (GAP if between.strip() else between) + span.of(text)
+    return said

@@ -1,0 +1,132 @@
+"""What a language model is given of short and long documents: never more than the budget."""
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from documents.conftest import paragraph_lines, pdf
+from hypothesis import given
+from hypothesis import strategies as st
+from models.chat_server import Server, good, serving
+from tokenizers import Tokenizer
+
+from pincite.documents.read import read_bytes
+from pincite.llm.calls import Calls, tokens_of
+from pincite.llm.chat import ChatClient
+from pincite.llm.templates import Templates
+from pincite.models import weights
+from pincite.text.passages import passages
+from pincite.types import Document, Hit
+from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
+from pincite.verbs.ask.pipeline import numbered
+from pincite.verbs.ask.records import Reference
+from pincite.verbs.ask.writers import ModelWriter, within_budget
+
+QUESTION = "Does velorin reduce the number of migraine days?"
+SAID = "Velorin reduced the number of migraine days by 3.1 a month [8, 9]."
+FILLER = "The harbour of Varde was dredged in spring, and the tram of line 7 went on until dusk."
+
+
+def document(n: int, text: str, title: str = "Velorin") -> Document:
+    return Document(f"https://papers.example/{n}", f"{title} {n}", text, meta={"pmid": str(n)})
+
+
+def references(*texts: str) -> list[Reference]:
+    return numbered([FoundDocument(document(n, t), (), 0.0) for n, t in enumerate(texts, 1)])
+
+
+@pytest.fixture(scope="module")
+def library() -> list[Document]:
+    """A PDF of 300 pages, an article of 1 MB, each with its finding in the middle; 38 abstracts."""
+    pages = [[[FILLER, FILLER, f"Page {n} has no more than that."]] * 6 for n in range(1, 301)]
+    pages[150][3] = [SAID]
+    page = read_bytes(
+        pdf([paragraph_lines(each) for each in pages]), url="https://papers.example/1"
+    )
+    assert isinstance(page, Document)
+    lines = [f"{FILLER} Day {n} was like the others." for n in range(9_000)]
+    lines[4_500] = "In women velorin reduced the number of migraine days by 2.2."
+    abstracts = [document(n, f"{FILLER} Velorin was given to {n} adults.") for n in range(3, 41)]
+    return [page, document(2, "\n".join(lines)), *abstracts]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        found.answers = [good("It does [1].")]
+        yield found
+
+
+@pytest.fixture(scope="module")
+def count() -> Tokenizer:
+    """A tokenizer of another make than our count: words in pieces."""
+    found = Tokenizer.from_file(str(weights.locate(weights.ENCODER) / "tokenizer.json"))
+    found.no_truncation()
+    return found
+
+
+class Finds:
+    """Finds the first passage of each document."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.documents = documents
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        hits = [Hit(passages(d)[0], 0.0, rank) for rank, d in enumerate(self.documents, 1)]
+        return [hits[:k] for _ in queries]
+
+
+def writer(server: Server, tokens: int) -> ModelWriter:
+    calls = Calls({"": ChatClient(server.url, "tiny")})
+    return ModelWriter(calls, Templates.load("en", "en"), tokens)
+
+
+def test_the_budget_holds_on_the_wire(
+    library: list[Document], server: Server, count: Tokenizer
+) -> None:
+    assert len(library) == 40
+    assert len(library[1].text) > 1_000_000
+    finder = LiteratureFinder(Finds(library), lambda urls: by_url(library, urls), limit=40)
+    found = numbered(finder.find(QUESTION))
+    for budget in (1_000, 2_500, 6_000, 20_000):
+        assert [piece.failure for piece in writer(server, budget).write(QUESTION, found)] == [""]
+        messages = [message["content"] for message in server.asked[-1]["messages"]]
+        n_tokens = sum(len(each.ids) for each in count.encode_batch(messages))
+        assert budget / 3 < n_tokens <= budget
+        said = messages[-1]
+        assert SAID.replace("[8, 9]", "(8, 9)") in " ".join(said.split())
+        if budget > 2_500:
+            assert "by 2.2." in said
+        if budget == 20_000:  # the short ones are whole
+            assert all(f"given to {n} adults." in said for n in range(3, 41))
+
+
+def by_url(library: list[Document], urls: Sequence[str]) -> list[Document | None]:
+    return [next(d for d in library if d.url == url) for url in urls]
+
+
+def test_where_nothing_has_room_nothing_is_sent(server: Server) -> None:
+    (piece,) = writer(server, 120).write(QUESTION, references(SAID))
+    assert "ask.prompt_tokens = 120 leaves no room" in piece.failure
+    assert server.asked == []
+
+
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=6), st.integers(0, 1_500), st.booleans())
+def test_what_is_given_is_never_more(sizes: list[int], tokens: int, in_lines: bool) -> None:
+    join = "\n" if in_lines else " "
+    texts = [join.join(f"Adult {n} had {k} attacks [3]." for n in range(k)) for k in sizes]
+    found = references(*texts)
+    shown = within_budget(found, tokens)
+    assert tokens_of("\n\n".join(shown)) <= max(tokens, 1)
+    whole = within_budget(found, 1_000_000)
+    assert len(whole) == len(texts)
+    if tokens_of("\n\n".join(whole)) <= tokens:
+        assert shown == whole
+
+
+def test_an_excerpt_is_in_the_order_of_the_text_and_shows_its_gaps() -> None:
+    text = "\n".join([SAID, *[FILLER] * 40, "Velorin helped women."])
+    (found,) = references(text)
+    cut = passages(found.document)
+    ranked = (cut[-1], cut[0])
+    (shown,) = within_budget([Reference(1, "1", found.document, 0.0, ranked)], 500)
+    assert f"{cut[0].text.replace('[8, 9]', '(8, 9)')}\n[…]\n{cut[-1].text}" in shown
