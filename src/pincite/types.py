@@ -444,6 +444,23 @@ class Finding:
         return any(result.changed for result in self.citations)
 
 
+@dataclass(frozen=True, slots=True)
+class Uncited:
+    """A sentence that probably needs a citation and has none, and what could be cited for it."""
+
+    claim: Claim  # without citations; with its tag if an editor asked for a citation
+    probability: float  # that a sentence like it has a citation in Wikipedia
+    reasons_coded: tuple[Note, ...]
+    suggestions: tuple[Suggestion, ...] = ()  # best first
+    n_candidates: int = 0  # passages of the corpus that were judged
+    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.reasons_coded)
+
+
 class Stage(StrEnum):
     """How far a citation came. Each stage has passed all those before it."""
 
