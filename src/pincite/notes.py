@@ -38,7 +38,6 @@ ENGLISH: Mapping[str, str] = {
     "need_study": "research or data: %(words)s",
     "need_disputed": "conflict, crime or illness: %(words)s",
     "need_unsure": "something uncertain: %(words)s",
-    "need_person": "about a person",
     "need_living": "about a living person",
     "need_section": "most sentences in sections such as %(words)s have a citation",
     "need_alike": "most sentences that are worded like it have a citation",

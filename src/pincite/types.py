@@ -306,6 +306,7 @@ class Article:
     n_references: int = 0  # uses of references, those without a claim included
     warnings: tuple[str, ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
+    markup: Literal["wikitext", "html"] = "wikitext"  # of the source
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────

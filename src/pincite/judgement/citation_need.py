@@ -51,8 +51,8 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         "estimate[ds]? experiment(?:s|al)? data"
     ),
     "hedges": _any(
-        "(?-i:may) might possibly perhaps likely probably appears? seems? apparently suggests? unclear "
-        "uncertain disputed debated"
+        "(?-i:may) might possibly perhaps likely probably appears? seems? apparently suggests? "
+        "unclear uncertain disputed debated"
     ),
     "contends": _any(
         "accus(?:ed|ations?) alleg(?:ed|ations?) scandal illegal convicted arrested murder(?:ed)? "
@@ -60,11 +60,16 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         "rejected opposed opposition dispute[ds]? crisis disease cancer risk victims?"
     ),
     "example": re.compile(
-        r"\b(?:for (?:example|instance)|an example|such as|e\.g\.|i\.e\.|that is|suppose|consider|let|note "
-        r"that|in other words|in this (?:case|example)|as (?:shown|follows))\b",
+        r"\b(?:for (?:example|instance)|an example|such as|e\.g\.|i\.e\.|that is|suppose|consider|"
+        r"let|note that|in other words|in this (?:case|example)|as (?:shown|follows))\b",
         re.IGNORECASE,
     ),
     "reader": _any("we you your one's our us if can must should"),
+    "goes_on": re.compile(  # an argument, of which the sentence before should have the citation
+        r"\A(?:so|and|but|because|since|thus|hence|therefore|this means|in other words|our|for a "
+        r"better)\b",
+        re.IGNORECASE,
+    ),
     "past": _any("was were had did became began"),
     "formula": re.compile(r"[=≈∑∫√≤≥^\\]|\b[a-z]\([a-z]\)"),
 }
@@ -89,7 +94,7 @@ _REASONS = {  # cues that a reader is told of, with the code of what it is calle
     "hedges": "need_unsure",
     "contends": "need_disputed",
 }
-_OF_ARTICLE = ("person", "in_reception")  # said last: what the sentence says comes first
+_OF_ARTICLE = ("living", "in_reception")  # said last: what the sentence says comes first
 _LOWER = re.compile(r"\b[a-z]{4,}")
 
 
@@ -109,8 +114,7 @@ class Place:
     section: Sequence[str] = ()  # headings, outermost first
     opens: bool = False  # its paragraph
     in_list: bool = False
-    about_person: bool = False  # the article
-    living: bool = False  # that person is alive
+    living: bool = False  # the article is about somebody who is alive
 
 
 def features(text: str, place: Place) -> dict[str, float]:
@@ -130,7 +134,6 @@ def features(text: str, place: Place) -> dict[str, float]:
         "nothing_named": not names and not figures,
         "opens": place.opens,
         "in_list": place.in_list,
-        "person": place.about_person,
         "living": place.living,
     }
     headings = " / ".join(place.section).lower()
@@ -185,8 +188,8 @@ def _reason(name: str, text: str, place: Place) -> Iterator[Note]:
         yield _said("need_quotation", quotations(text))
     elif name in ("figures", "percent"):
         yield _said("need_figures", _figures(text))
-    elif name == "person":
-        yield Note("need_living" if place.living else "need_person")
+    elif name == "living":
+        yield Note("need_living")
     elif name.startswith("in_") and name.removeprefix("in_") in _SECTIONS:
         cue = _SECTIONS[name.removeprefix("in_")]
         yield _said("need_section", [h for h in place.section if cue.search(h.lower())])

@@ -20,7 +20,6 @@ from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
 from pincite.wiki.claims import MAX_BEFORE, NEEDED, has_words, sentences_of
 from pincite.wiki.editions import edition
-from pincite.wiki.files import page_in
 from pincite.wiki.flat import Block, BlockKind
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.wikitext.reader import read_wikitext
@@ -53,11 +52,8 @@ _AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(Ma
 )
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
-_PERSON = re.compile(
-    r"\bCategory:[^\]\"\n|]{1,60}[ _](?:births|deaths)\b|\bbirth_date\s*=", re.IGNORECASE
-)
-_QUOTE_OPENS = re.compile(
-    r"(?:<blockquote\b[^<>]*>|\{\{\s*[a-z ]*quot[a-z ]*\|(?:[^{}|]*=)?)\s*"
+_QUOTE_OPENS = re.compile(  # a template, a tag, or a line that is indented
+    r"(?:<(?:blockquote|dd)\b[^<>]*>|\{\{\s*[a-z ]*quot[a-z ]*\|(?:[^{}|]*=)?|(?:\A|\n)[*#;]*:+)\s*"
     r"(?:<p\b[^<>]*>)?[\s\"“']*\Z",
     re.IGNORECASE,
 )
@@ -98,9 +94,9 @@ def uncited(article: Article) -> list[Uncited]:
 
     Those that an editor tagged "citation needed" are all there, and come before the others.
     """
-    known = person(article.source)
+    living = about_living(article)
     open_ = (each for each in prose(article) if each.sourced is Sourced.UNCITED)
-    found = [need for each in open_ if (need := _need(each, known))]
+    found = [need for each in open_ if (need := _need(each, living=living))]
     return sorted(found, key=lambda each: (NEEDED not in each.claim.tags, -each.probability))
 
 
@@ -111,21 +107,20 @@ def is_read(language: str) -> bool:
 
 def prose(article: Article) -> list[Sentence]:
     """Its sentences, read from its source once more; see `sentences`."""
-    page = page_in(article.source, article.title)
-    read = read_html if page.markup == "html" else read_wikitext
+    read = read_html if article.markup == "html" else read_wikitext
     flat = read(article.source, edition(article.language))
     return list(sentences(flat.blocks, article.source, article.title, article.language))
 
 
-def place_of(sentence: Sentence, known: tuple[bool, bool]) -> citation_need.Place:
-    """Where it stands, for the classifier; `known` is of the article, see `person`."""
+def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
+    """Where it stands, for the classifier."""
     claim = sentence.claim
-    return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", *known)
+    return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", living)
 
 
-def _need(sentence: Sentence, known: tuple[bool, bool]) -> Uncited | None:
+def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
     claim = sentence.claim
-    need = citation_need.need(claim.text, place_of(sentence, known))
+    need = citation_need.need(claim.text, place_of(sentence, living=living))
     probable = need.probability >= citation_need.threshold()
     tagged = (Note("need_tagged"),) if NEEDED in claim.tags else ()
     quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
@@ -136,9 +131,9 @@ def _need(sentence: Sentence, known: tuple[bool, bool]) -> Uncited | None:
     return Uncited(claim, round(need.probability, 4), reasons)
 
 
-def person(source: str) -> tuple[bool, bool]:
-    """Whether an article is about a person, and whether that person is alive: by its categories."""
-    return bool(_PERSON.search(source)), bool(_LIVING.search(source))
+def about_living(article: Article) -> bool:
+    """Whether its categories say that it is about somebody who is alive."""
+    return bool(_LIVING.search(article.source))
 
 
 def sentences(

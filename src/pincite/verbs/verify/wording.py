@@ -184,8 +184,8 @@ UNCITED = {
     "title": "Sentences without a citation",
     "none": "No sentence was found that needs a citation and has none.",
     "advice": (
-        "A program's guess from how sentences are worded, as likely as the percentage says that "
-        "such a sentence has a citation in Wikipedia. What is obvious, or cited elsewhere in the "
+        "A program's guess from how sentences are worded. The percentage estimates how likely such "
+        "a sentence has a citation in Wikipedia. What is obvious, or cited elsewhere in the "
         "article, needs none."
     ),
 }
