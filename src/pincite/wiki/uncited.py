@@ -42,13 +42,22 @@ _OF_FICTION = re.compile(r"\bcharacters\b|\bepisodes\b", re.IGNORECASE)  # in a 
 _REFERS = re.compile(r"\b(?:may|can|could)(?: also)? (?:also )?(?:refer to|mean|stand for)\b")
 _POINTER = re.compile(
     r"(?:main (?:article|page)|see (?:also )?\W|see also|further information|for (?:more|other|a "
-    r"(?:list|more))\b|this (?:article|section|list)\b|the following\b|below\b|listed below)",
+    r"(?:list|more))\b|this (?:article|section|list)\b|the following\b|below\b|listed below|"
+    r"the (?:tables?|charts?|diagrams?|graphs?|figures?|images?|maps?) (?:below|above|"
+    r"shows?|lists?)\b)",
     re.IGNORECASE,
 )
 _AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(May 1911)"
     r"\((?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Spring|Summer|Autumn|Winter)[a-z]* )"
     r"[A-Z][\w’'-]{1,30}(?: (?:et al\.?|(?:and|&) [A-Z][\w’'-]{1,30}))?,? (?:1[5-9]|20)\d\d[a-z]?"
     r"(?:[,:;] ?[^()]{1,40})?\)"
+    r"|\((?:1[5-9]|20)\d\d[a-z]?[,:] ?(?:pp?\. ?)?\d[^()]{0,40}\)"  # "Holm (1911, p. 4)"
+)
+_MADE_UP = re.compile(
+    r"(?:(?:for )?(?:example|instance)\b[^.]{0,80}\b"
+    r"(?:might|may|could|would|some(?:one|body)|if)\b|"
+    r"(?:if|suppose|imagine|consider|say|let)\b[^.]{0,20}\b(?:for (?:example|instance)|that|us)\b)",
+    re.IGNORECASE,
 )
 _NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
 _LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
@@ -75,6 +84,7 @@ class Exempt(StrEnum):
     FICTION = "fiction"  # its source is the work itself
     APART = "apart"  # lists of works, of links, of other articles
     QUOTATION = "quotation"  # set off: the sentence that introduces it should have a reference
+    EXAMPLE = "example"  # made up: "For example, somebody might say …"
     POINTER = "pointer"  # announces a list, a table or another article
     NOT_PROSE = "not prose"  # a title, a fragment, a formula
 
@@ -178,7 +188,7 @@ class _Page:
             last = len(found)
         for n, home in enumerate(found):
             text = home.of(block.text).strip()
-            announces = n == len(found) - 1 and self._announces(number)
+            announces = n == len(found) - 1 and text.endswith((":", "："))
             covered = n < last or self._has_source(block, home)
             state = Sourced.COVERED if covered else Sourced.UNCITED
             claim = self._claim(block, home, found[bisect_left(starts, home.start - MAX_BEFORE)])
@@ -197,13 +207,6 @@ class _Page:
             headed or _AUTHOR_YEAR.search(home.of(block.text)) or _ADDRESS.search(in_source)
         )
 
-    def _announces(self, number: int) -> bool:
-        """Whether the block's last sentence introduces what follows."""
-        text, after = self.blocks[number].text.rstrip(), self._next(number)
-        if text.endswith((":", "：")):
-            return True
-        return after is not None and after.kind in (BlockKind.CELL, BlockKind.COLUMN_HEADING)
-
     def _next(self, number: int) -> Block | None:
         return self.blocks[number + 1] if number + 1 < len(self.blocks) else None
 
@@ -216,6 +219,8 @@ class _Page:
             return Exempt.QUOTATION
         if announces or _POINTER.match(text):
             return Exempt.POINTER
+        if _MADE_UP.match(text):
+            return Exempt.EXAMPLE
         if not _is_sentence(block, text, self.language):
             return Exempt.NOT_PROSE
         return Exempt.LEAD if not block.section and self.has_body and self.body_cites else None
