@@ -307,7 +307,8 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     assert [each["sentence"] for each in report["uncited"]] == [UNCITED]
     assert report["settings"]["verify.uncited"] is True
     assert "Sentences without a citation: 1" in run(*given, "--uncited").stdout
-    (home / "pincite.toml").open("a").write("verify.uncited = true\n")
+    written = (home / "pincite.toml").read_text()
+    (home / "pincite.toml").write_text(f"{written}verify.uncited = true\n")
     assert json.loads(run(*given, "--json", "-").stdout)["uncited"] == report["uncited"]
 
 

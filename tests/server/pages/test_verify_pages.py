@@ -328,7 +328,6 @@ def test_the_form_asks_for_sentences_without_a_citation(client: TestClient, site
     text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
     for fields, n in (({"uncited": "yes"}, "1"), ({}, None)):
         answer = post(client, "/verify", {"article": text} | fields)
-        job = run_next(site)
-        assert answer.headers["location"] == f"/jobs/{job.job_id}"
+        assert answer.headers["location"].endswith(run_next(site))
         page = client.get(answer.headers["location"]).text
         assert (f"Sentences without a citation: {n}" in page) is bool(n)
