@@ -126,8 +126,8 @@ def report(rows: Sequence[Row], weights: dict[str, float], intercept: float) -> 
 def write(weights: dict[str, float], intercept: float, rows: Sequence[Row]) -> None:
     lines = [
         "# Written by tools/fit_citation_need.py: logistic regression, cited against uncited",
-        f"# sentences ({len(rows)}) of {len({row.title for row in rows})} articles of English",
-        "# Wikipedia (2016, CC BY-SA).",
+        f"# sentences ({len(rows)}) of {len({row.title for row in rows})} articles of Wikipedia",
+        "# in English (2016, CC BY-SA).",
         '# "living" is no estimate: policy asks for more of articles on living people.',
         f"threshold = {THRESHOLD}",
         f"intercept = {intercept:.3f}",

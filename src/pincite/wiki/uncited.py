@@ -53,6 +53,7 @@ _AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(Ma
     r"(?:[,:;] ?[^()]{1,40})?\)"
     r"|\((?:1[5-9]|20)\d\d[a-z]?[,:] ?(?:pp?\. ?)?\d[^()]{0,40}\)"  # "Holm (1911, p. 4)"
 )
+_TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
 _MADE_UP = re.compile(
     r"(?:(?:for )?(?:example|instance)\b[^.]{0,80}\b"
     r"(?:might|may|could|would|some(?:one|body)|if)\b|"
@@ -246,13 +247,19 @@ class _Page:
 def _is_sentence(block: Block, text: str, language: str) -> bool:
     """Whether it is prose that says something, and of a list whether it is a whole sentence."""
     letters = sum(char.isalpha() or char.isspace() for char in text)
-    if len(text) > MAX_CHARS or n_words(text) < MIN_WORDS or letters < _LETTERS * len(text):
+    if (
+        _TEX.search(text)
+        or len(text) > MAX_CHARS
+        or n_words(text) < MIN_WORDS
+        or letters < _LETTERS * len(text)
+    ):
         return False
     if not text.rstrip("\"”'’)»").endswith((".", "!", "?", "。", "！", "？")):
         return False
-    if block.kind is BlockKind.ITEM and not (text[0].isupper() or text[0].isdigit()):
-        return False
-    return standing(text, language) is not Standing.FRAGMENT
+    if block.kind is not BlockKind.ITEM:
+        return True
+    opens = text[0].isupper() or text[0].isdigit()
+    return opens and standing(text, language) is not Standing.FRAGMENT
 
 
 def _cites(block: Block) -> bool:

@@ -44,7 +44,7 @@ def _table(rows: tuple[Row, ...], *, uncited: bool) -> Table:
             continue
         flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
         checked = f"{row.n_checked} of {row.n_claims}"
-        counted = [f"{row.risk:.2f}", flagged, str(row.n_partly), checked]
+        counted: list[str | Text] = [f"{row.risk:.2f}", flagged, str(row.n_partly), checked]
         if uncited:
             counted.append("" if row.n_uncited is None else str(row.n_uncited))
         table.add_row(*counted, title)
