@@ -342,3 +342,12 @@ def test_a_printed_report_obeys_nothing(text: str, url: str) -> None:
     for report in reports_of(text, url):
         assert "\x1b" not in str(report)
         assert text not in repr(report)
+
+
+def test_sentences_without_a_citation() -> None:
+    said = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
+    settings = pincite.Settings.of(verify_uncited=True)
+    report = pincite.verify(f"{ARTICLE}\n\n{said}", title="Bridge", settings=settings)
+    assert report.record.uncited
+    assert [each.claim.text for each in report.record.uncited] == [said]
+    assert pincite.verify(ARTICLE, title="Bridge").record.uncited is None

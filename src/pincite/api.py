@@ -157,7 +157,8 @@ def verify(
         run.prepare(page)
         findings = list(run.pipeline.findings(page))
         findings = run.second.on(page, findings) if run.second else findings
-        record = build.report_of(page, findings, settings, run)
+        uncited = build.uncited_in(run, page)
+        record = build.report_of(page, findings, settings, run, uncited)
     return Report(record, record.findings)
 
 

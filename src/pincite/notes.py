@@ -28,6 +28,23 @@ ENGLISH: Mapping[str, str] = {
     "second_contradicted": "second opinion of %(model)s: contradicted",
     "second_unusable": "second opinion of %(model)s: this text is no source",
     "second_failed": "no second opinion: %(why)s",
+    # Why a sentence without a citation probably needs one.
+    "need_tagged": "an editor asked for a citation",
+    "need_quotation": "a quotation: %(words)s",
+    "need_figures": "figures: %(words)s",
+    "need_said": "what somebody said or wrote: %(words)s",
+    "need_opinion": "an opinion or an attribution: %(words)s",
+    "need_superlative": "a superlative: %(words)s",
+    "need_study": "research or data: %(words)s",
+    "need_disputed": "conflict, crime or illness: %(words)s",
+    "need_unsure": "something uncertain: %(words)s",
+    "need_living": "about a living person",
+    "need_section": "most sentences in sections such as %(words)s have a citation",
+    "need_alike": "most sentences that are worded like it have a citation",
+    "uncited_unread": (
+        "Sentences without a citation were not looked for: the article is in %(language)s, and "
+        "only English is read."
+    ),
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was retracted in part",

@@ -306,6 +306,7 @@ class Article:
     n_references: int = 0  # uses of references, those without a claim included
     warnings: tuple[str, ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
+    markup: Literal["wikitext", "html"] = "wikitext"  # of the source
 
 
 # ── Judgements ───────────────────────────────────────────────────────────────────────────────────
@@ -442,6 +443,23 @@ class Finding:
     def source_changed(self) -> bool:
         """Whether the archived copy of a citation supports more than today's page does."""
         return any(result.changed for result in self.citations)
+
+
+@dataclass(frozen=True, slots=True)
+class Uncited:
+    """A sentence that probably needs a citation and has none, and what could be cited for it."""
+
+    claim: Claim  # without citations; with its tag if an editor asked for a citation
+    probability: float  # that a sentence like it has a citation in Wikipedia
+    reasons_coded: tuple[Note, ...]
+    suggestions: tuple[Suggestion, ...] = ()  # best first
+    n_candidates: int = 0  # passages of the corpus that were judged
+    excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In English."""
+        return texts(self.reasons_coded)
 
 
 class Stage(StrEnum):

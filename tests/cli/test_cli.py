@@ -312,6 +312,44 @@ def test_verify_writes_every_format(home: Path) -> None:
     assert (home / "r.txt").read_text().startswith("# article")
 
 
+UNCITED = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
+
+
+def test_sentences_without_a_citation_on_request(home: Path) -> None:
+    (home / "open.wiki").write_text(f"{ARTICLE}\n\n{UNCITED}\n")
+    given = ("verify", "open.wiki", "--sources", "pages")
+    report = json.loads(run(*given, "--uncited", "--json", "-").stdout)
+    assert [each["sentence"] for each in report["uncited"]] == [UNCITED]
+    assert report["settings"]["verify.uncited"] is True
+    assert "Sentences without a citation: 1" in run(*given, "--uncited").stdout
+    written = (home / "pincite.toml").read_text()
+    (home / "pincite.toml").write_text(f"{written}verify.uncited = true\n")
+    assert json.loads(run(*given, "--json", "-").stdout)["uncited"] == report["uncited"]
+
+
+def test_without_the_option_nobody_looks_for_them(home: Path) -> None:
+    report = json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
+    assert report["uncited"] is None
+
+
+def test_they_are_not_looked_for_in_other_languages(home: Path) -> None:
+    given = ("verify", "article.wiki", "--language", "de", "--uncited", "--json", "-")
+    report = json.loads(run(*given).stdout)
+    assert (report["uncited"], report["complete"]) == (None, True)
+    assert "uncited_unread" in [each["code"] for each in report["warnings_coded"]]
+
+
+def test_ctrl_c_while_they_are_looked_for(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pincite.verbs.verify.build.uncited", interrupted)
+    given = ("verify", "article.wiki", "--sources", "pages", "--uncited", "--json", "r.json")
+    assert "Stopped" in run(*given, code=130).stderr
+    report = json.loads((home / "r.json").read_text())
+    assert (report["complete"], len(report["findings"])) == (False, 3)
+
+
 def test_json_on_stdout_is_nothing_but_json(home: Path) -> None:
     json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
 

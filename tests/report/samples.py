@@ -24,6 +24,7 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
+    Uncited,
 )
 from pincite.verbs.verify.records import Report
 
@@ -78,6 +79,26 @@ def changed(
         copy=Copy(CopyKind.WAYBACK, gone.url, f"2014-03-02{gone.detail}"),
         not_live=gone,
         changed=Changed(Copy(CopyKind.LIVE, gone.url, "2026-11-21"), weak, Label.NOT_SUPPORTED),
+    )
+
+
+def uncited(text: str, strong: Evidence) -> tuple[Uncited, ...]:
+    """A sentence that an editor tagged, and one with a source that could be cited for it."""
+    whole = Span(0, len(text))
+    tagged = Claim(
+        "aaa111", text, text, (text,), tags=("citation needed",), sentence=text, part=whole
+    )
+    other = Claim("bbb222", text, text, (text,), text, Span(50, 60), sentence=text, part=whole)
+    return (
+        Uncited(tagged, 0.3, (Note("need_tagged"),)),
+        Uncited(
+            other,
+            0.7,
+            (Note("need_quotation", {"words": (text,)}),),
+            (Suggestion(strong, "2024-03-01", 4.0),),
+            5,
+            (Exclusion("https://varde.example/", text, Bar.COPY, text),),
+        ),
     )
 
 
@@ -145,4 +166,5 @@ def report(text: str = "plain", url: str = "https://varde.example/bridge") -> Re
         created="2026-11-21T08:00:00+00:00",
         funnel=funnel(article, findings),
         flag_precision=((0.02, 0.12), (0.05, 0.28), (0.2, 0.67)),
+        uncited=uncited(text, strong),
     )

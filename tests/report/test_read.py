@@ -43,3 +43,20 @@ def test_a_report_of_before_claims_were_parts_of_sentences_is_read() -> None:
         del finding["sentence"], finding["part"]
     first = data.from_json(json.dumps(given)).findings[0].claim
     assert (first.sentence, first.part, first.text) == ("", None, "plain")
+
+
+def test_sentences_without_a_citation_are_read_and_may_be_missing() -> None:
+    given = json.loads(data.to_json(report()))
+    found, meant = data.from_json(json.dumps(given)).uncited, report().uncited
+    assert found
+    assert meant
+    assert [each.reasons for each in found] == [each.reasons for each in meant]
+    assert (found[1].suggestions, found[1].excluded) == (meant[1].suggestions, meant[1].excluded)
+    assert [(u.claim.text, u.claim.tags) for u in found] == [
+        ("plain", ("citation needed",)),
+        ("plain", ()),
+    ]
+    del given["uncited"]  # a report of before they were looked for
+    older = data.from_json(json.dumps(given))
+    assert older.uncited is None
+    assert older.complete

@@ -1,3 +1,4 @@
+import csv as spreadsheet
 import dataclasses
 import io
 import json
@@ -161,6 +162,33 @@ def test_advice_is_in_every_format_and_nowhere_if_it_is_not_known() -> None:
         ]
         assert [wording.READ_FIRST in text for text in written] == [there] * 5
         assert [text.count(wording.READ_FIRST) for text in written] == [there] * 5
+
+
+def test_sentences_without_a_citation_in_every_format() -> None:
+    shown = dataclasses.replace(report("The bridge is the largest."), findings=(), n_claims=0)
+    out = io.StringIO()
+    terminal.print_report(shown, Console(file=out, width=120))
+    tagged, other = list(csv_rows(shown))
+    assert (tagged["label"], tagged["citation_need"]) == ("no citation", "0.3")
+    assert other["suggestion_url"] == "https://better.example/a?b=1&c=2"
+    pasted = wikitext.to_wikitext(shown, TODAY)
+    assert pasted.count("{{citation needed|") == 1  # the other one has it
+    assert "https://better.example/a?b=1&c=2" in pasted
+    for text in (out.getvalue(), html.to_html(shown, TODAY), pasted):
+        assert "an editor asked for a citation" in text
+        assert "a quotation: “The bridge is the largest.”" in text
+
+
+def test_that_none_was_found_is_said_and_that_none_was_looked_for_is_not() -> None:
+    for uncited, said in (((), True), (None, False)):
+        shown, out = dataclasses.replace(report(), uncited=uncited), io.StringIO()
+        terminal.print_report(shown, Console(file=out, width=120))
+        page = html.to_html(shown, TODAY)
+        assert [wording.UNCITED["title"] in text for text in (out.getvalue(), page)] == [said] * 2
+
+
+def csv_rows(shown: Report) -> list[dict[str, str]]:
+    return list(spreadsheet.DictReader(io.StringIO(csv.to_csv(shown))))
 
 
 def test_snapshots(snapshot: SnapshotAssertion) -> None:

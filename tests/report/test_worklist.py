@@ -68,3 +68,20 @@ def test_hostile_titles(text: str, url: str) -> None:
     for line in csv.reader(io.StringIO(worklist.to_csv(found))):
         assert not line[0].startswith(("=", "+", "-", "@"))
     json.loads(worklist.to_json(found))
+
+
+def test_sentences_without_a_citation_are_counted_where_they_were_looked_for() -> None:
+    found = worklist.worklist([row(), row(uncited=None)], 2)
+    assert [each["n_uncited"] for each in json.loads(worklist.to_json(found))["articles"]] == [
+        2,
+        None,
+    ]
+    assert [line["n_uncited"] for line in csv.DictReader(io.StringIO(worklist.to_csv(found)))] == [
+        "2",
+        "",
+    ]
+    assert "Without a citation" in worklist.to_html(found)
+    assert "uncited" in on_terminal(found)
+    none = worklist.worklist([row(uncited=None)], 1)
+    assert "Without a citation" not in worklist.to_html(none)
+    assert "uncited" not in on_terminal(none)

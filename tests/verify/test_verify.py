@@ -19,6 +19,7 @@ from pincite.types import (
     Reason,
     Span,
     Unchecked,
+    Uncited,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, SourceOf
 from pincite.verbs.verify.pipeline import VerifyPipeline
@@ -276,3 +277,12 @@ def test_findings_come_in_the_order_of_the_article_and_one_by_one() -> None:
     assert next(findings).claim == article.claims[0]
     assert {text for text, _ in verifier.asked} == {article.claims[0].text}
     assert [f.claim for f in findings] == list(article.claims[1:])
+
+
+def test_a_sentence_without_a_citation_gets_sources_from_the_corpus() -> None:
+    sentence = Uncited(claim(text="The bridge of Varde opened in 1911."), 0.8, ())
+    found = pipeline(BETTER).supplied(sentence)
+    assert [s.evidence.passage.url for s in found.suggestions] == [BETTER.url]
+    assert found.probability == sentence.probability
+    assert pipeline().supplied(sentence) == sentence  # nothing to search
+    assert pipeline(BETTER, languages=frozenset({"de"})).supplied(sentence) == sentence

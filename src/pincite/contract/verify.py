@@ -198,6 +198,24 @@ class FindingRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UncitedRecord:
+    """A sentence that probably needs a citation and has none, and what could be cited for it."""
+
+    claim_id: str
+    sentence: str
+    before: str
+    section: Texts
+    span: Annotated[Offsets, Says("of the sentence in the article's source")] | None
+    tags: Annotated[Texts, Says('"citation needed": an editor asked for one')]
+    probability: Annotated[Probability, Says("that such a sentence has a citation in Wikipedia")]
+    reasons: Texts
+    reasons_coded: Coded
+    suggestions: tuple[SuggestionRecord, ...]
+    n_candidates: Whole
+    excluded: Annotated[tuple[ExclusionRecord, ...], Says("at most ten")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountsRecord:
     """How many of what: references, claims and verdicts."""
 
@@ -264,6 +282,10 @@ class ReportRecord:
     flag_precision: tuple[PrecisionRecord, ...]
     advice: str | None
     findings: tuple[FindingRecord, ...]
+    # Reports of an earlier Pincite lack it.
+    uncited: Annotated[
+        tuple[UncitedRecord, ...] | None, Says("tagged ones first; null: they were not looked for")
+    ] = None
     warnings: Texts
     warnings_coded: Coded = ()
     settings: Mapping[str, Scalar]

@@ -39,6 +39,7 @@ class Tuning(Body):
 
     threshold: Annotated[float, Field(gt=0, lt=1)] | None = None
     k: Annotated[int, Field(ge=1, le=20)] | None = None
+    verify_uncited: bool | None = None  # sentences without a citation too
     depth: Annotated[int, Field(ge=1, le=1000)] | None = None
     judged: Annotated[int, Field(ge=1, le=500)] | None = None
     fusion: Mode | None = None

@@ -105,6 +105,7 @@ _PREFIXED = {
 _SHORTER = {
     "check.threshold": "confirmation_threshold",
     "filters.languages": "source_languages",
+    "verify.uncited": "verify_uncited",  # `ask` has one of its own
 } | {
     f"{table}.{leaf}": f"{table}_{leaf}"
     for table, leaves in _PREFIXED.items()

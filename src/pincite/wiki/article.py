@@ -64,6 +64,7 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
         language,
         len(flat.uses),
         tuple(warnings),
+        markup=page.markup,
     )
 
 

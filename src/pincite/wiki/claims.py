@@ -149,7 +149,7 @@ def _unique(claim: Claim, seen: dict[str, int]) -> Claim:
 def _groups(block: Block) -> list[_Group]:
     groups: list[list[Mark]] = []
     for mark in block.marks:
-        if groups and not _has_words(block.text[groups[-1][-1].position : mark.position]):
+        if groups and not has_words(block.text[groups[-1][-1].position : mark.position]):
             groups[-1].append(mark)
         else:
             groups.append([mark])
@@ -186,7 +186,7 @@ class _Wordings:
 
     def __init__(self, block: Block, previous: Block | None, page: _Page) -> None:
         self.block = block
-        self.found = _sentences_of(block, page.language)
+        self.found = sentences_of(block, page.language)
         self.starts = [sentence.start for sentence in self.found]
         self.previous = previous
         self.page = page
@@ -201,7 +201,7 @@ class _Wordings:
     def word(self, group: _Group) -> _Wording | None:
         """The words that `group` stands for; None if the article says nothing at all there."""
         home = self.sentence(group.start)
-        if home is None or not _has_words(self.block.text[home.start : group.start]):
+        if home is None or not has_words(self.block.text[home.start : group.start]):
             wording = self._nothing_before(group)
         else:
             in_text = any(mark.in_text for mark in group.marks)
@@ -314,7 +314,7 @@ def _alone(text: str, span: Span) -> _Wording:
     return _Wording(text, "", span, text, Span(0, len(text)))
 
 
-def _sentences_of(block: Block, language: str) -> list[Span]:
+def sentences_of(block: Block, language: str) -> list[Span]:
     """The sentences of a block that hold words; none ends in a link, or at the "?" of a title."""
     found: list[Span] = []
     for span in whole_sentences(block.text, language):
@@ -322,7 +322,7 @@ def _sentences_of(block: Block, language: str) -> list[Span]:
             found[-1] = Span(found[-1].start, span.end)
         else:
             found.append(span)
-    return [span for span in found if _has_words(span.of(block.text))]
+    return [span for span in found if has_words(span.of(block.text))]
 
 
 def _in_title(block: Block, left: Span, right: Span) -> bool:
@@ -343,11 +343,12 @@ def _in_title(block: Block, left: Span, right: Span) -> bool:
 
 
 def _last_sentence(text: str, language: str) -> Span:
-    found = [s for s in whole_sentences(text, language) if _has_words(s.of(text))]
+    found = [s for s in whole_sentences(text, language) if has_words(s.of(text))]
     return found[-1] if found else Span(0, len(text))
 
 
-def _has_words(text: str) -> bool:
+def has_words(text: str) -> bool:
+    """Whether it holds a letter or a digit."""
     return any(char.isalnum() for char in text)
 
 

@@ -31,6 +31,7 @@ class WikiNames:
     """What a wiki calls the templates and parameters that we suggest. Defaults: English."""
 
     failed_verification: str = "failed verification"
+    citation_needed: str = "citation needed"
     cite_web: str = "cite web"
     dead_link: str = "dead link"
     months: tuple[str, ...] = (
@@ -50,6 +51,15 @@ def failed_verification(*, month_year: str, reason: str, names: WikiNames = ENGL
     """
     parameters: dict[str, str | None] = {"date": month_year, "reason": reason}
     return _template(names.failed_verification, parameters)
+
+
+def citation_needed(*, month_year: str, names: WikiNames = ENGLISH) -> str:
+    """The tag for a sentence without a reference.
+
+    >>> citation_needed(month_year="November 2026")
+    '{{citation needed|date=November 2026}}'
+    """
+    return _template(names.citation_needed, {"date": month_year})
 
 
 def cite_web(

@@ -310,3 +310,24 @@ def test_both_opinions_are_shown_and_whether_they_differ(client: TestClient, sit
         assert "eine zweite Meinung" in german or "Zweite Meinung von qwen3" in german
     again = data.from_json(data.to_json(found.report)).findings[0].opinion
     assert again == opinion
+
+
+def test_sentences_without_a_citation_in_both_languages(client: TestClient, site: Site) -> None:
+    place = f"/jobs/{ended(site, verified())}"
+    page = client.get(place).text
+    assert "Sentences without a citation: 2" in page
+    assert "an editor asked for a citation" in page
+    german = client.get(place, headers={"Accept-Language": "de"}).text
+    assert "Sätze ohne Beleg: 2" in german
+    assert "ein Zitat: " in german
+    none = client.get(f"/jobs/{ended(site, verified(uncited=None))}").text
+    assert "Sentences without a citation" not in none
+
+
+def test_the_form_asks_for_sentences_without_a_citation(client: TestClient, site: Site) -> None:
+    text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
+    for fields, n in (({"uncited": "yes"}, "1"), ({}, None)):
+        answer = post(client, "/verify", {"article": text} | fields)
+        assert answer.headers["location"].endswith(run_next(site))
+        page = client.get(answer.headers["location"]).text
+        assert (f"Sentences without a citation: {n}" in page) is bool(n)

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.verify.run import deliver, fetched, judged, said, told
+from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 
 
 @click.command("verify", short_help="check an article's citations, worst first")
@@ -17,6 +17,13 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told
     "--suggest",
     type=click.Choice(["failing", "all"]),
     help="Claims that better sources are sought for. [failing]",
+)
+@click.option(
+    "--uncited",
+    "verify_uncited",
+    is_flag=True,
+    default=None,
+    help="Also find sentences that need a citation and have none.",
 )
 @click.option("--title", help="Which page of a dump; the title of a wikitext file.")
 @click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
@@ -105,7 +112,9 @@ def command(
         findings, interrupted = judged(
             run, page, shown, first=lambda: said(run, page, settings, quiet)
         )
-        report = build.report_of(page, findings, settings, run)
+        found = None if interrupted else uncited(run, page, shown)
+        report = build.report_of(page, findings, settings, run, found)
+        interrupted = interrupted or not report.complete
     deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
     if interrupted and report.complete:
         options.say("Stopped while a second opinion was asked. The same command goes on from here.")

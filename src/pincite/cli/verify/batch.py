@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pincite.cli import options
-from pincite.cli.verify.run import fetched, judged, said
+from pincite.cli.verify.run import fetched, judged, said, uncited
 from pincite.errors import InputError
 from pincite.verbs.verify.records import Report
 from pincite.wiki.site.addresses import Site
@@ -145,9 +145,11 @@ class _Going:
             self._shown,
             first=lambda: said(self._run, article, settings, quiet),
         )
+        found = None if interrupted else uncited(self._run, article, self._shown)
         if findings or not interrupted:
             with options.held_back():
-                report = build.report_of(article, findings, settings, self._run)
+                report = build.report_of(article, findings, settings, self._run, found)
+                interrupted = interrupted or not report.complete
                 self._folder.keep(page.site, page.revision_id, report)
         if interrupted:
             raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.types import Article, Finding
+from pincite.types import Article, Finding, Uncited
 from pincite.verbs.verify.records import Report
 
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
@@ -89,6 +89,17 @@ def judged(
     tell = options.teller(shown)
     found = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
     return found, run.second.stopped
+
+
+def uncited(run: Any, page: Article, shown: Any) -> tuple[Uncited, ...] | None:
+    """The sentences that need a citation; None if nobody asked for them, and after Ctrl-C."""
+    from pincite.verbs.verify.build import uncited_in
+
+    tell = options.teller(shown)
+    try:
+        return uncited_in(run, page, lambda *n: tell("sentences without a citation", *n))
+    except KeyboardInterrupt:
+        return None
 
 
 def deliver(

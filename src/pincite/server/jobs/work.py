@@ -28,7 +28,16 @@ from pincite.server.requests import (
 )
 from pincite.server.tables import Kind
 from pincite.settings import Settings
-from pincite.types import Article, Citation, CitationResult, Document, Evidence, Finding, Unchecked
+from pincite.types import (
+    Article,
+    Citation,
+    CitationResult,
+    Document,
+    Evidence,
+    Finding,
+    Unchecked,
+    Uncited,
+)
 from pincite.verbs.check import readings
 from pincite.verbs.check.records import Interpretation
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
@@ -104,6 +113,7 @@ def _verified(
         blocks = blocks_of(article, body.markup)  # now: who stops it need not wait for this
         pipeline = noting(run.pipeline, seen)
         findings: list[Finding] = []
+        wanted: tuple[Uncited, ...] | None = None
         complete = True
         try:
             run.prepare(article)
@@ -114,9 +124,10 @@ def _verified(
             if run.second:
                 findings = run.second.on(article, findings, _asking(tell))
                 complete = not run.second.stopped
+            wanted = build.uncited_in(run, article)
         except KeyboardInterrupt:
             complete = False
-        report = build.report_of(article, findings, settings, run)
+        report = build.report_of(article, findings, settings, run, wanted)
         if sent:
             report = sent.without_folder(report)
         calibration = getattr(run.pipeline.verifier, "calibration", None)

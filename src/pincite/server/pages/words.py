@@ -43,7 +43,7 @@ SHARED: tuple[Mapping[Any, str], ...] = (
     dict(enumerate((ask_wording.NO_ANSWER, ask_wording.INHERITED))),
     dict(enumerate((ask_wording.LEFT_OUT, ask_wording.VERBATIM_FROM))),
     *(wording.ARCHIVED, wording.CHANGED, wording.ON_PAGE, wording.ELSEWHERE),
-    *(wording.VERDICTS, wording.OPINIONS),
+    *(wording.VERDICTS, wording.OPINIONS, wording.UNCITED),
     {code: said for code, said in notes.ENGLISH.items() if code != notes.AS_WRITTEN},
     dict(enumerate((notes.QUOTED, ask_wording.ABSENT, ask_wording.CUT, ask_wording.MISSING))),
     dict(enumerate((ask_wording.UNKNOWN_ONE, ask_wording.UNKNOWN))),

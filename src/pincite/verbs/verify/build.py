@@ -22,7 +22,7 @@ from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import MANNERS, Settings, renamed
-from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked
+from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
 from pincite.verbs.verify.exclusions import Exclusions
@@ -31,6 +31,7 @@ from pincite.verbs.verify.records import Report
 from pincite.verbs.verify.second_opinion import SecondOpinion
 from pincite.verbs.verify.web_pages import web_candidates, web_pages
 from pincite.web.sources import FetchStep
+from pincite.wiki.uncited import is_read, uncited
 
 # Settings that change how fast or where something is done, never what comes out.
 WITHOUT_EFFECT = MANNERS | {
@@ -52,6 +53,7 @@ class Run:
     flag_precision: tuple[tuple[float, float], ...] = ()  # as Report's
     prepare: Callable[[Article], None] = lambda article: None  # fetches what it cites, if allowed
     second: SecondOpinion | None = None  # a language model's; None: none is asked
+    looks_for_uncited: bool = False  # whether `uncited_in` looks for anything
 
 
 @contextmanager
@@ -126,6 +128,7 @@ def verifying(
             candidates=settings.retrieval.judged if stored else 0,
             rules=web.sources.rules if web else settings.web.rules,
             judge_tokens=settings.judge.source_tokens if settings.judge.url else 0,
+            uncited=settings.verify.uncited,
         )
         if web:
             estimator = replace(
@@ -143,7 +146,10 @@ def verifying(
             where = judges.file_of(settings.library.judges)
             both = judges.rates_of(where, settings.judge.model, settings.verify.threshold)
             precision = flags.precisions(both) or precision
-        yield Run(pipeline, versions, warnings, estimator.of, precision, prepare, second)
+        yield Run(
+            *(pipeline, versions, warnings, estimator.of, precision, prepare, second),
+            looks_for_uncited=settings.verify.uncited,
+        )
 
 
 def _second(judge: Judge, pipeline: VerifyPipeline, settings: Settings) -> SecondOpinion:
@@ -173,8 +179,29 @@ def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[fl
     return flags.precisions(calibration.rates_at(threshold))
 
 
+def uncited_in(
+    run: Run, article: Article, tell: Callable[[int, int], None] = lambda done, total: None
+) -> tuple[Uncited, ...] | None:
+    """The sentences that need a citation, each with sources that could be cited for it.
+
+    None: nobody asked for them, or the article is not in English. `tell` hears how many are done.
+    """
+    if not run.looks_for_uncited or not is_read(article.language):
+        return None
+    found = uncited(article)
+    supplied = []
+    for each in found:
+        supplied.append(run.pipeline.supplied(each, article.timestamp))
+        tell(len(supplied), len(found))
+    return tuple(supplied)
+
+
 def report_of(
-    article: Article, findings: Sequence[Finding], settings: Settings, run: Run
+    article: Article,
+    findings: Sequence[Finding],
+    settings: Settings,
+    run: Run,
+    uncited: tuple[Uncited, ...] | None = None,
 ) -> Report:
     """The findings ranked, with all that is needed to repeat them."""
     return Report(
@@ -188,6 +215,7 @@ def report_of(
             *as_written(*article.warnings),
             *run.warnings,
             *as_written(*late_warnings(run.pipeline)),
+            *_of_language(article, run),
         ),
         settings=report_settings(settings),
         versions=run.versions,
@@ -195,7 +223,14 @@ def report_of(
         funnel=funnel(article, findings),
         flag_precision=run.flag_precision,
         url=article.url,
+        uncited=uncited,
     )
+
+
+def _of_language(article: Article, run: Run) -> tuple[Note, ...]:
+    if not run.looks_for_uncited or is_read(article.language):
+        return ()
+    return (Note("uncited_unread", {"language": article.language}),)
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pincite.judgement import fusion
 from pincite.judgement.funnel import FLAGS, stage
 from pincite.report import cells
-from pincite.types import CitationResult, Evidence, Failed, Finding, Label, Part, Unchecked
+from pincite.types import CitationResult, Evidence, Failed, Finding, Label, Part, Unchecked, Uncited
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.records import Report
 
@@ -22,12 +22,17 @@ COLUMNS = (
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model disagrees"
+    "second_opinion second_opinion_model disagrees "
+    "citation_need"
 ).split()
+_SUGGESTION = [f"suggestion_{each}" for each in ("url", "title", "score", "quote")]
 
 
 def to_csv(report: Report) -> str:
-    """The report as CSV with a header; a claim without citations has one row."""
+    """The report as CSV with a header; a claim without citations has one row.
+
+    So has a sentence that needs a citation and has none, with the probability in the last column.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -42,8 +47,11 @@ def to_csv(report: Report) -> str:
                 *_copy(result),
                 *_places(finding, result),
                 *_opinion(finding),
+                None,
             ]
             writer.writerow([cells.cell(value) for value in row])
+    for uncited in report.uncited or ():
+        writer.writerow([cells.cell(value) for value in _uncited(uncited)])
     return out.getvalue()
 
 
@@ -65,7 +73,24 @@ def _of_citation(result: CitationResult | None) -> list[str | float | None]:
     return [*head, outcome.score, None, None, outcome.quoted, "; ".join(outcome.reasons)]
 
 
-def _of_suggestion(finding: Finding) -> list[str | float | None]:
+def _uncited(uncited: Uncited) -> list[str | float | None]:
+    claim = uncited.claim
+    first = uncited.suggestions[0] if uncited.suggestions else None
+    suggested = dict(zip(_SUGGESTION, _of_suggestion(uncited), strict=True))
+    row: dict[str, str | float | None] = {
+        "claim_id": claim.claim_id,
+        "section": " › ".join(claim.section),
+        "claim": claim.text,
+        "label": wording.NO_CITATION,
+        "reasons": "; ".join(uncited.reasons),
+        "suggestion_reliability": str(first.listing.reliability) if first and first.listing else "",
+        "excluded": _excluded(uncited),
+        "citation_need": uncited.probability,
+    }
+    return [(row | suggested).get(column) for column in COLUMNS]
+
+
+def _of_suggestion(finding: Finding | Uncited) -> list[str | float | None]:
     if not finding.suggestions:
         return [None] * 4
     evidence: Evidence = finding.suggestions[0].evidence
@@ -92,7 +117,11 @@ def _reliability(finding: Finding, result: CitationResult | None) -> list[str | 
     suggested = finding.suggestions[0].listing if finding.suggestions else None
     listings = (result.listing if result else None, suggested)
     labels = [str(found.reliability) if found else None for found in listings]
-    return [*labels, " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None]
+    return [*labels, _excluded(finding)]
+
+
+def _excluded(finding: Finding | Uncited) -> str | None:
+    return " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None
 
 
 def _copy(result: CitationResult | None) -> list[str | float | None]:

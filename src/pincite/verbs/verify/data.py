@@ -26,6 +26,7 @@ from pincite.contract.verify import (
     ReportRecord,
     SuggestionRecord,
     UncheckedRecord,
+    UncitedRecord,
 )
 from pincite.errors import InputError
 from pincite.judgement import aggregation, fusion
@@ -46,6 +47,7 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
+    Uncited,
 )
 from pincite.verbs.verify import funnel_words, wording
 from pincite.verbs.verify.records import Report
@@ -86,6 +88,7 @@ def record_of(report: Report) -> ReportRecord:
         ),
         advice=wording.flag_advice(report.flag_precision) or None,
         findings=tuple(_finding(each, rank) for rank, each in enumerate(report.findings, 1)),
+        uncited=None if report.uncited is None else tuple(map(_uncited, report.uncited)),
     )
 
 
@@ -121,6 +124,18 @@ def _finding(finding: Finding, rank: int) -> FindingRecord:
             suggestions=tuple(map(_suggestion, finding.suggestions)),
             excluded=tuple(made(ExclusionRecord, e, reason=e.bar) for e in finding.excluded),
             opinion=_opinion(finding),
+        )
+    )
+
+
+def _uncited(uncited: Uncited) -> UncitedRecord:
+    return rounded(
+        made(
+            UncitedRecord,
+            uncited.claim,
+            uncited,
+            suggestions=tuple(map(_suggestion, uncited.suggestions)),
+            excluded=tuple(made(ExclusionRecord, e, reason=e.bar) for e in uncited.excluded),
         )
     )
 
@@ -231,6 +246,9 @@ def report_of(record: ReportRecord) -> Report:
         n_references=record.counts.references,
         funnel=funnel_words.funnel_of(record.funnel),
         flag_precision=tuple((each.base_rate, each.precision) for each in record.flag_precision),
+        uncited=None
+        if record.uncited is None
+        else tuple(_uncited_of(each, title) for each in record.uncited),
     )
 
 
@@ -247,6 +265,18 @@ def _finding_of(record: FindingRecord, title: str) -> Finding:
         missing=tuple(map(_part_of, record.missing)),
         excluded=tuple(made(Exclusion, each, bar=each.reason) for each in record.excluded),
         opinion=_opinion_of(record.opinion) if record.opinion else None,
+    )
+
+
+def _uncited_of(record: UncitedRecord, title: str) -> Uncited:
+    text = record.sentence
+    return made(
+        Uncited,
+        record,
+        claim=made(Claim, record, text=text, title=title, part=Span(0, len(text)), citations=()),
+        suggestions=tuple(map(_suggestion_of, record.suggestions)),
+        reasons_coded=notes.stored(record.reasons_coded, *record.reasons),
+        excluded=tuple(made(Exclusion, each, bar=each.reason) for each in record.excluded),
     )
 
 

@@ -16,6 +16,7 @@ from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 from pincite.verbs.verify.cited_copies import is_wanted
 from pincite.web.rules import WebRules
+from pincite.wiki.uncited import is_read, uncited
 
 Seconds = tuple[float, float]  # at least about, at most about
 LATENCY: Seconds = (0.2, 3.0)  # seconds of a request: tools/bench_fetch.py's, and a slow site's
@@ -67,6 +68,7 @@ class Estimator:
     of_a_page: int  # passages of a source that are judged, at most
     candidates: int  # passages of the corpus that are judged for a claim; 0 without one
     rules: WebRules
+    uncited: bool = False  # whether sentences without a citation are looked for
     judge_tokens: int = 0  # of sources that a second opinion is shown, at most; 0: none is asked
     asked: Callable[[Citation], str | None] = lambda citation: None  # first of the web; None: never
     is_kept: Callable[[str], bool] = lambda url: False  # whether the cache answers for the web
@@ -86,7 +88,8 @@ class Estimator:
         wanted = [url for url in others if url not in set(kept)]
         first = [address for url in wanted if (address := asked.get(url))]
         hosts = Counter(host for address in first if (host := self.host_of(address)))
-        of_candidates = len(article.claims) * self.candidates
+        n_uncited = len(uncited(article)) if self.uncited and is_read(article.language) else 0
+        of_candidates = (len(article.claims) + n_uncited) * self.candidates
         sure = sum(uses[url] for url in (*at_hand, *kept)) * self.of_a_page
         most = of_candidates + sure + sum(uses[url] for url in wanted if online) * self.of_a_page
         each = self._seconds_a_pair(article) if most else 0.0

@@ -23,6 +23,7 @@ from pincite.types import (
     Stage,
     Suggestion,
     Unchecked,
+    Uncited,
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wikitext, wording
 from pincite.verbs.verify.records import Report
@@ -68,6 +69,8 @@ def to_html(report: Report, today: date) -> str:
         first_words=_first_words([report.findings[rank - 1] for rank in first]),
         sound=[findings[rank] for rank in sound],
         open=_open(report, findings),
+        uncited=None if report.uncited is None else [_uncited(u, today) for u in report.uncited],
+        uncited_words=wording.UNCITED,
         columns=funnel_words.columns(report.funnel),
         counted=funnel_words.counted(report.funnel),
         lost=funnel_words.lost(report.funnel),
@@ -150,6 +153,21 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
             {"url": left_out.url, "why": wording.why_excluded(left_out)}
             for left_out in finding.excluded
         ],
+    }
+
+
+def _uncited(uncited: Uncited, today: date) -> dict[str, object]:
+    claim = uncited.claim
+    texts = [wikitext.tag_uncited(uncited, today)]
+    texts += [wikitext.reference(suggestion, today) for suggestion in uncited.suggestions[:1]]
+    return {
+        "section": " › ".join(claim.section),
+        "before": _tail(claim.before, MAX_BEFORE),
+        "text": claim.text,
+        "percent": _percent(uncited.probability),
+        "reasons": uncited.reasons_coded,
+        "suggestions": [_suggestion(suggestion) for suggestion in uncited.suggestions],
+        "wikitext": [text for text in texts if text],
     }
 
 

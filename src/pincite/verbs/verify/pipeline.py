@@ -40,6 +40,7 @@ from pincite.types import (
     Span,
     Suggestion,
     Unchecked,
+    Uncited,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
 from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
@@ -131,6 +132,18 @@ class VerifyPipeline:
             excluded = (*excluded, *barred)
         found = self._with_suggestions(replace(found, excluded=excluded), judged, best)
         return own.only_quotes(found)
+
+    def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
+        """A sentence without a citation with sources that could be cited for it."""
+        if not (self.search or self.online) or "en" not in self.languages:
+            return uncited
+        found = self.finding(uncited.claim, written)
+        return replace(
+            uncited,
+            suggestions=found.suggestions,
+            n_candidates=found.n_candidates,
+            excluded=found.excluded,
+        )
 
     def _evidence(
         self,

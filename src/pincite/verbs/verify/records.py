@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pincite.notes import Note, texts
-from pincite.types import Finding, Funnel
+from pincite.types import Finding, Funnel, Uncited
+from pincite.wiki.uncited import is_read
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class Report:
     # (share of citations that fail, share of flags that are then right); empty if not known
     flag_precision: tuple[tuple[float, float], ...] = ()
     url: str | None = None  # of this very revision, if it came from a wiki
+    # Sentences that need a citation and have none, those that editors tagged first; None: they were
+    # not looked for.
+    uncited: tuple[Uncited, ...] | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -33,5 +37,6 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether every claim of the article was judged."""
-        return len(self.findings) == self.n_claims
+        """Whether every claim of the article was judged, and all that was asked for looked for."""
+        wanted = self.settings.get("verify.uncited") and is_read(self.language)
+        return len(self.findings) == self.n_claims and not (wanted and self.uncited is None)

@@ -24,6 +24,7 @@ from pincite.types import (
     Listing,
     Reliability,
     Stage,
+    Uncited,
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wording
 from pincite.verbs.verify.records import Report
@@ -68,6 +69,8 @@ def print_report(
         parts.append(Text(f"… and {len(report.findings) - len(shown)} more", style="dim"))
     if groups := funnel_words.by_reason(report.findings):
         parts += [Text(), _open_table(groups)]
+    if report.uncited is not None:
+        parts += [Text(), _uncited_table(report.uncited)]
     if excluded:
         parts += [Text(), _excluded(report)]
     parts += [Text(), funnel_table(report.funnel)]
@@ -255,6 +258,35 @@ def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
         if len(group.findings) > SHOWN:
             more = f"… and {len(group.findings) - SHOWN} more; --html or --json has all"
             table.add_row("", Text(more, style="dim"))
+    return table
+
+
+def _uncited_table(uncited: Sequence[Uncited]) -> Table:
+    """The sentences that need a citation, how probably, and why."""
+    title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
+    about = wording.UNCITED["advice" if uncited else "none"]
+    title.append(f"\n{about}", style="not bold dim")
+    table = Table(
+        title=title,
+        title_justify="left",
+        title_style="",
+        box=None,
+        padding=(0, 1, 0, 0),
+        show_header=False,
+        expand=True,
+    )
+    table.add_column(justify="right", width=5)
+    table.add_column(ratio=1)
+    for each in uncited[:SHOWN]:
+        text = Text(cells.shortened(each.claim.text, CLAIM_WIDTH))
+        text.append(f"\n  {cells.one_line('; '.join(each.reasons))}", style="dim")
+        for suggestion in each.suggestions[:1]:
+            text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
+            text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
+        table.add_row(f"{100 * each.probability:.0f} %", text)
+    if len(uncited) > SHOWN:
+        more = f"… and {len(uncited) - SHOWN} more; --html or --json has all"
+        table.add_row("", Text(more, style="dim"))
     return table
 
 

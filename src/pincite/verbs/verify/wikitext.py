@@ -7,7 +7,16 @@ that begin with `#` are for the editor and stay out of the article.
 from datetime import date
 
 from pincite.report import cells
-from pincite.types import CitationResult, CopyKind, Evidence, Finding, Label, Reason, Suggestion
+from pincite.types import (
+    CitationResult,
+    CopyKind,
+    Evidence,
+    Finding,
+    Label,
+    Reason,
+    Suggestion,
+    Uncited,
+)
 from pincite.verbs.verify import funnel_words, wording
 from pincite.verbs.verify.records import Report
 from pincite.wiki import suggest
@@ -19,7 +28,10 @@ FAILED = (Label.NOT_SUPPORTED, Label.REFUTED, Label.PARTLY_SUPPORTED)
 
 
 def to_wikitext(report: Report, today: date) -> str:
-    """A block for each claim with something to paste, or that fails, worst first."""
+    """A block for each claim with something to paste, or that fails, worst first.
+
+    Sentences that need a citation follow.
+    """
     findings = [
         f
         for f in report.findings
@@ -29,7 +41,27 @@ def to_wikitext(report: Report, today: date) -> str:
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     head = f"# {cells.one_line(report.title)}: {cells.n_of(len(blocks), 'claim')}. {advice}\n"
     head += f"# {funnel_words.line(report.funnel)}\n"
+    blocks += [_uncited(each, today) for each in report.uncited or ()]
     return "\n".join([head, *blocks])
+
+
+def tag_uncited(uncited: Uncited, today: date) -> str | None:
+    """The tag that asks for a citation; None where an editor put one."""
+    if uncited.claim.tags:
+        return None
+    return suggest.citation_needed(month_year=f"{today:%B %Y}")
+
+
+def _uncited(uncited: Uncited, today: date) -> str:
+    claim = uncited.claim
+    section = " › ".join(cells.one_line(heading) for heading in claim.section)
+    lines = [
+        f"# {wording.NO_CITATION}{' · ' + section if section else ''}",
+        f"# sentence: {cells.shortened(claim.text, 300)}",
+        *(f"# {cells.one_line(reason)}" for reason in uncited.reasons),
+    ]
+    found = [tag_uncited(uncited, today), *(reference(s, today) for s in uncited.suggestions)]
+    return "\n".join([*lines, *filter(None, found)]) + "\n"
 
 
 def tag(finding: Finding, today: date) -> str | None:

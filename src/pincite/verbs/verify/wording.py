@@ -179,6 +179,16 @@ OPINIONS = {
     "in_part": "The sources are long: it read the passages closest to the claim.",
 }
 ADVICE = "A suggestion by a program: read the source before you tag or replace anything."
+NO_CITATION = "no citation"
+UNCITED = {
+    "title": "Sentences without a citation",
+    "none": "No sentence was found that needs a citation and has none.",
+    "advice": (
+        "A program's guess from how sentences are worded. The percentage estimates how likely such "
+        "a sentence has a citation in Wikipedia. What is obvious, or cited elsewhere in the "
+        "article, needs none."
+    ),
+}
 READ_FIRST = "Read the source before you tag."
 # The order in which verdicts are counted: what needs a person first.
 ORDER = aggregation.ORDER

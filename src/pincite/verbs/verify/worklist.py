@@ -35,6 +35,7 @@ class Row:
     n_checked: int = 0
     n_flagged: int = 0
     n_partly: int = 0
+    n_uncited: int | None = None  # sentences that need a citation; None: not looked for
     n_poor_sources: int = 0  # citations whose site a list calls unreliable or worse
     worst: str = ""  # the claim that ranks first, if it is not supported
     revision_id: str = ""
@@ -65,6 +66,11 @@ class WorkList:
         return sum(not row.stopped for row in self.rows)
 
     @property
+    def looked_for_uncited(self) -> bool:
+        """Whether sentences without a citation were looked for in any article."""
+        return any(row.n_uncited is not None for row in self.rows)
+
+    @property
     def funnel(self) -> Funnel:
         """Of all articles together."""
         return together([row.funnel for row in self.rows if row.funnel])
@@ -90,6 +96,7 @@ def row_of(report: ReportRecord, name: str) -> Row:
         n_checked=len(checked),
         n_flagged=sum(labels[label] for label in FLAGS),
         n_partly=labels[Label.PARTLY_SUPPORTED],
+        n_uncited=None if report.uncited is None else len(report.uncited),
         n_poor_sources=sum(source.label in _POOR for source in sources),
         worst=checked[0].claim if checked and checked[0].label is not Label.SUPPORTED else "",
         revision_id=article.revision_id or "",
@@ -150,6 +157,7 @@ def to_html(found: WorkList) -> str:
         css=templates.style("worklist.css"),
         advice=wording.ADVICE,
         flagged=FLAGGED,
+        uncited=found.looked_for_uncited,
         n_of=n_of,
     )
 

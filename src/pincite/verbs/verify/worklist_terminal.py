@@ -15,7 +15,11 @@ SHOWN = 20  # articles: a screen; the pages have all
 def print_list(found: WorkList, console: Console) -> None:
     """Print it; no text of an article is obeyed."""
     head = Text(f"{found.head} · riskiest first", style="bold")
-    parts: list[RenderableType] = [head, Text(), _table(found.rows[:SHOWN])]
+    parts: list[RenderableType] = [
+        head,
+        Text(),
+        _table(found.rows[:SHOWN], uncited=found.looked_for_uncited),
+    ]
     if len(found.rows) > SHOWN:
         parts.append(Text(f"… and {len(found.rows) - SHOWN} more", style="dim"))
     parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
@@ -26,18 +30,22 @@ def print_list(found: WorkList, console: Console) -> None:
     console.print(Group(*parts))
 
 
-def _table(rows: tuple[Row, ...]) -> Table:
+def _table(rows: tuple[Row, ...], *, uncited: bool) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("risk", "flagged", "partly", "checked"):
+    heads = ("risk", "flagged", "partly", "checked", *(("uncited",) if uncited else ()))
+    for name in heads:
         table.add_column(name, justify="right")
     table.add_column("article", overflow="fold")
     for row in rows:
         title = Text(cells.one_line(row.title))
         if row.problem:
             title.append(f"\n{cells.one_line(row.problem)}", style="yellow")
-            table.add_row("", "", "", "", title)
+            table.add_row(*[""] * len(heads), title)
             continue
         flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
         checked = f"{row.n_checked} of {row.n_claims}"
-        table.add_row(f"{row.risk:.2f}", flagged, str(row.n_partly), checked, title)
+        counted: list[str | Text] = [f"{row.risk:.2f}", flagged, str(row.n_partly), checked]
+        if uncited:
+            counted.append("" if row.n_uncited is None else str(row.n_uncited))
+        table.add_row(*counted, title)
     return table

@@ -134,7 +134,9 @@ def _asked(form: Form) -> dict[str, Any]:
 def _values(fields: Mapping[str, str], chosen: tuple[str, bytes] | None) -> dict[str, Any]:
     """Several lines or markup are a text, one line is a name; a file counts before both."""
     given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
-    corpus = {"corpus": named} if (named := fields.get("corpus", "").strip()) else {}
+    beside: dict[str, Any] = {"corpus": name} if (name := fields.get("corpus", "").strip()) else {}
+    if fields.get("uncited"):
+        beside |= {"settings": {"verify_uncited": True}}
     markup = "wikitext"
     if chosen:
         name, content = chosen
@@ -143,8 +145,8 @@ def _values(fields: Mapping[str, str], chosen: tuple[str, bytes] | None) -> dict
         if name.lower().endswith((".html", ".htm")):
             markup = "html"
     elif "\n" not in given and not any(mark in given for mark in ("<ref", "{{", "[[")):
-        return {"article": given, **corpus} if given else corpus
-    return {"text": given, "markup": markup, "title": title[:MAX_TITLE], **corpus}
+        return {"article": given, **beside} if given else beside
+    return {"text": given, "markup": markup, "title": title[:MAX_TITLE], **beside}
 
 
 def _beside(form: Form, site: Site) -> dict[str, Any]:

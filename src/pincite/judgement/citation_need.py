@@ -1,0 +1,207 @@
+"""How probably a sentence of an encyclopedia needs a citation, by what is said in it and where.
+
+A logistic regression over cues that a reader can check, after Redi et al. 2019, "Citation Needed"
+(The Web Conference): quotations, figures, reported speech, superlatives, opinions, studies, people,
+and the kind of section. It was trained on whether sentences of Wikipedia have a citation, which is
+a weak label: editors also leave out what is needed. `tools/fit_citation_need.py` fits and measures.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pincite.judgement.parts import atoms
+from pincite.notes import Note
+
+WEIGHTS = Path(__file__).with_name("citation_need.toml")
+QUOTED_WORDS = 5  # fewer in quotation marks are a term as often as somebody's words
+MAX_REASONS = 3
+MAX_WORDS = 3  # of a reason, or quotations
+MAX_CHARS = 60  # of a quotation in a reason
+
+
+def _any(words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE)
+
+
+_CUES: Mapping[str, re.Pattern[str]] = {
+    "reports": _any(
+        "sa(?:id|ys) stated claim(?:ed|s) argue[ds] wrote writes reported(?:ly)? announced "
+        "described suggest(?:ed|s) noted criticis?z?e[ds] proposed declared asserted "
+        "concluded observed explained remarked commented recalled admitted denied praised warned"
+    ),
+    "attributes": _any(
+        "according\\sto critics? scholars? historians? experts? researchers? scientists? "
+        "commentators? observers? economists? considered regarded viewed thought believed "
+        "credited attributed interpreted so-called supposedly alleged(?:ly)?"
+    ),
+    "superlative": _any(
+        "most (?<!at\\s)least best worst the\\s(?:first|last|only|second) oldest youngest largest "
+        "biggest smallest greatest highest lowest longest shortest fastest earliest latest newest "
+        "strongest deepest busiest richest poorest wealthiest heaviest brightest nearest widest "
+        "tallest finest"
+    ),
+    "studies": _any(
+        "stud(?:y|ies) research survey(?:s|ed)? polls? evidence findings? statistics census "
+        "estimate[ds]? experiment(?:s|al)? data"
+    ),
+    "hedges": _any(
+        "(?-i:may) might possibly perhaps likely probably appears? seems? apparently suggests? "
+        "unclear uncertain disputed debated"
+    ),
+    "contends": _any(
+        "accus(?:ed|ations?) alleg(?:ed|ations?) scandal illegal convicted arrested murder(?:ed)? "
+        "killed died deaths? abuse corruption violence violated protests? lawsuit sued banned "
+        "rejected opposed opposition dispute[ds]? crisis disease cancer risk victims?"
+    ),
+    "example": re.compile(
+        r"\b(?:for (?:example|instance)|an example|such as|e\.g\.|i\.e\.|that is|suppose|consider|"
+        r"let|note that|in other words|in this (?:case|example)|as (?:shown|follows))\b",
+        re.IGNORECASE,
+    ),
+    "reader": _any("we you your one's our us if can must should"),
+    "goes_on": re.compile(  # an argument, of which the sentence before should have the citation
+        r"\A(?:so|and|but|because|since|thus|hence|therefore|this means|in other words|our|for a "
+        r"better)\b",
+        re.IGNORECASE,
+    ),
+    "past": _any("was were had did became began"),
+    "formula": re.compile(r"[=≈∑∫√≤≥^\\]|\b[a-z]\([a-z]\)"),
+}
+_SECTIONS: Mapping[str, re.Pattern[str]] = {
+    "reception": re.compile(
+        r"\b(?:reception|legacy|critic\w+|controvers\w+|awards?|honou?rs|opinions?|views|debates?|"
+        r"reviews|critical response)\b"
+    ),
+    "textbook": re.compile(
+        r"definit|example|propert|method|formal|notation|mathemat|algorithm|calculat|equation|"
+        r"structure|types?\b|terminolog|overview|introduc|principle|technique|form\b|forms\b"
+    ),
+}
+_PERCENT = re.compile(r"%|\bper ?cent\b")
+_NAME = re.compile(r"(?<=[^.!?\"“] )[A-Z][\w’'-]+")
+_YEAR = re.compile(r"\b1\d{3}s?\b|\b20\d{2}s?\b")
+_REASONS = {  # cues that a reader is told of, with the code of what it is called
+    "reports": "need_said",
+    "attributes": "need_opinion",
+    "superlative": "need_superlative",
+    "studies": "need_study",
+    "hedges": "need_unsure",
+    "contends": "need_disputed",
+}
+_OF_ARTICLE = ("living", "in_reception")  # said last: what the sentence says comes first
+_LOWER = re.compile(r"\b[a-z]{4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How probably a sentence needs a citation, and why."""
+
+    probability: float
+    reasons: tuple[Note, ...]  # the weightiest first
+    quotes: bool  # it quotes somebody
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a sentence stands."""
+
+    section: Sequence[str] = ()  # headings, outermost first
+    opens: bool = False  # its paragraph
+    in_list: bool = False
+    living: bool = False  # the article is about somebody who is alive
+
+
+def features(text: str, place: Place) -> dict[str, float]:
+    """What the regression sees: 1 for each cue that is there, logarithms of counts."""
+    found = {name: 1.0 for name, cue in _CUES.items() if cue.search(text)}
+    names, figures = len(_NAME.findall(text)), _figures(text)
+    counts = {
+        "figures": len(figures),
+        "names": names,
+        "words": len(text.split()),
+        "years": len(_YEAR.findall(text)),
+    }
+    found |= {name: math.log1p(n) for name, n in counts.items() if n}
+    flags = {
+        "quotation": bool(quotations(text)),
+        "percent": bool(_PERCENT.search(text)),
+        "nothing_named": not names and not figures,
+        "opens": place.opens,
+        "in_list": place.in_list,
+        "living": place.living,
+    }
+    headings = " / ".join(place.section).lower()
+    flags |= {f"in_{name}": bool(cue.search(headings)) for name, cue in _SECTIONS.items()}
+    return found | {name: 1.0 for name, present in flags.items() if present}
+
+
+def need(text: str, place: Place) -> Need:
+    """How probably a sentence has a citation in Wikipedia, and what speaks for it.
+
+    >>> found = need("Holm wrote that it was “the finest bridge ever built”.", Place())
+    >>> print(*found.reasons[:2], sep="; ")
+    a quotation: “the finest bridge ever built”; what somebody said or wrote: “wrote”
+    """
+    table = _table()
+    found = features(text, place)
+    weighed = {name: table["weights"].get(name, 0.0) * value for name, value in found.items()}
+    log_odds = table["intercept"] + sum(weighed.values())
+    ordered = sorted(weighed, key=lambda name: (name in _OF_ARTICLE, -weighed[name]))
+    reasons = dict.fromkeys(
+        note for name in ordered if weighed[name] > 0 for note in _reason(name, text, place)
+    )
+    chosen = tuple(reasons)[:MAX_REASONS] or (Note("need_alike"),)
+    return Need(1 / (1 + math.exp(-log_odds)), chosen, "quotation" in found)
+
+
+def threshold() -> float:
+    """The probability from which a sentence without a citation is a finding."""
+    return float(_table()["threshold"])
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))
+
+
+def quotations(text: str) -> list[str]:
+    """Quoted words; neither titles ("A Song of the Sea") nor terms (“magnifying glass”)."""
+    quoted = [atom.text for atom in atoms(text) if atom.kind == "quotation"]
+    return [q for q in quoted if _LOWER.search(q) and len(q.split()) >= QUOTED_WORDS]
+
+
+def _figures(text: str) -> list[str]:
+    return [atom.text for atom in atoms(text) if atom.kind == "figure"]
+
+
+def _reason(name: str, text: str, place: Place) -> Iterator[Note]:
+    """What the cue `name` is called, with the words that it was found in."""
+    if name in _REASONS:
+        yield _said(_REASONS[name], [match[0] for match in _CUES[name].finditer(text)])
+    elif name == "quotation":
+        yield _said("need_quotation", quotations(text))
+    elif name in ("figures", "percent"):
+        yield _said("need_figures", _figures(text))
+    elif name == "living":
+        yield Note("need_living")
+    elif name.startswith("in_") and name.removeprefix("in_") in _SECTIONS:
+        cue = _SECTIONS[name.removeprefix("in_")]
+        yield _said("need_section", [h for h in place.section if cue.search(h.lower())])
+
+
+def _said(code: str, words: Sequence[str]) -> Note:
+    kept = tuple(dict.fromkeys(words))[:MAX_WORDS]
+    return Note(
+        code,
+        {
+            "words": tuple(
+                word if len(word) <= MAX_CHARS else f"{word[:MAX_CHARS]}…" for word in kept
+            )
+        },
+    )

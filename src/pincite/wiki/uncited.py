@@ -1,0 +1,307 @@
+"""Sentences of an article's prose: which have a reference, and which of the others may go without.
+
+A reference stands for its own sentence and, by convention, for those before it in its paragraph;
+one at a list's end, or in the sentence that introduces the list, stands for the whole of it.
+Wikipedia asks for no reference in the lead of an article whose body has them (WP:LEADCITE), in plot
+summaries (WP:PLOT), and in lists of works and links.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+
+from pincite.judgement import citation_need
+from pincite.notes import Note
+from pincite.text.fragments import MAX_CHARS, Standing, standing
+from pincite.text.sentences import n_words
+from pincite.types import Article, Claim, Span, Uncited, claim_id_of
+from pincite.wiki.claims import MAX_BEFORE, NEEDED, has_words, sentences_of
+from pincite.wiki.editions import edition
+from pincite.wiki.flat import Block, BlockKind
+from pincite.wiki.html.reader import read_html
+from pincite.wiki.wikitext.reader import read_wikitext
+
+MIN_WORDS = 6  # of a sentence: a shorter one is a title or a remark
+_LETTERS = 0.6  # share of letters below which a line is a formula
+_NEAR = 120  # characters before a block in which the mark-up of a quotation opens
+_APART = re.compile(
+    r"(?:see also|(?:foot)?notes?|references?|further reading|external links?|bibliography|sources|"
+    r"works cited|citations?|(?:selected |major |published )?(?:works|publications|writings)|"
+    r"(?:disc|film|vide)ography|(?:image )?gallery|literature|track listing|personnel|credits|"
+    r"(?:in )?popular culture|cultural references|in fiction)(?: and .*)?",
+    re.IGNORECASE,
+)
+_FICTION = re.compile(
+    r"(?:plot|synopsis|story|storyline|premise|(?:plot )?summary|(?:main )?characters)\b.*",
+    re.IGNORECASE,
+)
+_OF_FICTION = re.compile(r"\bcharacters\b|\bepisodes\b", re.IGNORECASE)  # in a list's title
+_REFERS = re.compile(r"\b(?:may|can|could)(?: also)? (?:also )?(?:refer to|mean|stand for)\b")
+_POINTER = re.compile(
+    r"(?:main (?:article|page)|see (?:also )?\W|see also|further information|for (?:more|other|a "
+    r"(?:list|more))\b|this (?:article|section|list)\b|the following\b|below\b|listed below|"
+    r"the (?:tables?|charts?|diagrams?|graphs?|figures?|images?|maps?) (?:below|above|"
+    r"shows?|lists?)\b)",
+    re.IGNORECASE,
+)
+_AUTHOR_YEAR = re.compile(  # "(Holm 1911)", "(Holm & Berg, 1911: 12)"; not "(May 1911)"
+    r"\((?!(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Spring|Summer|Autumn|Winter)[a-z]* )"
+    r"[A-Z][\w’'-]{1,30}(?: (?:et al\.?|(?:and|&) [A-Z][\w’'-]{1,30}))?,? (?:1[5-9]|20)\d\d[a-z]?"
+    r"(?:[,:;] ?[^()]{1,40})?\)"
+    r"|\((?:1[5-9]|20)\d\d[a-z]?[,:] ?(?:pp?\. ?)?\d[^()]{0,40}\)"  # "Holm (1911, p. 4)"
+)
+_TEX = re.compile(r"\\[a-z]{2,}|[_^]\{|\b[a-z]_[a-z0-9]\b")
+_MADE_UP = re.compile(
+    r"(?:(?:for )?(?:example|instance)\b[^.]{0,80}\b"
+    r"(?:might|may|could|would|some(?:one|body)|if)\b|"
+    r"(?:if|suppose|imagine|consider|say|let)\b[^.]{0,20}\b(?:for (?:example|instance)|that|us)\b)",
+    re.IGNORECASE,
+)
+_NAMES_SOURCE = re.compile(r"\w \((?:1[5-9]|20)\d\d[a-z]?[,)]")  # a heading: "Holm (1911)"
+_LIVING = re.compile(r"\bCategory:\s*Living[ _]people\b", re.IGNORECASE)
+_QUOTE_OPENS = re.compile(  # a template, a tag, or a line that is indented
+    r"(?:<(?:blockquote|dd)\b[^<>]*>|\{\{\s*[a-z ]*quot[a-z ]*\|(?:[^{}|]*=)?|(?:\A|\n)[*#;]*:+)\s*"
+    r"(?:<p\b[^<>]*>)?[\s\"“']*\Z",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\[?https?://|\{\{\s*(?:cite|isbn|doi)\b", re.IGNORECASE)
+
+
+class Sourced(StrEnum):
+    """Whether a reference stands for a sentence."""
+
+    CITED = "cited"  # in it
+    COVERED = "covered"  # later in its paragraph, or for its list
+    UNCITED = "uncited"
+
+
+class Exempt(StrEnum):
+    """Why a sentence may go without a reference, whatever it says."""
+
+    LEAD = "lead"
+    FICTION = "fiction"  # its source is the work itself
+    APART = "apart"  # lists of works, of links, of other articles
+    QUOTATION = "quotation"  # set off: the sentence that introduces it should have a reference
+    EXAMPLE = "example"  # made up: "For example, somebody might say …"
+    POINTER = "pointer"  # announces a list, a table or another article
+    NOT_PROSE = "not prose"  # a title, a fragment, a formula
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the article's prose or lists, as a claim without citations."""
+
+    claim: Claim
+    sourced: Sourced
+    exempt: Exempt | None
+    opens: bool  # its paragraph
+
+
+def uncited(article: Article) -> list[Uncited]:
+    """The sentences that probably need a citation and have none, the likeliest first.
+
+    Those that an editor tagged "citation needed" are all there, and come before the others.
+    """
+    living = about_living(article)
+    open_ = (each for each in prose(article) if each.sourced is Sourced.UNCITED)
+    found = [need for each in open_ if (need := _need(each, living=living))]
+    return sorted(found, key=lambda each: (NEEDED not in each.claim.tags, -each.probability))
+
+
+def is_read(language: str) -> bool:
+    """Whether sentences of articles in this language can be told apart: the cues are English."""
+    return language in ("en", "simple")
+
+
+def prose(article: Article) -> list[Sentence]:
+    """Its sentences, read from its source once more; see `sentences`."""
+    read = read_html if article.markup == "html" else read_wikitext
+    flat = read(article.source, edition(article.language))
+    return list(sentences(flat.blocks, article.source, article.title, article.language))
+
+
+def place_of(sentence: Sentence, *, living: bool) -> citation_need.Place:
+    """Where it stands, for the classifier."""
+    claim = sentence.claim
+    return citation_need.Place(claim.section, sentence.opens, claim.origin == "list", living)
+
+
+def _need(sentence: Sentence, *, living: bool) -> Uncited | None:
+    claim = sentence.claim
+    need = citation_need.need(claim.text, place_of(sentence, living=living))
+    probable = need.probability >= citation_need.threshold()
+    tagged = (Note("need_tagged"),) if NEEDED in claim.tags else ()
+    quoted = sentence.exempt is Exempt.LEAD and need.quotes  # WP:LEADCITE excepts quotations
+    exempt = sentence.exempt is not None and not quoted
+    if not tagged and (exempt or not probable):
+        return None
+    reasons = (*tagged, *(need.reasons if probable else ()))
+    return Uncited(claim, round(need.probability, 4), reasons)
+
+
+def about_living(article: Article) -> bool:
+    """Whether its categories say that it is about somebody who is alive."""
+    return bool(_LIVING.search(article.source))
+
+
+def sentences(
+    blocks: Sequence[Block], source: str, title: str, language: str = "en"
+) -> Iterator[Sentence]:
+    """The sentences of paragraphs and list items, in the order of the article.
+
+    Captions, headings, cells and parameters of templates are no prose.
+    """
+    if _is_disambiguation(blocks, title):
+        return
+    page = _Page(blocks, source, title, language)
+    for number, block in enumerate(blocks):
+        if block.kind in (BlockKind.PARAGRAPH, BlockKind.ITEM):
+            yield from page.of_block(number)
+
+
+def _is_disambiguation(blocks: Sequence[Block], title: str) -> bool:
+    first = next((b.text for b in blocks if b.kind is BlockKind.PARAGRAPH and b.text), "")
+    listed = first.rstrip().endswith(":") and _REFERS.search(first)
+    return bool(listed) or title.endswith("(disambiguation)")
+
+
+class _Page:
+    def __init__(self, blocks: Sequence[Block], source: str, title: str, language: str) -> None:
+        self.blocks, self.source, self.title, self.language = blocks, source, title, language
+        self.covered = _covered_lists(blocks)
+        self.has_body = any(
+            b.section and b.kind is BlockKind.PARAGRAPH and n_words(b.text) > MIN_WORDS
+            for b in blocks
+        )
+        self.body_cites = any(_cites(b) for b in blocks if b.section)
+
+    def of_block(self, number: int) -> Iterator[Sentence]:
+        block = self.blocks[number]
+        found = sentences_of(block, self.language)
+        starts = [each.start for each in found]
+        homes = {bisect_left(starts, m.position) - 1 for m in block.marks if m.use is not None}
+        tagged = {bisect_left(starts, m.position) - 1 for m in block.marks if m.tag == NEEDED}
+        last = max(homes, default=-1)
+        if number in self.covered or _cites_alone(self._next(number)):
+            last = len(found)
+        for n, home in enumerate(found):
+            text = home.of(block.text).strip()
+            announces = n == len(found) - 1 and text.endswith((":", "："))
+            covered = n < last or self._has_source(block, home)
+            state = Sourced.COVERED if covered else Sourced.UNCITED
+            claim = self._claim(block, home, found[bisect_left(starts, home.start - MAX_BEFORE)])
+            yield Sentence(
+                replace(claim, tags=(NEEDED,)) if n in tagged else claim,
+                Sourced.CITED if n in homes else state,
+                self._exempt(block, text, announces=announces),
+                opens=n == 0,
+            )
+
+    def _has_source(self, block: Block, home: Span) -> bool:
+        """Whether an address or "(Holm 1911)" stands in a sentence."""
+        in_source = block.span(*home).of(self.source)
+        headed = any(map(_NAMES_SOURCE.search, block.section))
+        return bool(
+            headed or _AUTHOR_YEAR.search(home.of(block.text)) or _ADDRESS.search(in_source)
+        )
+
+    def _next(self, number: int) -> Block | None:
+        return self.blocks[number + 1] if number + 1 < len(self.blocks) else None
+
+    def _exempt(self, block: Block, text: str, *, announces: bool) -> Exempt | None:
+        if any(_APART.fullmatch(heading) for heading in block.section):
+            return Exempt.APART
+        if _OF_FICTION.search(self.title) or any(map(_FICTION.fullmatch, block.section)):
+            return Exempt.FICTION
+        if _QUOTE_OPENS.search(self.source[max(0, block.starts[0] - _NEAR) : block.starts[0]]):
+            return Exempt.QUOTATION
+        if announces or _POINTER.match(text):
+            return Exempt.POINTER
+        if _MADE_UP.match(text):
+            return Exempt.EXAMPLE
+        if not _is_sentence(block, text, self.language):
+            return Exempt.NOT_PROSE
+        return Exempt.LEAD if not block.section and self.has_body and self.body_cites else None
+
+    def _claim(self, block: Block, home: Span, context: Span) -> Claim:
+        text = home.of(block.text).strip()
+        before = block.text[context.start : home.start].strip()
+        if block.kind is BlockKind.ITEM and block.lead.rstrip().endswith((":", "：")):
+            before = f"{block.lead[-MAX_BEFORE:]} {before}".strip()
+        return Claim(
+            claim_id_of(self.title, block.section, text),
+            text,
+            self.title,
+            block.section,
+            before[-MAX_BEFORE:],
+            block.span(*home),
+            origin="list" if block.kind is BlockKind.ITEM else "prose",
+            sentence=text,
+            part=Span(0, len(text)),
+        )
+
+
+def _is_sentence(block: Block, text: str, language: str) -> bool:
+    """Whether it is prose that says something, and of a list whether it is a whole sentence."""
+    letters = sum(char.isalpha() or char.isspace() for char in text)
+    if (
+        _TEX.search(text)
+        or len(text) > MAX_CHARS
+        or n_words(text) < MIN_WORDS
+        or letters < _LETTERS * len(text)
+    ):
+        return False
+    if not text.rstrip("\"”'’)»").endswith((".", "!", "?", "。", "！", "？")):
+        return False
+    if block.kind is not BlockKind.ITEM:
+        return True
+    opens = text[0].isupper() or text[0].isdigit()
+    return opens and standing(text, language) is not Standing.FRAGMENT
+
+
+def _cites(block: Block) -> bool:
+    return any(mark.use is not None for mark in block.marks)
+
+
+def _cites_alone(block: Block | None) -> bool:
+    """Whether a block is nothing but references: they stand for the block before."""
+    return block is not None and _cites(block) and not has_words(block.text)
+
+
+def _covered_lists(blocks: Sequence[Block]) -> set[int]:
+    """The items that a reference at their list's end, or in what introduces it, stands for."""
+    covered: set[int] = set()
+    lead: Block | None = None
+    runs = groupby(range(len(blocks)), key=lambda n: blocks[n].kind)
+    for kind, numbers in runs:
+        run = list(numbers)
+        if kind is not BlockKind.ITEM:
+            lead = blocks[run[-1]]
+            continue
+        citing = [n for n in run if _cites(blocks[n])]
+        introduced = lead is not None and lead.text.rstrip().endswith(":") and _cites_last(lead)
+        if introduced or (len(run) > 1 and citing == [run[-1]]):
+            covered.update(run)
+        covered |= _below_cited(blocks, run)
+    return covered
+
+
+def _cites_last(block: Block) -> bool:
+    """Whether the last reference of a block stands at its end."""
+    uses = [mark.position for mark in block.marks if mark.use is not None]
+    return bool(uses) and not has_words(block.text[uses[-1] :])
+
+
+def _below_cited(blocks: Sequence[Block], run: Sequence[int]) -> set[int]:
+    """The items below one that ends in a colon and has a reference."""
+    citing: set[str] = set()
+    found = set()
+    for n in run:
+        if blocks[n].lead in citing:
+            found.add(n)
+        if blocks[n].text.rstrip().endswith(":") and _cites(blocks[n]):
+            citing.add(blocks[n].text)
+    return found

@@ -1,0 +1,135 @@
+"""Which sentences have no reference, and which of these may go without one."""
+
+import pytest
+
+from pincite.wiki.article import article_in, parse_article
+from pincite.wiki.claims import NEEDED
+from pincite.wiki.uncited import Exempt, Sentence, Sourced, prose, uncited
+
+SAID = "Holm wrote in 1911 that it was “the finest bridge that was ever built here”."
+PLAIN = "The bridge carries a road over the river."
+REF = "<ref>A. Berg, 1950</ref>"
+
+
+def article_of(wikitext: str) -> list[Sentence]:
+    return prose(parse_article(wikitext, "Varde Bridge"))
+
+
+def found(wikitext: str, title: str = "Varde Bridge") -> list[str]:
+    return [each.claim.text for each in uncited(parse_article(wikitext, title))]
+
+
+def body(text: str, heading: str = "History") -> str:
+    return f"The '''bridge''' is of stone.{REF}\n\n== {heading} ==\n{text}\n"
+
+
+def test_a_sentence_that_quotes_needs_a_citation_and_a_plain_one_does_not() -> None:
+    assert found(body(f"{PLAIN} {SAID}")) == [SAID]
+
+
+def test_the_span_is_that_of_the_sentence_in_the_source() -> None:
+    source = body(f"{PLAIN} {SAID}")
+    (each,) = uncited(parse_article(source, "Varde Bridge"))
+    assert each.claim.span
+    assert each.claim.span.of(source) == SAID
+    assert each.claim.section == ("History",)
+    assert each.claim.before == PLAIN
+    assert not each.claim.citations
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{SAID}{REF}",
+        f"{SAID} {PLAIN}{REF}",  # the reference at the paragraph's end stands for both
+        f"{SAID}\n\n{REF}",
+        f"* {PLAIN}\n* {SAID}\n* It was repaired in 1950 and in 1960.{REF}",  # at the list's end
+        f"Of the bridge two things are known:{REF}\n* {PLAIN}\n* {SAID}",
+        f"* Two things are known:{REF}\n** {PLAIN}\n** {SAID}\n* It is the last of its kind.{REF}",
+        f"{SAID[:-1]} (Holm 1911).",
+        f"{SAID[:-1]} (Holm & Berg, 1911, p. 12).",
+        f"{SAID[:-1]}, says Berg (1911, p. 12).",
+        f"{SAID[:-1]} [https://varde.example/ on its page].",
+    ],
+)
+def test_a_reference_may_stand_elsewhere(text: str) -> None:
+    sentence = next(each for each in article_of(body(text)) if each.claim.text.startswith("Holm"))
+    assert sentence.sourced is not Sourced.UNCITED
+    assert sentence.claim.text not in found(body(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{PLAIN}{REF} {SAID}",  # after it
+        f"{PLAIN}{REF}\n\n{SAID}",  # of another paragraph
+        f"* {PLAIN}{REF}\n* {SAID}\n* It was repaired in 1950 and in 1960.{REF}",  # of other items
+        f"{SAID[:-1]} (May 1911).",
+    ],
+)
+def test_a_reference_of_something_else_does_not_count(text: str) -> None:
+    assert [each[:10] for each in found(body(text))] == [SAID[:10]]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Plot", "Plot summary", "See also", "Further reading", "Works"]
+)
+def test_sections_that_need_none(heading: str) -> None:
+    assert found(body(SAID, heading)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "exempt"),
+    [
+        (f":''{SAID}''", Exempt.QUOTATION),
+        (f"<blockquote>{SAID}</blockquote>", Exempt.QUOTATION),
+        (f"{SAID[:-1]}:\n* {PLAIN}", Exempt.POINTER),
+        ("The table below lists the 12 largest bridges of 1911.", Exempt.POINTER),
+        ("For example, somebody might say “it is the finest of all bridges”.", Exempt.EXAMPLE),
+        ("* the 12 largest bridges of 1911", Exempt.NOT_PROSE),
+    ],
+)
+def test_what_is_exempt_wherever_it_stands(text: str, exempt: Exempt) -> None:
+    assert exempt in {each.exempt for each in article_of(body(text))}
+    assert found(body(text)) == []
+
+
+def test_a_lead_needs_none_where_the_body_cites_but_for_quotations() -> None:
+    figures = "It was built between 1906 and 1911 for 2,400,000 crowns, 12 % more than estimated."
+    assert found(f"{figures}\n\n== History ==\n{PLAIN} It stood in 1911.{REF}") == []
+    assert found(f"{SAID}\n\n== History ==\n{PLAIN} It stood in 1911.{REF}") == [SAID]
+    assert found(f"{figures} {SAID}") != []  # a stub is all lead
+
+
+def test_tagged_sentences_come_first_whatever_they_say() -> None:
+    each, other = uncited(parse_article(body(f"{SAID} {PLAIN}{{{{cn}}}}"), "Varde Bridge"))
+    assert (each.claim.text, each.claim.tags) == (PLAIN, (NEEDED,))
+    assert [note.code for note in each.reasons_coded] == ["need_tagged"]
+    assert other.claim.text == SAID
+    assert each.probability < other.probability
+
+
+def test_no_sentence_of_a_page_that_lists_meanings() -> None:
+    assert found(f"'''Varde''' may refer to:\n* {SAID}") == []
+    assert found(body(SAID), "Varde (disambiguation)") == []
+
+
+def test_living_people_need_more() -> None:
+    text = body("He believed that the council was wrong about the old bridge.")
+    dead, alive = (
+        uncited(parse_article(text + f"\n{SAID}\n[[Category:{category}]]", "Ida Holm"))
+        for category in ("1880 births", "Living people")
+    )
+    assert min(each.probability for each in alive) > 0
+    assert sum(each.probability for each in alive) > sum(each.probability for each in dead)
+    assert "need_living" in {note.code for each in alive for note in each.reasons_coded}
+
+
+def test_html_is_read_too() -> None:
+    page = f"<html><body><p>{PLAIN}</p><h2>History</h2><p>{PLAIN} {SAID}</p></body></html>"
+    assert [each.claim.text for each in uncited(article_in(page))] == [SAID]
+
+
+def test_an_article_without_text() -> None:
+    assert found(" ") == []
+    assert found("{{Infobox|a=1}}") == []
