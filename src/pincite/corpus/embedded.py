@@ -152,6 +152,11 @@ class EmbeddedCorpus:
         return f"EmbeddedCorpus({str(self._folder)!r})"
 
     @property
+    def name(self) -> str:
+        """Its folder's own name."""
+        return self._folder.resolve().name
+
+    @property
     def encoder(self) -> Encoder | None:
         """The encoder that it was opened with."""
         return self._encoder
@@ -194,6 +199,11 @@ class EmbeddedCorpus:
         """The documents at `urls`, in order; None where there is none."""
         with self._current() as generation:
             return [generation.store.document(url) for url in urls]
+
+    def ids(self, urls: Sequence[str]) -> list[str | None]:
+        """The ids of the documents at `urls`, in order; None where there is none."""
+        with self._current() as generation:
+            return catalogue.ids_of(generation.store, urls)
 
     def listed(
         self, which: catalogue.Which, limit: int, after: catalogue.After | None = None

@@ -98,6 +98,23 @@ def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> l
     return weighted_sum([lexical, dense], [1 - DENSE_SHARE, DENSE_SHARE], k)
 
 
+def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """One ranking of at most `k` hits of several collections; score: the hit's share of its run.
+
+    BM25 scores of two collections, and cosines of two encoders, cannot be compared; so the best
+    hit of each counts alike, and a verifier, whose scores can be, decides between them. A passage
+    that several have counts once, as in the run where it is best. Ties break on passage id.
+    """
+    found: dict[str, tuple[float, Passage]] = {}
+    for run in runs:
+        for hit, share in zip(run, shares(run), strict=True):
+            known = found.get(hit.passage.passage_id)
+            if known is None or share > known[0]:
+                found[hit.passage.passage_id] = (share, hit.passage)
+    order = sorted(found, key=lambda key: (-found[key][0], key))[:k]
+    return [Hit(found[key][1], found[key][0], rank) for rank, key in enumerate(order, 1)]
+
+
 def shares(run: Sequence[Hit]) -> list[float]:
     """The hits' scores moved to 0 … 1; all 1 where they are equal."""
     scores = [hit.score for hit in run]

@@ -26,7 +26,9 @@ from pincite.settings.search import (
 from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
-PRIVATE = frozenset({"web.contact", "web.cache", "library.own_copies", "library.judges"})
+PRIVATE = frozenset(
+    "web.contact web.cache library.own_copies library.judges library.corpora".split()
+)
 # How pages are asked for, not which copies count. How old a page of the cache may be is among them:
 # a finished report is as old as it is.
 MANNERS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
@@ -40,6 +42,12 @@ class LibrarySettings:
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
     own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
     judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
+    corpora: tuple[str, ...] = ()  # FOLDER or NAME=FOLDER: searched where none is named
+
+    @property
+    def folders(self) -> list[Path]:
+        """The corpora as they are opened."""
+        return [Path(given).expanduser() for given in self.corpora]
 
 
 @dataclass(frozen=True, slots=True)

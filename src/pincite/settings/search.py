@@ -24,6 +24,7 @@ class ModelSettings:
     """
 
     encoder: str = weights.ENCODER
+    encoders: tuple[str, ...] = ()  # others that corpora to be searched were built with
     verifier: str = weights.VERIFIER
     threads: Annotated[int, Range(0, 1024, zero="all cores")] = 0
 

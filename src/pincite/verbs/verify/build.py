@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.several import Corpora
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
@@ -20,7 +20,7 @@ from pincite.library.own_sources import OwnSources, folder_of
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
-from pincite.retrieval.retrievers import Fused
+from pincite.retrieval.retrievers import Asked, Fused, Search
 from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
@@ -57,7 +57,7 @@ class Run:
 @contextmanager
 def verifying(
     settings: Settings,
-    corpus: Path | EmbeddedCorpus | None,
+    corpus: runtime.Places | None,
     sources: Path | None,
     *,
     keep: bool = True,
@@ -68,7 +68,7 @@ def verifying(
 
     Args:
         settings: all of them.
-        corpus: that suggestions come from, a folder or one that is open; None: no suggestions.
+        corpus: that suggestions come from, folders or open ones; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
         own_copies: whether what the user attached to sources is read; measurements must not.
@@ -107,8 +107,7 @@ def verifying(
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
-            manifest = stored.manifest()
-            versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+            versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
             versions["own_copies"] = attached
         if listed:
@@ -220,22 +219,19 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
 
 
-def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
-    chosen = (hosts, settings.filters.chosen)
-    return Fused(
-        corpus.lexical(*chosen),
-        corpus.dense(*chosen),
-        settings.retrieval.fusion,
-        settings.retrieval.depth,
+def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Search[str | Asked]:
+    chosen, how = (hosts, settings.filters.chosen), settings.retrieval
+    return corpora.search(
+        lambda corpus: Fused(corpus.lexical(*chosen), corpus.dense(*chosen), how.fusion, how.depth)
     )
 
 
-def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
     """First the stored copies, then the corpus."""
     places = [Place(CopyKind.STORED, copies.get)] if copies else []
     return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
-def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+def _in_corpus(corpus: Corpora, url: str) -> Document | Unchecked:
     (found,) = corpus.get([url])
     return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

@@ -17,7 +17,7 @@ from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
-from pincite.retrieval.retrievers import Asked, Fused
+from pincite.retrieval.retrievers import Asked, Search
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages
 from pincite.types import (
@@ -65,7 +65,7 @@ class VerifyPipeline:
 
     verifier: Verifier
     copies: CitedCopies
-    search: Fused | None = None
+    search: Search[str | Asked] | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100  # hits of either search
@@ -390,6 +390,7 @@ class VerifyPipeline:
                 suggestion,
                 published=document.published,
                 place=pinpoint.place_of(suggestion.evidence, document, None),
+                corpus=document.corpus,
             )
             for suggestion, document in zip(suggested, documents, strict=True)
             if document and _stands_in(suggestion.evidence.passage, document)
