@@ -265,7 +265,7 @@ def open_corpus(
     1
     'The old bridge is of wood.'
     """
-    encoder = runtime.encoder((settings or load({})).models)
+    encoder = runtime.encoder(settings or load({}))
     if write:
         return EmbeddedCorpus.open_or_create(Path(path), encoder)
     return EmbeddedCorpus.open(Path(path), encoder)

@@ -4,7 +4,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +16,7 @@ from pincite.library import judges
 from pincite.llm.calls import Calls
 from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
 from pincite.llm.chat_wire import Limits
+from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.kept import KeptReplies
 from pincite.llm.templates import Templates
@@ -28,7 +28,7 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Expander, Verifier
 from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.settings import Settings
-from pincite.settings.chat import ChatSettings
+from pincite.settings.chat import ChatSettings, EmbeddingsSettings
 from pincite.settings.search import ModelSettings
 
 Place: TypeAlias = Path | EmbeddedCorpus  # a corpus: its folder, or one that is open
@@ -37,13 +37,30 @@ Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 
 
-def encoder(models: ModelSettings) -> Encoder:
-    """The encoder of the settings; raises MissingModel with the command to run."""
-    return OnnxEncoder(weights.locate(models.encoder), threads=models.threads)
+def encoder(settings: Settings, name: str = "") -> Encoder:
+    """The encoder of the settings, or another; raises MissingModel with the command to run."""
+    name = name or settings.models.encoder
+    if found := weights.served(name):
+        return _served(settings.embeddings, found)
+    return OnnxEncoder(weights.locate(name), threads=settings.models.threads)
+
+
+def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
+    prefixes = how.query_prefix, how.passage_prefix
+    return ServedEncoder.from_environment(
+        found.model, found.url, prefixes, how.batch, seconds=how.seconds, at_once=how.at_once
+    )
+
+
+def _fingerprint(settings: Settings, name: str) -> str:
+    """An encoder's, without loading it or asking its server."""
+    if found := weights.served(name):
+        return _served(settings.embeddings, found).fingerprint
+    return weights.fingerprint(weights.locate(name))
 
 
 @contextmanager
-def opened(models: ModelSettings, corpora: Places) -> Iterator[Corpora]:
+def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     """Corpora of folders, closed afterwards; one that is open already stays open.
 
     Raises:
@@ -58,11 +75,10 @@ def opened(models: ModelSettings, corpora: Places) -> Iterator[Corpora]:
             if isinstance(place, EmbeddedCorpus):
                 found[name] = place
                 continue
-            chosen = _fitting(models, place, several=len(places) > 1)
-            if chosen.encoder not in encoders:
-                encoders[chosen.encoder] = encoder(chosen)
-            opened = EmbeddedCorpus.open(place, encoders[chosen.encoder])
-            found[name] = stack.enter_context(opened)
+            chosen = _fitting(settings, place, several=len(places) > 1)
+            if chosen not in encoders:
+                encoders[chosen] = encoder(settings, chosen)
+            found[name] = stack.enter_context(EmbeddedCorpus.open(place, encoders[chosen]))
         yield Corpora(found)
 
 
@@ -112,21 +128,22 @@ def _is_same(one: Place, other: Place) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _fitting(models: ModelSettings, folder: Path, *, several: bool) -> ModelSettings:
-    """The settings with the encoder that built the corpus, if it is among theirs.
+def _fitting(settings: Settings, folder: Path, *, several: bool) -> str:
+    """The name of the encoder that built the corpus, if it is among those of the settings.
 
     Of several corpora one may be built with the encoder that is shipped, which is always at hand.
     If none fits, the first: opening the corpus with it says what the corpus wants.
     """
+    models = settings.models
     names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
     if len(names) == 1:
-        return models
+        return models.encoder
     wanted = encoder_of(folder)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):
-            if weights.fingerprint(weights.locate(name)) == wanted:
-                return replace(models, encoder=name)
-    return models
+            if _fingerprint(settings, name) == wanted:
+                return name
+    return models.encoder
 
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:

@@ -139,16 +139,16 @@ def test_names_that_mean_nothing(given: list[str], said: str) -> None:
 def test_the_encoder_that_built_a_corpus_is_chosen(
     tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models = Settings.of(encoder=str(tiny_encoder)).models
-    with EmbeddedCorpus.create(tmp_path / "one", runtime.encoder(models)) as one:
+    settings = Settings.of(encoder=str(tiny_encoder))
+    with EmbeddedCorpus.create(tmp_path / "one", runtime.encoder(settings)) as one:
         one.add([BRIDGE])
-    with EmbeddedCorpus.create(tmp_path / "two", runtime.encoder(Settings().models)) as two:
+    with EmbeddedCorpus.create(tmp_path / "two", runtime.encoder(Settings())) as two:
         two.add([MILL])
     both = [tmp_path / "one", tmp_path / "two"]
-    with runtime.opened(models, both) as opened:
+    with runtime.opened(settings, both) as opened:
         (hits,) = opened.dense().retrieve(["the mill of Varde"], 2)
         assert {hit.passage.url for hit in hits} == {BRIDGE.url, MILL.url}
-    with runtime.opened(Settings.of(encoders=str(tiny_encoder)).models, both[:1]) as opened:
+    with runtime.opened(Settings.of(encoders=str(tiny_encoder)), both[:1]) as opened:
         assert opened.dense().retrieve(["Varde"], 1)[0]
-    with pytest.raises(StaleCorpus, match="one"), runtime.opened(Settings().models, both):
+    with pytest.raises(StaleCorpus, match="one"), runtime.opened(Settings(), both):
         pass

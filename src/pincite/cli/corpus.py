@@ -168,7 +168,7 @@ def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: An
     from pincite import runtime
 
     settings = options.settings_of(given)
-    encoder = None if by == "words" else runtime.encoder(settings.models)
+    encoder = None if by == "words" else runtime.encoder(settings)
     hits = _found(folder, query, (k, by), encoder, settings)
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
@@ -292,7 +292,7 @@ def optimize(folder: Path, quiet: bool) -> None:
 def _encoder(name: str | None) -> Any:
     from pincite import runtime
 
-    return runtime.encoder(options.settings_of({"encoder": name}).models)
+    return runtime.encoder(options.settings_of({"encoder": name}))
 
 
 def _writing(folder: Path, encoder: str | None) -> AbstractContextManager[Any]:

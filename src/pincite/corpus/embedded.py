@@ -28,7 +28,7 @@ from pincite.corpus.generation import (
     point_to,
     sweep,
 )
-from pincite.corpus.intake import encoding_with
+from pincite.corpus.intake import check_same, encoding_with
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.lock import WriterLock
 from pincite.corpus.ranking import Scored, best
@@ -78,6 +78,7 @@ class EmbeddedCorpus:
         self._encoder = encoder
         self._lock = lock
         self._mutex = threading.RLock()
+        self._is_same = False  # whether the encoder was seen to be the one that built it
         self._generation, self._name = _open(folder, encoder, write=lock.held)
         with self._lock.attempt() as held:
             self._catch_up(held)
@@ -177,6 +178,7 @@ class EmbeddedCorpus:
                     f"{self._folder} was built with the encoder {self._generation.fingerprint}, "
                     "which is needed to add to it. Open it with that encoder."
                 )
+            self._check_encoder()
             encode = encoding_with(self._encoder) if self._encoder else None
             return self._generation.add(documents, encode)
 
@@ -297,6 +299,8 @@ class EmbeddedCorpus:
 
     def _search(self, retriever: "CorpusRetriever", queries: Sequence[Query], k: int) -> _Ranked:
         encoder = self._encoder if retriever.by == "dense" else None
+        if encoder and queries:
+            self._check_encoder()
         texts = list(map(_text_of, queries))
         vectors = encoder.encode(texts, "query") if encoder and queries else None
         with self._current() as generation:
@@ -319,6 +323,13 @@ class EmbeddedCorpus:
             places = {place.key: place for pairs in ranked for place, _ in pairs}
             passages = dict(zip(places, store.passages(list(places.values())), strict=True))
             return [[(passages[place.key], score) for place, score in pairs] for pairs in ranked]
+
+    def _check_encoder(self) -> None:
+        """Once, before its first use: whether a server still runs the encoder that built it."""
+        if self._encoder and not self._is_same:
+            with self._current() as generation:
+                check_same(generation.store, self._encoder)
+            self._is_same = True
 
     @contextmanager
     def _current(self) -> Iterator[Generation]:

@@ -8,7 +8,7 @@ downloaded here unless `fetch` is called: looking never leaves the machine.
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,10 +85,15 @@ def served(model: str) -> Served | None:
     return Served(name, url) if url.startswith(("http://", "https://")) else None
 
 
+def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[str, str]]:
+    """Each with the part that it plays."""
+    return [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
+
+
 def described(model: str) -> str:
     """Its fingerprint, or of one that a server runs what is sent where; raises as `locate`."""
     if served(model):
-        return f"{model} (claims and passages are sent there)"
+        return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
 
 

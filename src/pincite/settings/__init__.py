@@ -15,7 +15,12 @@ from pincite.errors import ConfigError
 from pincite.llm.chat_fields import checked_guidance
 from pincite.settings import places, values
 from pincite.settings.ask import AskSettings
-from pincite.settings.chat import BudgetSettings, ChatSettings, JudgeSettings
+from pincite.settings.chat import (
+    BudgetSettings,
+    ChatSettings,
+    EmbeddingsSettings,
+    JudgeSettings,
+)
 from pincite.settings.check import CheckSettings, ClaimReviewSettings
 from pincite.settings.search import (
     FilterSettings,
@@ -61,6 +66,7 @@ class Settings:
 
     language: str = "en"  # of articles, statements and questions that do not say
     models: ModelSettings = field(default_factory=ModelSettings)
+    embeddings: EmbeddingsSettings = field(default_factory=EmbeddingsSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     filters: FilterSettings = field(default_factory=FilterSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
@@ -107,6 +113,7 @@ class Settings:
 _PREFIXED = {
     "chat": "url model dialect at_once seconds",
     "judge": "url model dialect every low high source_tokens guided at_once seconds",
+    "embeddings": "query_prefix passage_prefix batch at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
 }

@@ -50,8 +50,8 @@ def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> 
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus))
-        encoder = stored.encoder or runtime.encoder(settings.models)
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
         versions = stored.versions()
         languages = runtime.languages(settings.models)
         calls = None

@@ -74,8 +74,8 @@ def checking(
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus))
-        encoder = stored.encoder or runtime.encoder(settings.models)
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
         calls = None
         if settings.check.asks_a_model:
             record = writer.record if writer else None

@@ -35,6 +35,7 @@ from pincite.web.sources import FetchStep
 # Settings that change how fast or where something is done, never what comes out.
 WITHOUT_EFFECT = MANNERS | {
     *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
+    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 OF_A_JUDGE = ("judge.", "budget.")  # that count only where a second opinion is asked
@@ -77,7 +78,7 @@ def verifying(
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
         web = (
             stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
