@@ -230,7 +230,7 @@ def test_another_model_under_the_same_name_is_refused(server: Server, tmp_path: 
                 corpus.add(pages(1, start=9))
             assert corpus.lexical().retrieve(["bridge"], 1)[0], "words need no encoder"
     server.by_request = openai
-    with pytest.raises(StaleCorpus, match="'e5@server'.*'e5@server-"):
+    with pytest.raises(StaleCorpus, match=r"'e5@server'.*'e5@server-"):
         EmbeddedCorpus.open(tmp_path / "kb", encoder(server, prefixes=("q: ", "p: ")))
 
 

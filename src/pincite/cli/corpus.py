@@ -18,7 +18,9 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # What people are asked → what the corpus calls it.
 WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
-encoder_option = click.option("--encoder", help="Name, folder or Hugging Face id.")
+encoder_option = click.option(
+    "--encoder", help="Name, folder or Hugging Face id, or NAME@URL of one that a server runs."
+)
 
 
 @click.group("corpus", short_help="make and search a corpus of sources")
@@ -87,6 +89,7 @@ def _updated(
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
     from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
     from pincite.corpus.origins import Origins
+    from pincite.errors import ServerError
     from pincite.library.update import NoCorpus, update
 
     with options.progress(quiet) as shown, ExitStack() as stack:
@@ -102,7 +105,11 @@ def _updated(
         else:
             corpus = stack.enter_context(_writing(folder, encoder))
         origins = stack.enter_context(Origins(folder, write=not how.dry))
-        return update(corpus, origins, paths, how, tell)
+        try:
+            return update(corpus, origins, paths, how, tell)
+        except ServerError:
+            options.say("What was added stays. The same command goes on from there.", quiet)
+            raise
 
 
 _PASSED_OVER = {"title_only": "records without an abstract or a text"}

@@ -62,7 +62,7 @@ def _models() -> list[Any]:
             "--encoder",
             multiple=True,
             metavar="TEXT",
-            help="Name, folder or Hugging Face id of the encoder; one for each that corpora need.",
+            help="Name, folder or Hugging Face id of the encoder, or NAME@URL; repeatable.",
         ),
         click.option("--depth", type=int, help="Passages from each retriever. [100]"),
     ]
