@@ -296,6 +296,61 @@ def optimize(folder: Path, quiet: bool) -> None:
     )
 
 
+@command.command("pack")
+@click.argument("folder", type=options.FilePath)
+@click.argument("file", type=options.FilePath)
+@json_option
+@quiet_option
+def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
+    """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
+
+    The documents' addresses are in it: of local files without another address, where they lay.
+    """
+    from pincite.library import package
+
+    with options.progress(quiet) as shown:
+        about = package.pack(folder, file, options.teller(shown))
+    _tell_package(about, as_json)
+    options.say(f"{file}: {_documents(about.n_documents)}, {file.stat().st_size:,} bytes.", quiet)
+
+
+@command.command("unpack")
+@click.argument("file")
+@click.argument("folder", type=options.FilePath)
+@click.option("--online/--offline", default=None, help="Whether FILE may be an address. [offline]")
+@json_option
+@quiet_option
+def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: bool) -> None:
+    """Make the corpus of a package in FOLDER, which is new or empty.
+
+    FILE comes from `corpus pack`; with --online it may be an http address. All checksums are
+    looked at before anything stands in FOLDER, and the indexes are made anew.
+    """
+    from tempfile import TemporaryDirectory
+
+    from pincite.library import package
+    from pincite.web.fetch import WebClient
+
+    settings = options.settings_of({"online": online})
+    with options.progress(quiet) as shown, TemporaryDirectory() as scratch:
+        source = Path(file)
+        if file.startswith(("http://", "https://")):
+            source = Path(scratch) / "package"
+            with WebClient(settings.web.rules) as client:
+                package.download(client, file, source)
+        about = package.unpack(source, folder, options.teller(shown))
+    _tell_package(about, as_json)
+    made = f"built with the encoder {about.encoder}"
+    options.say(f"{folder}: {_documents(about.n_documents)}, {made}.", quiet)
+
+
+def _tell_package(about: Any, as_json: bool) -> None:
+    import dataclasses
+
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(about), indent=1))
+
+
 def _encoder(name: str | None) -> Any:
     from pincite import runtime
 
