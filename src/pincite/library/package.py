@@ -6,6 +6,7 @@ others built is mapped into memory. Nor is the store believed: each of its check
 and a folder takes its place only when all is well.
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -190,7 +191,8 @@ def _check(made: Path, about: Package, tell: Tell) -> None:
     Raises:
         CorpusError: It is not; says the first thing that is wrong.
     """
-    with closing(Store.open(made / "g1" / STORE, write=False)) as store:
+    with closing(Generation(made / "g1", write=False)) as generation:
+        store = generation.store
         manifest = store.manifest()
         for name, value in manifest.items():
             if len(name + value) > _VALUE_CHARACTERS or not (name + value).isprintable():
@@ -220,7 +222,8 @@ def _written_beside(file: Path) -> Iterator[Path]:
         what = f"{file} cannot be written: {error.strerror}."
         raise CorpusError(f"{what} Is the disk full?") from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 @contextmanager
