@@ -141,8 +141,8 @@ class Wire:
                 )
             )
         return ServerUnreachable(
-            f"{self._url} gave no whole reply within {self._limits.seconds:g} s. Use a smaller "
-            "model, or a faster server."
+            f"{self._url} gave no whole reply within {self._limits.seconds:g} s. Ask for less at "
+            "once, or use a smaller model or a faster server."
         )
 
     def body(self, response: "httpx2.Response") -> bytes:

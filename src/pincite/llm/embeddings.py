@@ -21,7 +21,7 @@ from pincite.protocols import Floats
 
 # A server that starts anew in the middle of a large corpus has half a minute; 2,048 vectors of 768
 # numbers in JSON are some 30 MB.
-LIMITS = Limits(seconds=60.0, reply_bytes=64_000_000, attempts=6)
+LIMITS = Limits(seconds=260.0, reply_bytes=64_000_000, attempts=6)
 BATCH = 32  # texts of a request
 # A text that the server finds too long is cut in half, as often as it stays longer than this. What
 # is refused still is refused for another reason.

@@ -97,7 +97,7 @@ class EmbeddingsSettings:
     passage_prefix: str = ""
     batch: Annotated[int, Range(1, 2048)] = 32  # texts of a request; TEI takes 32 unless told more
     at_once: Annotated[int, Range(1, 1000)] = 4  # requests under way
-    seconds: Annotated[float, Range(0, ends="(]")] = 60.0  # for one whole reply
+    seconds: Annotated[float, Range(0, ends="(]")] = 260.0  # for one whole reply
 
 
 @dataclass(frozen=True, slots=True)
