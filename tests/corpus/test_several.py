@@ -1,5 +1,6 @@
 """Several corpora searched as one: rankings, names, and an encoder for each."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.several import Corpora
 from pincite.errors import ConfigError, StaleCorpus
+from pincite.protocols import Query
 from pincite.retrieval.fusion import merged
-from pincite.retrieval.retrievers import Asked, Fused
+from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document, Hit, Passage, Span
@@ -35,8 +37,8 @@ def corpora(tmp_path: Path) -> Iterator[Corpora]:
 
 
 def found(corpora: Corpora, query: str) -> list[str]:
-    search = corpora.search(lambda corpus: Fused(corpus.lexical(), corpus.dense()))
-    return [hit.passage.url for hit in search.retrieve([Asked(query, query)], 9)[0]]
+    search = Fused(corpora.lexical(), corpora.dense())
+    return [hit.passage.url for hit in search.retrieve([query], 9)[0]]
 
 
 def test_each_corpus_is_searched_with_its_own_encoder(corpora: Corpora) -> None:
@@ -44,6 +46,55 @@ def test_each_corpus_is_searched_with_its_own_encoder(corpora: Corpora) -> None:
     assert {hit.passage.url for hit in hits} == {BRIDGE.url, MILL.url, FERRY.url}
     assert {BRIDGE.url, MILL.url} == set(found(corpora, "mill bridge")[:2])
     check_retriever(corpora.dense(), ["the bridge", "a ferry"])
+
+
+SUBJECTS = ["bridge", "mill", "ferry", "harbour", "market"]
+PLACES = ["Varde", "Ribe", "Esbjerg"]
+MANY = [
+    Document(
+        f"https://many.example/{s}/{p}",
+        f"{s} of {p}",
+        f"The {s} of {p} opened in {1800 + 7 * len(s + p)}. " * (1 + len(p) % 3),
+    )
+    for s in SUBJECTS
+    for p in PLACES
+]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "the bridge of Varde opened",
+        "a harbour and a market in Esbjerg, Esbjerg",
+        (("ferry of Ribe", 1.0), ("mill", 0.3)),
+        "",
+        "nothing of this",
+    ],
+)
+def test_several_with_one_encoder_are_searched_as_one(tmp_path: Path, query: Query) -> None:
+    """One of them has nearly all that is said of bridges: a bridge is no rarer in the others."""
+    parts = {
+        "bridges": [d for d in MANY if d.title.startswith("bridge")],
+        "others": [d for d in MANY if not d.title.startswith("bridge")][:-1],
+        "last": MANY[-1:],
+    }
+    with contextlib.ExitStack() as stack:
+
+        def made(name: str, documents: list[Document]) -> EmbeddedCorpus:
+            folder = tmp_path / name
+            corpus = stack.enter_context(EmbeddedCorpus.create(folder, FakeEncoder()))
+            corpus.add(documents)
+            return corpus
+
+        one, several = made("one", MANY), Corpora({n: made(n, d) for n, d in parts.items()})
+        alone, together = (each.lexical().retrieve([query], 20)[0] for each in (one, several))
+        of_one = {hit.passage.passage_id: hit.score for hit in alone}
+        # The mean length of a passage is each corpus's own: BM25 differs by that alone.
+        assert {h.passage.passage_id: h.score for h in together} == pytest.approx(of_one, rel=0.2)
+        text = query if isinstance(query, str) else " ".join(text for text, _ in query)
+        alone, together = (each.dense().retrieve([text], 20)[0] for each in (one, several))
+        assert alone == together
+        assert several.terms(["bridge", "mill", ","]) == one.terms(["bridge", "mill", ","])
 
 
 def test_the_best_of_each_comes_before_the_second_of_any(corpora: Corpora) -> None:

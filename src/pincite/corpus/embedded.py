@@ -276,6 +276,11 @@ class EmbeddedCorpus:
         with self._current() as generation:
             return generation.lexical.terms(words)
 
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        """How many passages there are; for each word its form and how many of them have it."""
+        with self._current() as generation:
+            return generation.lexical.counted(words)
+
     def manifest(self) -> Mapping[str, str]:
         """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
         with self._current() as generation:

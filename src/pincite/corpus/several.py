@@ -1,20 +1,23 @@
 """Several corpora that are searched as one, each with its own encoder and its name in the results.
 
-Rankings of two corpora become one by rank within each (`retrieval.fusion.merged`), before a
-verifier reads what was found. Of an address that several have the first corpus's copy counts.
+They are ranked as one corpus would be: words are as rare as they are in all together, and vectors
+of one encoder are compared. Only what different encoders find is merged by rank within each. Of an
+address that several have the first corpus's copy counts.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TypeAlias
 
 from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
-from pincite.protocols import Encoder, Query
+from pincite.corpus.lexical import idf
+from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.retrieval.filters import Filters
-from pincite.retrieval.retrievers import Merged, Search
+from pincite.retrieval.fusion import merged, pooled
 from pincite.types import Document, Hit
 
-Asked_contra = TypeVar("Asked_contra", contravariant=True)
+_WORD = re.compile(r"[^\W_]+")  # as the index cuts: runs of letters and digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,52 +56,102 @@ class Corpora:
                     found[url] = self._named(document, name)
         return [found.get(url) for url in urls]
 
-    def search(self, of: Callable[[EmbeddedCorpus], Search[Asked_contra]]) -> Search[Asked_contra]:
-        """The searches that `of` makes of each corpus as one."""
-        corpora = list(self.named.values())
-        if len(corpora) == 1:
-            return of(corpora[0])
-        return Merged([_OfOne(of(each), corpora[:n]) for n, each in enumerate(corpora)])
-
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> Search[Query]:
+    ) -> WordRetriever:
         """Search by words, as `EmbeddedCorpus.lexical`."""
-        return self.search(lambda corpus: corpus.lexical(exclude, filters))
+        searches = [each.lexical(exclude, filters) for each in self.named.values()]
+        return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
 
-    def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Search[str]:
+    def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
         """Search by meaning, as `EmbeddedCorpus.dense`; each encoder gets the query's text."""
-        return self.search(lambda corpus: corpus.dense(exclude, filters))
+        corpora = list(self.named.values())
+        searches = [each.dense(exclude, filters) for each in corpora]
+        return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form in the word indexes, and the mean of its idf."""
-        of_each = [corpus.terms(words) for corpus in self.named.values()]
-        return [
-            (found[0][0], sum(idf for _, idf in found) / len(found))
-            for found in zip(*of_each, strict=True)
-        ]
+        """For each word its form in the word indexes, and its idf in all together."""
+        return _terms([corpus.counted(words) for corpus in self.named.values()])
 
     def _named(self, document: Document, name: str) -> Document:
         return replace(document, corpus=name) if len(self.named) > 1 else document
 
 
+_Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `EmbeddedCorpus.counted` gives it
+
+
+def _terms(counted: Sequence[_Counted]) -> list[tuple[str, float]]:
+    """For each word its form and its idf in all corpora together."""
+    n_all = sum(n for n, _ in counted)
+    of_words = zip(*(words for _, words in counted), strict=True)
+    return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
+
+
 @dataclass(frozen=True, slots=True)
-class _OfOne(Generic[Asked_contra]):
-    """A corpus's hits without those of addresses at which an earlier corpus has another text.
+class _ByWords:
+    """BM25 over several indexes with one idf: each is asked with the weights that make it so."""
+
+    corpora: Sequence[EmbeddedCorpus]
+    searches: Sequence[WordRetriever]
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query the `k` best of all."""
+        split = [list(_words(query)) for query in queries]
+        words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
+        counted = [corpus.counted(words) for corpus in self.corpora]
+        rare = {word: value for word, (_, value) in zip(words, _terms(counted), strict=True)}
+        found = []
+        for search, (n_all, having) in zip(self.searches, counted, strict=True):
+            here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
+            asked = [tuple((w, x * rare[w] / here[w]) for w, x in of_query) for of_query in split]
+            found.append(search.retrieve(asked, k))
+        own = _of_first(self.corpora, found)
+        return [pooled(runs, k) for runs in zip(*own, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _ByMeaning:
+    """Vectors of one encoder are compared; what different ones find, by rank within each."""
+
+    corpora: Sequence[EmbeddedCorpus]
+    searches: Sequence[Retriever]
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query the `k` best of all."""
+        found = _of_first(self.corpora, [each.retrieve(queries, k) for each in self.searches])
+        of_encoder: dict[str, list[list[list[Hit]]]] = {}
+        for corpus, runs in zip(self.corpora, found, strict=True):
+            of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
+        compared = [
+            [pooled(runs, k) for runs in zip(*of_one, strict=True)]
+            for of_one in of_encoder.values()
+        ]
+        if len(compared) == 1:
+            return compared[0]
+        return [merged(runs, k) for runs in zip(*compared, strict=True)]
+
+
+def _words(query: Query) -> Iterator[tuple[str, float]]:
+    """Each word of a query with its weight, as often as it stands there."""
+    for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
+        yield from ((match[0], weight) for match in _WORD.finditer(text))
+
+
+def _of_first(
+    corpora: Sequence[EmbeddedCorpus], found: Sequence[list[list[Hit]]]
+) -> list[list[list[Hit]]]:
+    """Each corpus's hits without those of addresses at which an earlier one has another text.
 
     `Corpora.get` gives the earlier one's document, in whose text the passage does not stand.
     """
-
-    search: Search[Asked_contra]
-    earlier: Sequence[EmbeddedCorpus]
-
-    def retrieve(self, queries: Sequence[Asked_contra], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits."""
-        found = self.search.retrieve(queries, k)
-        ids = {hit.passage.url: hit.passage.doc_id for hits in found for hit in hits}
-        urls = list(ids)
-        for corpus in self.earlier:
-            for url, known in zip(urls, corpus.ids(urls), strict=True):
-                if known not in (None, ids[url]):
-                    ids[url] = ""
-        return [[hit for hit in hits if ids[hit.passage.url]] for hits in found]
+    kept = []
+    for number, runs in enumerate(found):
+        ids = {hit.passage.url: hit.passage.doc_id for hits in runs for hit in hits}
+        other = {
+            url
+            for earlier in corpora[:number]
+            for url, known in zip(ids, earlier.ids(list(ids)), strict=True)
+            if known not in (None, ids[url])
+        }
+        kept.append([[hit for hit in hits if hit.passage.url not in other] for hits in runs])
+    return kept

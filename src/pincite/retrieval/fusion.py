@@ -98,21 +98,27 @@ def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> l
     return weighted_sum([lexical, dense], [1 - DENSE_SHARE, DENSE_SHARE], k)
 
 
-def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
-    """One ranking of at most `k` hits of several collections; score: the hit's share of its run.
+def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """One ranking of at most `k` hits of several collections by their scores, which are comparable.
 
-    BM25 scores of two collections, and cosines of two encoders, cannot be compared; so the best
-    hit of each counts alike, and a verifier, whose scores can be, decides between them. A passage
-    that several have counts once, as in the run where it is best. Ties break on passage id.
+    A passage that several have counts once, with its best score. Ties break on passage id.
     """
-    found: dict[str, tuple[float, Passage]] = {}
-    for run in runs:
-        for hit, share in zip(run, shares(run), strict=True):
-            known = found.get(hit.passage.passage_id)
-            if known is None or share > known[0]:
-                found[hit.passage.passage_id] = (share, hit.passage)
-    order = sorted(found, key=lambda key: (-found[key][0], key))[:k]
-    return [Hit(found[key][1], found[key][0], rank) for rank, key in enumerate(order, 1)]
+    found: dict[str, Hit] = {}
+    for hit in (hit for run in runs for hit in run):
+        known = found.setdefault(hit.passage.passage_id, hit)
+        if hit.score > known.score:
+            found[hit.passage.passage_id] = hit
+    order = sorted(found.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
+    return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
+
+
+def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """The same of runs whose scores are not comparable: each hit has its share of its run's best.
+
+    So the best hit of each run counts alike, and a verifier, which reads both, has to decide.
+    """
+    of_runs = ([h._replace(score=s) for h, s in zip(r, shares(r), strict=True)] for r in runs)
+    return pooled(list(of_runs), k)
 
 
 def shares(run: Sequence[Hit]) -> list[float]:

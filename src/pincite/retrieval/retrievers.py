@@ -6,21 +6,11 @@ put them together in one line.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
-from pincite.retrieval.fusion import JUDGED, Mode, fused, merged, shares, with_prior
+from pincite.retrieval.fusion import JUDGED, Mode, fused, shares, with_prior
 from pincite.types import Claim, Hit, claim_id_of
-
-Query_contra = TypeVar("Query_contra", contravariant=True)
-
-
-class Search(Protocol[Query_contra]):
-    """A retriever by what its queries are: texts, weighted words (`Query`), or `Asked`."""
-
-    def retrieve(self, queries: Sequence[Query_contra], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits."""
-        ...
 
 
 class Asked(NamedTuple):
@@ -52,22 +42,10 @@ class Fused:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged(Generic[Query_contra]):
-    """One search of each of several collections, ranked together (`fusion.merged`)."""
-
-    searches: Sequence[Search[Query_contra]]
-
-    def retrieve(self, queries: Sequence[Query_contra], k: int) -> list[list[Hit]]:
-        """For each query the `k` best of all; each collection gives as many, if it has them."""
-        found = [search.retrieve(queries, k) for search in self.searches]
-        return [merged(runs, k) for runs in zip(*found, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
 class Expanded:
     """A fused search whose words get others beside them; its meaning stays as it is."""
 
-    retriever: Search[str | Asked]
+    retriever: Fused
     expander: Expander
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:

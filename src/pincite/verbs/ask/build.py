@@ -131,10 +131,9 @@ def finder(
 ) -> LiteratureFinder:
     """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
-    chosen, how = (settings.filters.exclude_hosts, settings.filters.chosen), settings.retrieval
-    search = corpora.search(
-        lambda corpus: Fused(corpus.lexical(*chosen), corpus.dense(*chosen), how.fusion, how.depth)
-    )
+    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
+    lexical, dense = corpora.lexical(*chosen), corpora.dense(*chosen)
+    search = Fused(lexical, dense, settings.retrieval.fusion, settings.retrieval.depth)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged)
         if settings.ask.rerank

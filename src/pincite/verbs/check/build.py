@@ -193,7 +193,7 @@ def _finder(
     settings: Settings, corpora: Corpora, encoder: Encoder, expander: Expander | None
 ) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
-    chosen, how = (settings.filters.exclude_hosts, settings.filters.chosen), settings.retrieval
+    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
     if settings.check.retrieval == "windows":
         return WindowFinder(
             corpora.dense(*chosen),
@@ -203,14 +203,11 @@ def _finder(
             settings.check.window_size,
             settings.retrieval.depth,
         )
-    both = settings.check.retrieval == "hybrid"
-    search = corpora.search(
-        lambda corpus: Fused(
-            corpus.lexical(*chosen),
-            corpus.dense(*chosen) if both else None,
-            how.fusion,
-            how.depth,
-        )
+    search = Fused(
+        corpora.lexical(*chosen),
+        corpora.dense(*chosen) if settings.check.retrieval == "hybrid" else None,
+        settings.retrieval.fusion,
+        settings.retrieval.depth,
     )
     return PassageFinder(
         Expanded(search, expander) if expander else search,

@@ -20,7 +20,7 @@ from pincite.library.own_sources import OwnSources, folder_of
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
-from pincite.retrieval.retrievers import Asked, Fused, Search
+from pincite.retrieval.retrievers import Fused
 from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
@@ -220,10 +220,13 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
 
 
-def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Search[str | Asked]:
-    chosen, how = (hosts, settings.filters.chosen), settings.retrieval
-    return corpora.search(
-        lambda corpus: Fused(corpus.lexical(*chosen), corpus.dense(*chosen), how.fusion, how.depth)
+def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Fused:
+    chosen = (hosts, settings.filters.chosen)
+    return Fused(
+        corpora.lexical(*chosen),
+        corpora.dense(*chosen),
+        settings.retrieval.fusion,
+        settings.retrieval.depth,
     )
 
 

@@ -17,7 +17,7 @@ from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
-from pincite.retrieval.retrievers import Asked, Search
+from pincite.retrieval.retrievers import Asked, Fused
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages
 from pincite.types import (
@@ -65,7 +65,7 @@ class VerifyPipeline:
 
     verifier: Verifier
     copies: CitedCopies
-    search: Search[str | Asked] | None = None
+    search: Fused | None = None
     documents_of: DocumentsOf | None = None
     languages: frozenset[str] = frozenset({"en"})  # that the verifier reads
     depth: int = 100  # hits of either search
