@@ -26,6 +26,7 @@ from pincite.cli import cli
 from pincite.errors import CorpusError, FetchingIsOff, InputError
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
+from pincite.verbs.check import data as check_data
 
 ARTICLE = (
     "The bridge of Varde opened in 1911.<ref>{{cite web |url=https://a.example/ |title=B}}</ref> "
@@ -179,6 +180,59 @@ def test_an_open_corpus_is_used_and_stays_open(monkeypatch: pytest.MonkeyPatch) 
         ):
             assert report.results
             assert corpus.status().n_documents == len(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def second(kept: Path, tiny_encoder: Path) -> Path:
+    """Another corpus, built with another encoder."""
+    made = kept / "press"
+    with pincite.open_corpus(made, write=True, settings=_with(str(tiny_encoder))) as corpus:
+        text = "The bridge of Gone is 80 metres long. It was measured in 1920."
+        corpus.add([Document("https://press.example/", "Press", text)])
+    return made
+
+
+def _with(encoder: str) -> pincite.Settings:
+    return pincite.Settings.of(encoder=encoder)
+
+
+def test_several_corpora_give_results_with_their_names(second: Path, tiny_encoder: Path) -> None:
+    corpora, settings = ["kb", "newspapers=press"], _with(str(tiny_encoder))
+    checked = pincite.check("The bridge is 80 metres long.", corpora, settings=settings)
+    items = checked.to_dict()["checks"][0]["readings"][0]["evidence"]
+    names = {item["url"]: item["corpus"] for item in items}
+    assert names["https://press.example/"] == "newspapers"
+    assert names["https://1.example/"] == "kb"
+    for shown_ in (str(checked), checked.to_html()):
+        assert "corpus newspapers" in shown_
+        assert "corpus kb" in shown_
+    again = check_data.from_json(checked.to_json()).checks[0].results[0].items
+    assert {item.corpus for item in again} == {"kb", "newspapers"}
+    by_name = {"kb": "kb", "newspapers": "press"}
+    assert pincite.check("The bridge is 80 metres long.", by_name, settings=settings).results
+    answered = pincite.ask("How long is the bridge?", corpora, settings=settings)
+    names = {each["url"]: each["corpus"] for each in answered.to_dict()["answers"][0]["references"]}
+    assert {"kb", "newspapers"} == set(names.values())
+    for shown_ in (str(answered), answered.to_html()):
+        assert "corpus newspapers" in shown_
+        assert "corpus kb" in shown_
+    verified = pincite.verify(ARTICLE, corpus=corpora, settings=settings)
+    suggested = [s for finding in verified.results for s in finding.suggestions]
+    assert {s.corpus for s in suggested} == {"kb", "newspapers"}
+    first = next(f.suggestions[0].corpus for f in verified.results if f.suggestions)
+    for shown_ in (str(verified), verified.to_html(), verified.to_json()):
+        assert first in shown_
+
+
+def test_corpora_of_the_settings_are_searched_where_none_is_named(
+    second: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_LIBRARY_CORPORA", "kb")
+    report = pincite.check(CLAIM)
+    assert report.results[0].results[0].items
+    assert "library.corpora" not in report.to_dict()["settings"], "folders stand in no report"
+    assert shown("check", CLAIM)
+    assert any(finding.suggestions for finding in pincite.verify(ARTICLE).results)
 
 
 def test_settings_are_those_given(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -281,15 +281,10 @@ def bare(pages: Path) -> dict[str, Any]:
     texts = [passage_text(p) for document in documents for p in passages(document)]
     own_session = OnnxEncoder(weights.locate(weights.ENCODER))._sessions["passage"]
     encodings = sorted(own_session._tokenizer.encode_batch(texts), key=lambda e: -len(e.ids))
-    feeds = []
-    for start in range(0, len(encodings), session.BATCH):
-        group = encodings[start : start + session.BATCH]
-        width = -(-len(group[0].ids) // session.PADDING) * session.PADDING
-        feed = {
-            name: np.array([getattr(e, field) + [0] * (width - len(e.ids)) for e in group])
-            for name, field in session._FIELDS.items()
-        }
-        feeds.append({name: feed[name] for name in own_session._inputs})
+    feeds = [
+        {name: np.array([getattr(e, session._FIELDS[name])]) for name in own_session._inputs}
+        for e in encodings
+    ]
     before = time.process_time()
     with ThreadPoolExecutor(own_session._threads) as pool:
         for _ in pool.map(lambda feed: len(own_session._network.run(None, feed)), feeds):

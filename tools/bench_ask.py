@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -32,7 +33,8 @@ from models.chat_server import Server, good, serving
 
 N_PAGES, N_PARAGRAPHS, N_ABSTRACTS = 300, 1_500, 38
 # Of a model all 40 documents are asked, though two have nine in ten of the passages.
-EVERYTHING, DEPTH = {"documents": 40, "rerank": False, "least_relevance": -99.0}, 4_000
+EVERYTHING: Any = {"documents": 40, "rerank": False, "least_relevance": -99.0}
+DEPTH = 4_000
 DRUGS = "velorin amarel quintol sedaxin pirenal".split()
 THINGS = (
     "migraine days|blood pressure|hours of sleep|attacks of asthma|weight of the patients|"

@@ -102,7 +102,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.given = given
         self.script = Script(statements, given)
-        self.encoder = runtime.encoder(Settings().models)
+        self.encoder = runtime.encoder(Settings())
         self.calls: list[Call] = []
         self._lock = threading.Lock()
         self._under_way = 0
@@ -294,7 +294,7 @@ def ours(given: argparse.Namespace, statements: Sequence[str], server: Server) -
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         corpus, started = Path(folder) / "kb", time.time()
-        with EmbeddedCorpus.create(corpus, runtime.encoder(settings.models)) as made:
+        with EmbeddedCorpus.create(corpus, runtime.encoder(settings)) as made:
             ingest(made, [DOCUMENTS])
         indexed = time.time() - started
         for statement in statements:

@@ -53,7 +53,7 @@ def main() -> None:
     arguments = parsed()
     settings = Settings.of(threads=arguments.threads)
     questions, grades = asked(arguments)
-    with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings.models)) as corpus:
+    with EmbeddedCorpus.open(arguments.corpus, runtime.encoder(settings)) as corpus:
         search = corpus.by("hybrid")
         texts = [q.text for q in questions]
         found = search.retrieve(texts, 2 * settings.retrieval.depth)

@@ -6,7 +6,7 @@ that `pincite config show` lists. So nothing is fetched from the web unless the 
 
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,8 @@ from pincite.wiki.article import article_in
 Record_co = TypeVar("Record_co", covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Place: TypeAlias = str | Path
+Corpus: TypeAlias = Place | EmbeddedCorpus
+Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
 # Signs of an article's text: neither the name of a file nor a title contains them.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
@@ -122,7 +124,7 @@ def verify(
     article: Place | Article,
     *,
     sources: Place | None = None,
-    corpus: Place | EmbeddedCorpus | None = None,
+    corpus: Corpora | None = None,
     title: str | None = None,
     settings: Settings | None = None,
 ) -> Report[VerifyReport, Finding]:
@@ -136,7 +138,8 @@ def verify(
             `online` in the settings also a title or an address.
         sources: a folder with copies of the cited pages: saved pages, WARC files, JSON lines, or
             files named in a manifest.
-        corpus: where to look for better sources; None: none are suggested.
+        corpus: where to look for better sources: a folder or an open corpus, or several (a list,
+            or by name); None: `library.corpora` of the settings, else none are suggested.
         title: of the article, if its text does not state it; or which page of a dump.
         settings: None: those in force on this machine.
 
@@ -152,7 +155,7 @@ def verify(
     page = _article(article, title, settings)
     settings = settings.but(language=page.language)
     stored = Path(sources) if sources else None
-    suggested_from = _corpus(corpus) if corpus else None
+    suggested_from = _corpora(corpus, settings)
     with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
         run.prepare(page)
         findings = list(run.pipeline.findings(page))
@@ -164,7 +167,7 @@ def verify(
 
 def check(
     statement: str | Sequence[str],
-    corpus: Place | EmbeddedCorpus,
+    corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
 ) -> Report[CheckReport, Check]:
@@ -175,7 +178,8 @@ def check(
 
     Args:
         statement: a sentence or a few; each of its readings is judged separately.
-        corpus: the knowledge base: a folder, or an open corpus, which stays open.
+        corpus: the knowledge base: a folder, or an open corpus, which stays open; or several, in a
+            list or by name. None: `library.corpora` of the settings.
         settings: None: those in force on this machine.
 
     Raises:
@@ -190,7 +194,7 @@ def check(
     ['strong_confirmation']
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
-    with build_check.checking(settings, _corpus(corpus)) as run:
+    with build_check.checking(settings, _corpora(corpus, settings) or []) as run:
         checks: list[Check] = []
         for each in statements:
             checks.append(run.pipeline.check(each))
@@ -202,7 +206,7 @@ def check(
 
 def ask(
     question: str | Sequence[str],
-    corpus: Place | EmbeddedCorpus,
+    corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
 ) -> Report[AnswerReport, Answer]:
@@ -214,7 +218,8 @@ def ask(
 
     Args:
         question: one, or several, for which the models are loaded once.
-        corpus: where to look: a folder, or an open corpus, which stays open.
+        corpus: where to look: a folder, or an open corpus, which stays open; or several, in a list
+            or by name. None: `library.corpora` of the settings.
         settings: None: those in force on this machine.
 
     Raises:
@@ -230,7 +235,7 @@ def ask(
     'A short nap after lunch improved memory in 40 adults. [1]'
     """
     settings, questions = settings or load({}), _texts(question, "question to answer")
-    with build_ask.asking(settings, _corpus(corpus)) as run:
+    with build_ask.asking(settings, _corpora(corpus, settings) or []) as run:
         answers = [run.pipeline.ask(each) for each in questions]
         record = build_ask.report_of(answers, len(questions), settings, run)
     return Report(record, record.answers)
@@ -261,7 +266,7 @@ def open_corpus(
     1
     'The old bridge is of wood.'
     """
-    encoder = runtime.encoder((settings or load({})).models)
+    encoder = runtime.encoder(settings or load({}))
     if write:
         return EmbeddedCorpus.open_or_create(Path(path), encoder)
     return EmbeddedCorpus.open(Path(path), encoder)
@@ -345,7 +350,17 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
     return articles.opened(given, title, settings, lambda line: None)
 
 
-def _corpus(given: Place | EmbeddedCorpus) -> Path | EmbeddedCorpus:
+def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
+    if given is None:
+        return settings.library.folders or None
+    if isinstance(given, Mapping):
+        return {name: _corpus(each) for name, each in given.items()}
+    if isinstance(given, str | Path | EmbeddedCorpus):
+        return _corpus(given)
+    return [_corpus(each) for each in given]
+
+
+def _corpus(given: Corpus) -> Path | EmbeddedCorpus:
     return Path(given) if isinstance(given, str) else given
 
 

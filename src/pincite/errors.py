@@ -26,7 +26,7 @@
        ├─ ServerRefused      it will not, however often it is asked: key, money, address, request
        ├─ ServerBusy         it could not now: too many requests, a failure of its own
        ├─ ServerUnreachable  nothing answers there, or not in time
-       ├─ BadReply           it answered something else than a chat completion
+       ├─ BadReply           it answered something else than was asked for
        └─ NotAsked           it was not asked: the budget is spent, or the run was stopped
 
 A source that cannot be checked is *not* an error: it is a `pincite.types.Unchecked`, a result.
@@ -179,7 +179,7 @@ class ServerUnreachable(ServerError):
 
 
 class BadReply(ServerError):
-    """The reply is too large, or is no chat completion with a text."""
+    """The reply is too large, or is not what was asked for: no text, no vectors."""
 
 
 class NotAsked(ServerError):

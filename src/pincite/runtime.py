@@ -1,16 +1,22 @@
 """Settings turned into what every verb runs on: models, corpora, and a language model's server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pincite import settings as settings_
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.generation import encoder_of
+from pincite.corpus.several import Corpora
+from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
 from pincite.llm.calls import Calls
 from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
 from pincite.llm.chat_wire import Limits
+from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
 from pincite.llm.kept import KeptReplies
 from pincite.llm.templates import Templates
@@ -19,26 +25,125 @@ from pincite.models.asked import AskedMiniCheck
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.protocols import Expander, Verifier
+from pincite.protocols import Encoder, Expander, Verifier
 from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
 from pincite.settings import Settings
-from pincite.settings.chat import ChatSettings
+from pincite.settings.chat import ChatSettings, EmbeddingsSettings
 from pincite.settings.search import ModelSettings
 
+Place: TypeAlias = Path | EmbeddedCorpus  # a corpus: its folder, or one that is open
+# One corpus; or several, by name or each called like its folder, a path as NAME=FOLDER otherwise.
+Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
+_NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 
-def encoder(models: ModelSettings) -> OnnxEncoder:
-    """The encoder of the settings; raises MissingModel with the command to run."""
-    return OnnxEncoder(weights.locate(models.encoder), threads=models.threads)
+
+def encoder(settings: Settings, name: str = "") -> Encoder:
+    """The encoder of the settings, or another; raises MissingModel with the command to run."""
+    name = name or settings.models.encoder
+    if found := weights.served(name):
+        return _served(settings.embeddings, found)
+    return OnnxEncoder(weights.locate(name), threads=settings.models.threads)
+
+
+def _served(how: EmbeddingsSettings, found: weights.Served) -> ServedEncoder:
+    prefixes = how.query_prefix, how.passage_prefix
+    return ServedEncoder.from_environment(
+        found.model, found.url, prefixes, how.batch, seconds=how.seconds, at_once=how.at_once
+    )
+
+
+def _fingerprint(settings: Settings, name: str) -> str:
+    """An encoder's, without loading it or asking its server."""
+    if found := weights.served(name):
+        return _served(settings.embeddings, found).fingerprint
+    return weights.fingerprint(weights.locate(name))
 
 
 @contextmanager
-def opened(models: ModelSettings, corpus: Path | EmbeddedCorpus) -> Iterator[EmbeddedCorpus]:
-    """The corpus of a folder, closed afterwards; one that is open already stays open."""
-    if isinstance(corpus, EmbeddedCorpus):
-        yield corpus
-        return
-    with EmbeddedCorpus.open(corpus, encoder(models)) as stored:
-        yield stored
+def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
+    """Corpora of folders, closed afterwards; one that is open already stays open.
+
+    Raises:
+        ConfigError: two have one name, or one is given twice.
+        CorpusError, StaleCorpus, MissingModel
+    """
+    places = named(corpora)
+    encoders: dict[str, Encoder] = {}
+    with ExitStack() as stack:
+        found: dict[str, EmbeddedCorpus] = {}
+        for name, place in places.items():
+            if isinstance(place, EmbeddedCorpus):
+                found[name] = place
+                continue
+            chosen = _fitting(settings, place, several=len(places) > 1)
+            if chosen not in encoders:
+                encoders[chosen] = encoder(settings, chosen)
+            found[name] = stack.enter_context(EmbeddedCorpus.open(place, encoders[chosen]))
+        yield Corpora(found)
+
+
+def named(corpora: Places) -> dict[str, Place]:
+    """Each corpus under its name: as it was given, else its folder's, numbered where two have it.
+
+    Raises:
+        ConfigError: two have one name, or one is given twice, or there is none.
+    """
+    if isinstance(corpora, Mapping):
+        given: list[tuple[str, Place]] = list(corpora.items())
+    else:
+        listed = [corpora] if isinstance(corpora, Path | EmbeddedCorpus) else corpora
+        given = [_with_name(place) for place in listed]
+    if not given:
+        raise ConfigError("No corpus was given. Expected at least one folder.")
+    found: dict[str, Place] = {}
+    taken = [name for name, _ in given if name]
+    for name, place in given:
+        if name in found or (name and taken.count(name) > 1):
+            raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
+        if any(_is_same(place, other) for other in found.values()):
+            raise ConfigError(f"The corpus {_folder_name(place)!r} is given twice.")
+        found[name or _free(_folder_name(place), [*found, *taken])] = place
+    return found
+
+
+def _with_name(place: Place) -> tuple[str, Place]:
+    match = None if isinstance(place, EmbeddedCorpus) else _NAMED.fullmatch(str(place))
+    if match is None or (isinstance(place, Path) and place.exists()):
+        return "", place
+    return " ".join(match[1].split()), Path(match[2])
+
+
+def _folder_name(place: Place) -> str:
+    return place.name if isinstance(place, EmbeddedCorpus) else place.resolve().name
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    numbered = (f"{name} ({n})" if n > 1 else name for n in range(1, len(taken) + 2))
+    return next(each for each in numbered if each not in taken)
+
+
+def _is_same(one: Place, other: Place) -> bool:
+    if isinstance(one, EmbeddedCorpus) or isinstance(other, EmbeddedCorpus):
+        return one is other
+    return one.resolve() == other.resolve()
+
+
+def _fitting(settings: Settings, folder: Path, *, several: bool) -> str:
+    """The name of the encoder that built the corpus, if it is among those of the settings.
+
+    Of several corpora one may be built with the encoder that is shipped, which is always at hand.
+    If none fits, the first: opening the corpus with it says what the corpus wants.
+    """
+    models = settings.models
+    names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
+    if len(names) == 1:
+        return models.encoder
+    wanted = encoder_of(folder)
+    for name in dict.fromkeys(names):
+        with contextlib.suppress(MissingModel):
+            if _fingerprint(settings, name) == wanted:
+                return name
+    return models.encoder
 
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
@@ -66,7 +171,7 @@ def judgements_file() -> Path:
     return weights.cache_folder().parent / "judgements.sqlite"
 
 
-def expander(settings: Settings, corpus: EmbeddedCorpus) -> Expander | None:
+def expander(settings: Settings, corpus: EmbeddedCorpus | Corpora) -> Expander | None:
     """What adds words to the queries of this corpus; None where the settings want none.
 
     Raises:

@@ -46,6 +46,8 @@ class Document:
     meta: Mapping[str, str] = field(default_factory=dict)  # several values: "; " between them
     # Offsets of what an address can name in it (`#History`); of a page just read, in no corpus.
     anchors: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+    # Name of the corpus that it was found in, where several are searched; no corpus stores it.
+    corpus: str = field(default="", compare=False, repr=False)
 
     @property
     def doc_id(self) -> str:
@@ -177,6 +179,7 @@ class Copy:
     kind: CopyKind
     url: str  # where a person finds it
     date: str | None = None  # ISO: an archived copy's own, else when it was fetched
+    corpus: str = ""  # name of the corpus that has it, where several are searched
 
 
 class Reliability(StrEnum):
@@ -418,6 +421,7 @@ class Suggestion:
     gain: float  # log-odds above the existing citation; above the threshold if none was checked
     listing: Listing | None = None  # None: no list was given
     place: Place | None = None  # None: the page has no pages
+    corpus: str = ""  # name of the corpus that has it, where several are searched
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,8 @@ class Hub(BaseHTTPRequestHandler):
         repository = "/".join(repository.removeprefix("api/models/").split("/")[:2])
         files = self.files.get(repository, {})
         if self.path.startswith("/api/models/") and files:
-            listing = [
-                {"type": "file", "path": name, "size": len(content), "oid": COMMIT}
-                for name, content in files.items()
-            ]
-            self._send(json.dumps(listing).encode(), body)
+            named = [{"rfilename": name} for name in files]
+            self._send(json.dumps({"id": repository, "siblings": named}).encode(), body)
         elif name in files:
             self._send(files[name], body)
         else:
@@ -102,11 +99,69 @@ def test_a_hub_model_is_fetched_and_then_found(tmp_path: Path, endpoint: str) ->
     assert "tiny-encoder@" in pincite(tmp_path, endpoint, "models", "list").stdout
 
 
+@pytest.mark.parametrize(
+    ("repository", "pooling", "prompts", "prefix"),
+    [
+        ("varde/bge-tiny", "cls_token", {"query": "Find: "}, {"query": "Find: ", "passage": ""}),
+        ("varde/e5-tiny", "mean_tokens", {}, {"query": "query: ", "passage": "passage: "}),
+        ("varde/tiny-mean", "mean_tokens", {}, {"query": "", "passage": ""}),
+    ],
+)  # fmt: skip
+def test_an_encoder_is_used_as_its_repository_says(
+    tmp_path: Path,
+    endpoint: str,
+    repository: str,
+    pooling: str,
+    prompts: dict[str, str],
+    prefix: dict[str, str],
+) -> None:
+    modes = {f"pooling_mode_{each}": each == pooling for each in ("cls_token", "mean_tokens")}
+    said = {
+        "1_Pooling/config.json": {"word_embedding_dimension": 32, **modes},
+        "sentence_bert_config.json": {"max_seq_length": 128},
+        "config_sentence_transformers.json": {"prompts": prompts},
+    }
+    about = {name: json.dumps(values).encode() for name, values in said.items()}
+    Hub.files[repository] = Hub.files[REPOSITORY] | about
+    fetched = pincite(tmp_path, endpoint, "models", "fetch", repository)
+    assert fetched.returncode == 0, fetched.stderr
+    card = json.loads((Path(fetched.stdout.strip()) / "pincite.json").read_text())
+    assert card == {"pooling": pooling.partition("_")[0], "prefix": prefix, "max_tokens": 128}
+    added = pincite(
+        tmp_path, endpoint, "corpus", "add", "kb", str(tmp_path / "hf"), "--encoder", repository
+    )
+    assert added.returncode == 0, added.stderr
+
+
+def test_an_encoder_that_pools_otherwise_is_refused(tmp_path: Path, endpoint: str) -> None:
+    pooling = {"pooling_mode_lasttoken": True, "pooling_mode_mean_tokens": False}
+    about = {"1_Pooling/config.json": json.dumps(pooling).encode()}
+    Hub.files["varde/last"] = Hub.files[REPOSITORY] | about
+    failed = pincite(tmp_path, endpoint, "models", "fetch", "varde/last")
+    assert failed.returncode == 6
+    assert "pools by pooling_mode_lasttoken" in failed.stderr
+    assert "NAME@URL" in failed.stderr
+
+
 def test_a_repository_that_is_not_there(tmp_path: Path, endpoint: str) -> None:
     failed = pincite(tmp_path, endpoint, "models", "fetch", "nobody/nothing")
     assert failed.returncode == 6
     assert "nobody/nothing" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize("reachable", [True, False], ids=["broken", "no-network"])
+def test_a_hub_that_does_not_answer(tmp_path: Path, endpoint: str, reachable: bool) -> None:
+    """One message: what happened, what was expected, what to do; and no half-full folder."""
+    Hub.files["varde/broken"] = {"onnx/model.onnx": b"network", "config.json": b"not JSON"}
+    nobody = "http://127.0.0.1:9"
+    failed = pincite(tmp_path, endpoint if reachable else nobody, "models", "fetch", "varde/broken")
+    assert failed.returncode == 6
+    (line,) = failed.stderr.splitlines()
+    assert line.startswith("pincite: varde/broken could not be fetched")
+    assert "Expected a network" in line
+    assert str(tmp_path / "cache" / "models" / "varde" / "broken") in line
+    assert not (tmp_path / "cache").exists()
 
 
 def test_a_public_verifier_is_fetched_as_safetensors_and_nothing_else_of_it(

@@ -38,7 +38,7 @@ def output_options(command: Any) -> Any:
 
 @click.command("ask", short_help="answer a question, every sentence verified")
 @click.argument("question", required=False)
-@click.option("--corpus", type=options.FilePath, required=True, help="Where to look.")
+@options.corpus_option("Where to look")
 @click.option("--file", "file", type=options.FilePath, help="Questions, one a line (- stdin).")
 @click.option("--llm", is_flag=True, help="A model writes: --chat-url. Else sentences are quoted.")
 @click.option("--chat-url", help="An OpenAI-compatible server, up to /v1: it gets the abstracts.")
@@ -62,7 +62,7 @@ def output_options(command: Any) -> Any:
 @options.filter_options
 def command(
     question: str | None,
-    corpus: Path,
+    corpus: tuple[Path, ...],
     file: Path | None,
     again: Path | None,
     **given: Any,
@@ -89,7 +89,7 @@ def command(
         given = {**earlier.settings, **{k: v for k, v in given.items() if v not in (None, ())}}
     settings = options.settings_of(given)
     asked = earlier.questions if earlier else _questions(question, file)
-    report, interrupted = _answered(settings, corpus, asked, quiet)
+    report, interrupted = _answered(settings, options.corpora_of(corpus, settings), asked, quiet)
     deliver(report, outputs, template, quiet)
     if interrupted:
         options.say(f"Stopped after {len(report.answers)} of {len(asked)} questions.")
@@ -125,14 +125,14 @@ def _questions(question: str | None, file: Path | None) -> list[str]:
 
 
 def _answered(
-    settings: Any, corpus: Path, asked: list[str], quiet: bool
+    settings: Any, corpora: list[Path], asked: list[str], quiet: bool
 ) -> tuple[AnswerReport, bool]:
     """The report, and whether Ctrl-C cut it short."""
     from pincite.verbs.ask import build
 
     answers: list[Answer] = []
     interrupted = False
-    with build.asking(settings, corpus) as run:
+    with build.asking(settings, corpora) as run:
         try:
             for each in asked:
                 # An extract is there at once; a repaired answer is another than was written.

@@ -46,7 +46,7 @@ def output_options(command: Any) -> Any:
 
 @click.command("check", short_help="what a knowledge base says for and against a statement")
 @click.argument("statement", required=False)
-@click.option("--corpus", type=options.FilePath, required=True, help="The knowledge base.")
+@options.corpus_option("The knowledge base")
 @click.option("--file", "file", type=options.FilePath, help="Statements, one a line (- stdin).")
 @click.option("-i", "--interactive", is_flag=True, help="Change the readings before the search.")
 @click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
@@ -63,7 +63,7 @@ def output_options(command: Any) -> Any:
 @options.filter_options
 def command(
     statement: str | None,
-    corpus: Path,
+    corpus: tuple[Path, ...],
     file: Path | None,
     interactive: bool,
     trace: Path | None,
@@ -89,6 +89,7 @@ def command(
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
     settings = options.settings_of(given)
+    corpora = options.corpora_of(corpus, settings)
     statements = _statements(statement, file)
     if interactive and str(file) == "-":
         raise click.UsageError("--interactive asks on stdin, which --file - has read.")
@@ -102,7 +103,7 @@ def command(
             if asks and bar.disable and not shown["quiet"]:  # the bar tells it too
                 time_left(done, total)
 
-        with build.checking(settings, corpus, trace, judged) as run:
+        with build.checking(settings, corpora, trace, judged) as run:
             options.say(run.estimate, shown["quiet"] or not run.estimate)
             asker = edited(bar, settings.language) if interactive else None
             checks, interrupted = _checked(run, statements, tell, asker)

@@ -24,7 +24,7 @@ def command() -> None:
 @config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
-    from pincite.llm.chat import JUDGE_KEY_VARIABLE, KEY_VARIABLE
+    from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE
     from pincite.settings import SHORT, Settings, places, values
 
     found = places.placed(Settings, {}, config, short=SHORT)
@@ -32,7 +32,7 @@ def show(origin: bool, as_json: bool, config: Path | None) -> None:
     origins = {name: found[name].origin if name in found else places.DEFAULT for name in given}
     keys = {
         variable: "set" if os.environ.get(variable, "").strip() else "not set"
-        for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE)
+        for variable in (KEY_VARIABLE, JUDGE_KEY_VARIABLE, EMBEDDINGS_KEY_VARIABLE)
     }
     if as_json:
         rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}

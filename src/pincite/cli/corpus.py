@@ -19,7 +19,9 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # What people are asked → what the corpus calls it.
 WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
-encoder_option = click.option("--encoder", help="Name, folder or Hugging Face id.")
+encoder_option = click.option(
+    "--encoder", help="Name, folder or Hugging Face id, or NAME@URL of one that a server runs."
+)
 words_option = click.option(
     "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` makes vectors later."
 )
@@ -105,6 +107,7 @@ def _updated(
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
     from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
     from pincite.corpus.origins import Origins
+    from pincite.errors import ServerError
     from pincite.library.update import NoCorpus, update
 
     with options.progress(quiet) as shown, ExitStack() as stack:
@@ -120,7 +123,11 @@ def _updated(
         else:
             corpus = stack.enter_context(writing)
         origins = stack.enter_context(Origins(folder, write=not how.dry))
-        return update(corpus, origins, paths, how, tell)
+        try:
+            return update(corpus, origins, paths, how, tell)
+        except ServerError:
+            options.say("What was added stays. The same command goes on from there.", quiet)
+            raise
 
 
 _PASSED_OVER = {"title_only": "records without an abstract or a text"}
@@ -186,7 +193,7 @@ def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: An
     from pincite import runtime
 
     settings = options.settings_of(given)
-    encoder = None if by == "words" else runtime.encoder(settings.models)
+    encoder = None if by == "words" else runtime.encoder(settings)
     hits = _found(folder, query, (k, by), encoder, settings)
     if settings.filters.chosen.leaves_out_undated:
         options.say("Pages without a known date are left out; --undated lets them in.", as_json)
@@ -307,10 +314,65 @@ def optimize(folder: Path, quiet: bool) -> None:
     )
 
 
+@command.command("pack")
+@click.argument("folder", type=options.FilePath)
+@click.argument("file", type=options.FilePath)
+@json_option
+@quiet_option
+def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
+    """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
+
+    The documents' addresses are in it: of local files without another address, where they lay.
+    """
+    from pincite.library import package
+
+    with options.progress(quiet) as shown:
+        about = package.pack(folder, file, options.teller(shown))
+    _tell_package(about, as_json)
+    options.say(f"{file}: {_documents(about.n_documents)}, {file.stat().st_size:,} bytes.", quiet)
+
+
+@command.command("unpack")
+@click.argument("file")
+@click.argument("folder", type=options.FilePath)
+@click.option("--online/--offline", default=None, help="Whether FILE may be an address. [offline]")
+@json_option
+@quiet_option
+def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: bool) -> None:
+    """Make the corpus of a package in FOLDER, which is new or empty.
+
+    FILE comes from `corpus pack`; with --online it may be an http address. All checksums are
+    looked at before anything stands in FOLDER, and the indexes are made anew.
+    """
+    from tempfile import TemporaryDirectory
+
+    from pincite.library import package
+    from pincite.web.fetch import WebClient
+
+    settings = options.settings_of({"online": online})
+    with options.progress(quiet) as shown, TemporaryDirectory() as scratch:
+        source = Path(file)
+        if file.startswith(("http://", "https://")):
+            source = Path(scratch) / "package"
+            with WebClient(settings.web.rules) as client:
+                package.download(client, file, source)
+        about = package.unpack(source, folder, options.teller(shown))
+    _tell_package(about, as_json)
+    made = f"built with the encoder {about.encoder}"
+    options.say(f"{folder}: {_documents(about.n_documents)}, {made}.", quiet)
+
+
+def _tell_package(about: Any, as_json: bool) -> None:
+    import dataclasses
+
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(about), indent=1))
+
+
 def _encoder(name: str | None) -> Any:
     from pincite import runtime
 
-    return runtime.encoder(options.settings_of({"encoder": name}).models)
+    return runtime.encoder(options.settings_of({"encoder": name}))
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def _index(folder: Path, documents: Path, settings: Settings, quiet: bool) -> No
     from pincite.library.ingest import Intake, ingest
 
     with (
-        EmbeddedCorpus.create(folder, runtime.encoder(settings.models)) as corpus,
+        EmbeddedCorpus.create(folder, runtime.encoder(settings)) as corpus,
         options.progress(quiet) as shown,
     ):
         task = shown.add_task("adding documents", total=None)

@@ -26,7 +26,7 @@ def command() -> None:
     models = settings.models
     click.echo(f"pincite   {version('pincite')}, Python {sys.version.split()[0]}")
     missing = 0
-    for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
+    for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
         try:
             click.echo(f"{role:9} {weights.described(name)}")
         except MissingModel as error:
@@ -60,7 +60,9 @@ def _leaving(settings: Any) -> Iterator[str]:
     if settings.judge.url:
         yield f"and claims with their sources, which go to {settings.judge.url}"
     if found := served(settings.models.verifier):
-        yield f"and claims with passages, which go to {found[1]}"
+        yield f"and claims with passages, which go to {found.url}"
+    for found in filter(None, map(served, (settings.models.encoder, *settings.models.encoders))):
+        yield f"and documents of corpora, claims and questions, which go to {found.url}"
 
 
 def _to_the_web(web: Any) -> Iterator[str]:

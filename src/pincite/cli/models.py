@@ -16,7 +16,7 @@ def list_models() -> None:
     from pincite.models import weights
 
     models = options.settings_of({}).models
-    for role, name in (("encoder", models.encoder), ("verifier", models.verifier)):
+    for role, name in weights.in_use(models.encoder, models.encoders, models.verifier):
         place = "" if weights.served(name) else f"  {weights.locate(name)}"
         click.echo(f"{role:9} {weights.described(name)}{place}")
 

@@ -24,6 +24,24 @@ keep_option = click.option(
 )
 
 
+def corpus_option(help_text: str) -> Callable[[Command], Command]:
+    """`--corpus`, which may be given several times."""
+    return click.option(
+        "--corpus",
+        type=FilePath,
+        multiple=True,
+        metavar="[NAME=]FOLDER",
+        help=f"{help_text}; may be given several times. [library.corpora]",
+    )
+
+
+def corpora_of(given: tuple[Path, ...], settings: Settings) -> list[Path]:
+    """The corpora to search: those given, else those of the settings; refused if there is none."""
+    if found := [*given] or settings.library.folders:
+        return found
+    raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
+
+
 def settings_options(command: Command) -> Command:
     """`--config`, and an option for each setting that a run may want to change."""
     return _with(command, [*_models(), *_of_verify(), _threads()])
@@ -40,7 +58,12 @@ def _models() -> list[Any]:
         click.option(
             "--verifier", help="Name, folder or Hugging Face id of the verifier, or NAME@URL."
         ),
-        click.option("--encoder", help="Name, folder or Hugging Face id of the encoder."),
+        click.option(
+            "--encoder",
+            multiple=True,
+            metavar="TEXT",
+            help="Name, folder or Hugging Face id of the encoder, or NAME@URL; repeatable.",
+        ),
         click.option("--depth", type=int, help="Passages from each retriever. [100]"),
     ]
 
@@ -171,6 +194,8 @@ def settings_of(options: dict[str, Any]) -> Settings:
     """The settings in force, from what the options above collected."""
     config = options.pop("config", None)
     given = {name: value for name, value in options.items() if value != ()}
+    if isinstance(encoders := given.get("encoder"), tuple):
+        given |= {"encoder": encoders[0], "encoders": encoders[1:] or None}
     return load(given, config)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.completions import Usage
-from pincite.contract.codec import Coded, Offsets, Probability, Says, Scalar, Whole
+from pincite.contract.codec import Coded, CorpusName, Offsets, Probability, Says, Scalar, Whole
 from pincite.judgement.references import Retraction, Standing, Support
 
 Texts: TypeAlias = tuple[str, ...]
@@ -95,6 +95,7 @@ class ReferenceRecord:
     fetched: str | None
     language: str | None
     meta: Mapping[str, str]
+    corpus: CorpusName = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.completions import Usage
-from pincite.contract.codec import Coded, Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.contract.codec import (
+    Coded,
+    CorpusName,
+    Offsets,
+    Probability,
+    Says,
+    Scalar,
+    Whole,
+    Within,
+)
 from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
 from pincite.types import Failed, Span
 
@@ -52,6 +61,7 @@ class WeighedRecord:
     published: str | None
     meta: Mapping[str, str]
     copies: Annotated[tuple[str, ...], Says("addresses of pages that say the same words")]
+    corpus: CorpusName = ""
     doc_id: str
     span: Annotated[Offsets, Says("of the passage in the document's text")]
     passage: str

@@ -95,6 +95,9 @@ Probability: TypeAlias = Annotated[float, Within(0, 1)]
 Offsets: TypeAlias = Annotated[Span, InOrder(), Says("half-open character offsets")]
 Scalar: TypeAlias = str | float | int | bool | None
 # Reports of an earlier Pincite lack it: its default is none.
+CorpusName: TypeAlias = Annotated[
+    str, Says("the corpus that has it; empty where only one was searched")
+]
 Coded: TypeAlias = Annotated[
     tuple[Note, ...], Says("the same as codes with values, to be worded in other languages")
 ]

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pincite.contract.codec import Coded, EachOf, Offsets, Probability, Says, Scalar, Whole, Within
+from pincite.contract.codec import (
+    Coded,
+    CorpusName,
+    EachOf,
+    Offsets,
+    Probability,
+    Says,
+    Scalar,
+    Whole,
+    Within,
+)
 from pincite.opinions import Verdict
 from pincite.types import (
     Bar,
@@ -132,6 +142,7 @@ class SuggestionRecord:
     gain: float
     reliability: Annotated[ListingRecord | None, Says("null if no list was asked")]
     place: Annotated[Place | None, Says("null if nothing is known of it")]
+    corpus: CorpusName = ""
     evidence: EvidenceRecord
 
 

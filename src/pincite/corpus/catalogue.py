@@ -4,7 +4,7 @@ Searching has indexes of its own; this is for "what is in it". A page of a list 
 that names the last row before it, so that page 1,000 costs what page 1 does but for the sorting.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -109,6 +109,13 @@ def url_of(store: Store, doc_id: str) -> str | None:
     """The address of the document with this id; None if there is none."""
     rows = store.rows("SELECT url FROM documents WHERE doc_id = ?", (doc_id,))
     return str(rows[0][0]) if rows else None
+
+
+def ids_of(store: Store, urls: Sequence[str]) -> list[str | None]:
+    """The ids of the documents at `urls`, in order; None where there is none."""
+    sql = "SELECT doc_id FROM documents WHERE url = CAST(? AS TEXT)"
+    found = [store.rows(sql, (raw(url),)) for url in urls]
+    return [str(rows[0][0]) if rows else None for rows in found]
 
 
 def spans_of(store: Store, url: str) -> list[Span]:

@@ -6,14 +6,16 @@ not derived from anything, so it is named and never mended by guessing.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from pincite.corpus.connection import connect
 from pincite.corpus.durable import Tell
 from pincite.corpus.rows import share_of_digest, sound_rows
-from pincite.corpus.store import Store
+from pincite.corpus.store import TABLES, Store
 from pincite.errors import CorpusError
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Span
@@ -34,11 +36,21 @@ class Flaw(NamedTuple):
 def flaws(store: Store, tell: Tell) -> Iterator[Flaw]:
     """What is wrong with a store, in one committed state; nothing if it is sound."""
     folder = store.path.parent.parent
-    for check in (_pages, _references, _documents, _counters, _vectors):
+    for check in (_schema, _pages, _references, _documents, _counters, _vectors):
         try:
             yield from check(store, folder, tell)
         except CorpusError as error:  # so damaged that this check cannot go on; others may
             yield Flaw("store", str(store.path), str(error), _restore(folder))
+
+
+def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    """What a store does not have: a trigger or a view would run when the store is searched."""
+    sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    with closing(connect("file::memory:")) as fresh:
+        fresh.executescript(TABLES)
+        ours = set(fresh.execute(sql))
+    for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
+        yield Flaw("store", str(store.path), f"it has a foreign {kind}, {name!r}", _restore(folder))
 
 
 def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:

@@ -28,7 +28,7 @@ from pincite.corpus.generation import (
     point_to,
     sweep,
 )
-from pincite.corpus.intake import encoding_with
+from pincite.corpus.intake import check_same, encoding_with
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.lock import WriterLock
 from pincite.corpus.ranking import Scored, best
@@ -78,6 +78,7 @@ class EmbeddedCorpus:
         self._encoder = encoder
         self._lock = lock
         self._mutex = threading.RLock()
+        self._is_same = False  # whether the encoder was seen to be the one that built it
         self._generation, self._name = _open(folder, encoder, write=lock.held)
         with self._lock.attempt() as held:
             self._catch_up(held)
@@ -152,6 +153,11 @@ class EmbeddedCorpus:
         return f"EmbeddedCorpus({str(self._folder)!r})"
 
     @property
+    def name(self) -> str:
+        """Its folder's own name."""
+        return self._folder.resolve().name
+
+    @property
     def encoder(self) -> Encoder | None:
         """The encoder that it was opened with."""
         return self._encoder
@@ -177,6 +183,7 @@ class EmbeddedCorpus:
                     f"{self._folder} was built with the encoder {self._generation.fingerprint}, "
                     "which is needed to add to it. Open it with that encoder."
                 )
+            self._check_encoder()
             encode = encoding_with(self._encoder) if self._encoder else None
             return self._generation.add(documents, encode)
 
@@ -208,6 +215,11 @@ class EmbeddedCorpus:
         """The documents at `urls`, in order; None where there is none."""
         with self._current() as generation:
             return [generation.store.document(url) for url in urls]
+
+    def ids(self, urls: Sequence[str]) -> list[str | None]:
+        """The ids of the documents at `urls`, in order; None where there is none."""
+        with self._current() as generation:
+            return catalogue.ids_of(generation.store, urls)
 
     def listed(
         self, which: catalogue.Which, limit: int, after: catalogue.After | None = None
@@ -289,6 +301,11 @@ class EmbeddedCorpus:
         with self._current() as generation:
             return generation.lexical.terms(words)
 
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        """How many passages there are; for each word its form and how many of them have it."""
+        with self._current() as generation:
+            return generation.lexical.counted(words)
+
     def manifest(self) -> Mapping[str, str]:
         """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
         with self._current() as generation:
@@ -312,6 +329,8 @@ class EmbeddedCorpus:
 
     def _search(self, retriever: "CorpusRetriever", queries: Sequence[Query], k: int) -> _Ranked:
         encoder = self._encoder if retriever.by == "dense" else None
+        if encoder and queries:
+            self._check_encoder()
         texts = list(map(_text_of, queries))
         vectors = encoder.encode(texts, "query") if encoder and queries else None
         with self._current() as generation:
@@ -334,6 +353,13 @@ class EmbeddedCorpus:
             places = {place.key: place for pairs in ranked for place, _ in pairs}
             passages = dict(zip(places, store.passages(list(places.values())), strict=True))
             return [[(passages[place.key], score) for place, score in pairs] for pairs in ranked]
+
+    def _check_encoder(self) -> None:
+        """Once, before its first use: whether a server still runs the encoder that built it."""
+        if self._encoder and not self._is_same:
+            with self._current() as generation:
+                check_same(generation.store, self._encoder)
+            self._is_same = True
 
     @contextmanager
     def _current(self) -> Iterator[Generation]:

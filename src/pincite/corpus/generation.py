@@ -184,6 +184,15 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
             )
 
 
+def encoder_of(folder: Path) -> str:
+    """The fingerprint of the encoder that the corpus was built with; raises `CorpusError`."""
+    store = Store.open(folder / current_name(folder) / "store.sqlite", write=False)
+    try:
+        return _manifest(store)["encoder"]
+    finally:
+        store.close()
+
+
 def check_format(folder: Path, manifest: dict[str, str]) -> None:
     """Whether this Pincite can read the corpus at all; raises `CorpusError` if not."""
     if manifest["format"] != FORMAT:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pincite.corpus.rows import content_hash
 from pincite.corpus.store import Store
-from pincite.errors import CorpusError
+from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 from pincite.text.passages import passages
 from pincite.types import Document, Passage
@@ -17,6 +17,10 @@ ENCODED_TEXT = "title-newline-text-v1"
 # Passages encoded in one call: enough for an encoder to sort by length, and a kill costs at most
 # the batch anyway; 1,024 vectors of 384 dimensions are 1.5 MB.
 ENCODED_AT_ONCE = 1_024
+
+# Cosine of a passage's stored vector and its new one: a server's batches, its other hardware and
+# our float16 change less, another model far more.
+SAME = 0.98
 
 Encode: TypeAlias = Callable[[Sequence[Passage]], Floats]
 
@@ -40,6 +44,31 @@ def encoding_with(encoder: Encoder) -> Encode:
         return vectors
 
     return encode
+
+
+def check_same(store: Store, encoder: Encoder) -> None:
+    """Whether an encoder that a server runs still gives a stored passage its vector.
+
+    The fingerprint of such an encoder is no more than a name. One that is a file's needs no look.
+
+    Raises:
+        StaleCorpus: Another model answers there under that name.
+    """
+    keys = [key for (key,) in store.rows("SELECT MIN(passage) FROM vectors") if key is not None]
+    if not keys or not getattr(encoder, "is_served", False):
+        return
+    (passage,) = store.passages(list(store.places(keys).values()))
+    _, (stored,) = store.vectors(keys, int(store.manifest()["dim"]))
+    (now,) = encoder.encode([passage_text(passage)], "passage")
+    if now.shape == stored.shape and float(now @ stored) >= SAME:
+        return
+    found = f"of {len(now)} numbers" if now.shape != stored.shape else f"at {now @ stored:.2f}"
+    raise StaleCorpus(
+        f"The encoder {encoder.fingerprint} gives a stored passage another vector than the corpus "
+        f"has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
+        "runs another model under that name. Run the one that built the corpus, or build it anew: "
+        "pincite corpus rebuild"
+    )
 
 
 def take_in(store: Store, documents: Sequence[Document], encode: Encode | None) -> int:

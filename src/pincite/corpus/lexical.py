@@ -186,18 +186,22 @@ class LexicalIndex:
 
         ("", 0.0) for what is no word. Without an index every word counts as equally rare.
         """
+        n_all, having = self.counted(words)
+        if not n_all:
+            return [(form, float(bool(form))) for form, _ in having]
+        return [(form, idf(n_all, n) if form else 0.0) for form, n in having]
+
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        """How many passages there are; for each word its form here and how many have it."""
         forms = [next(iter(_analyzer().analyze(_clean(word))), "") for word in words]
         if self._index is None:
-            return [(form, float(bool(form))) for form in forms]
+            return 0, [(form, 0) for form in forms]
         with _reported(self._folder):
             searcher = self._index.searcher()
             n_all = searcher.num_docs
             # Deleted passages still count in doc_freq, so it may be above the number of passages.
             having = [min(n_all, searcher.doc_freq("text", form)) if form else 0 for form in forms]
-        return [
-            (form, math.log(1 + (n_all - n + 0.5) / (n + 0.5)) if form else 0.0)
-            for form, n in zip(forms, having, strict=True)
-        ]
+        return n_all, list(zip(forms, having, strict=True))
 
     def _replay(self, index: "tantivy.Index", tell: Tell) -> int:
         """Bring the index to the store's state; returns the sequence number of that state."""
@@ -353,6 +357,11 @@ class _Searcher:
             (int(key or 0), round(float(score), SCORE_DECIMALS))
             for key, (score, _) in zip(keys, found, strict=True)
         ]
+
+
+def idf(n_all: int, n_having: int) -> float:
+    """How rare a word is, as Lucene has it."""
+    return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
 
 
 def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:

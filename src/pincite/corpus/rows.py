@@ -26,6 +26,7 @@ Keys = npt.NDArray[np.int64]
 # what a block of four times the size takes, and each passage that is shown needs one or two.
 BLOCK_CHARACTERS = 4_096
 BLOCK_CHARACTERS_BEFORE = 16_384  # of stores whose manifest does not say
+_BLOCK_BYTES = 4 * BLOCK_CHARACTERS_BEFORE  # of UTF-8: what unpacks to more, nobody wrote
 HASH_DIGITS = 16  # of a content hash; its document's seal stands behind it
 _VECTOR = np.dtype("<f2")
 _CHECK_BYTES = 4
@@ -131,7 +132,11 @@ def unpacked(data: bytes) -> str:
     Raises:
         ValueError: It is damaged (or `zlib.error`).
     """
-    return zlib.decompress(data).decode("utf-8", "surrogatepass")
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(data, _BLOCK_BYTES)
+    if not unpacking.eof:
+        raise ValueError("a block of text is cut, or longer than any that was written")
+    return text.decode("utf-8", "surrogatepass")
 
 
 def packed_vector(key: int, vector: Floats) -> bytes:

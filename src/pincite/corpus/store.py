@@ -56,7 +56,7 @@ ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
 
 _BLOCK = "block_characters"  # in the manifest
 
-_TABLES = """
+TABLES = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
     key INTEGER PRIMARY KEY AUTOINCREMENT, doc_id TEXT NOT NULL, url TEXT NOT NULL UNIQUE,
@@ -104,7 +104,7 @@ class Store:
         store = cls(path, connect(f"{path.resolve().as_uri()}?mode=rwc"))
         with store._reported():
             store._connection.execute("PRAGMA journal_mode=WAL")
-            store._connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
+            store._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         store._block_size = BLOCK_CHARACTERS
         counters = {"sequence": "0", "digest": f"{0:032x}", _BLOCK: str(BLOCK_CHARACTERS)}
         with store._transaction():

@@ -54,7 +54,7 @@ class Ahead(Generic[Name, T]):
         for _ in range(n_readers):
             threading.Thread(target=self._read, name="pincite-reader", daemon=True).start()
 
-    def __iter__(self) -> Iterator[tuple[Name, Iterator[T]]]:
+    def __iter__(self) -> Generator[tuple[Name, Iterator[T]], None, None]:
         """Each stream ends, or raises, as it would have; closing this ends the reading."""
         try:
             while (stream := self._first()) is not None:

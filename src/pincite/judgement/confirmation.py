@@ -54,6 +54,7 @@ class Weighed:
     published: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)  # author, publisher, licence, …
     copies: tuple[str, ...] = ()  # addresses of texts that say the same words
+    corpus: str = ""  # name of the corpus that has it, where several are searched
 
 
 class Outcome(StrEnum):

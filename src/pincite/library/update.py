@@ -139,8 +139,9 @@ class _Signed(NamedTuple):
 
 
 def _refused(error: OSError) -> Iterator[Found]:
+    """A file that cannot be looked at gives nothing, like one that cannot be opened."""
+    yield from ()
     raise error
-    yield  # a file that cannot be looked at gives nothing, like one that cannot be opened
 
 
 class _Run:

@@ -7,7 +7,6 @@ over the wire and what comes back is read here; `chat_wire` sends it.
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,28 +15,21 @@ from pincite.completions import Completion, Prompt, TokenChoice
 from pincite.errors import (
     BadReply,
     ConfigError,
-    ServerBusy,
     ServerError,
     ServerRefused,
     ServerUnreachable,
 )
 from pincite.llm.chat_fields import Dialect, guided, tokens_of
 from pincite.llm.chat_stream import DONE, Streamed, checked_text, chunk_of
-from pincite.llm.chat_wire import EVENTS, SHOWN, Call, Limits, Retry, Wire
-from pincite.text.retry_after import seconds_to_wait
+from pincite.llm.chat_wire import EVENTS, SHOWN, Call, Limits, Retry
+from pincite.llm.client import Client, checked_url, error_of
 
 KEY_VARIABLE = "PINCITE_CHAT_KEY"
 JUDGE_KEY_VARIABLE = "PINCITE_JUDGE_KEY"  # another server may have another key
-_BUSY = (408, 425, 429)
-_ADVICE = {
-    401: f"Set the server's key in the variable {KEY_VARIABLE}.",
-    402: "The account has no credit left: pay, or use another server.",
-    403: f"The key in {KEY_VARIABLE} may not use this model.",
-    404: "Check chat.url (it usually ends in /v1) and chat.model.",
-}
+EMBEDDINGS_KEY_VARIABLE = "PINCITE_EMBEDDINGS_KEY"
 
 
-class ChatClient:
+class ChatClient(Client):
     """A `Generator` and `StreamingGenerator` over HTTP. Safe to use from several threads."""
 
     def __init__(
@@ -49,17 +41,10 @@ class ChatClient:
         dialect: Dialect = "openai",
     ) -> None:
         """`url`: up to `/v1`; `key`: as the server gave it, or "" where it wants none."""
-        self.url, self.model = checked_url(url), model
+        super().__init__(checked_url(url, "chat.url", KEY_VARIABLE), key, limits)
         if not model:
             raise ConfigError("chat.model is empty; expected the name of a model of the server.")
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(f"{KEY_VARIABLE} holds characters that no key has. Set it anew.")
-        self._key = key
-        self._limits = limits or Limits()
-        self._wire = Wire(self.url, key, self._limits)
-        self._dialect = dialect
-        self._calls: set[Call] = set()
-        self._stopped = False
+        self.model, self._dialect = model, dialect
         # What the server's models do not take: the field, and its name there ("" leaves it out).
         self._renamed: dict[str, str] = {}
 
@@ -88,28 +73,7 @@ class ChatClient:
 
         Once the server refuses one of them for good, those that were not yet sent have its error.
         """
-        call = Call()
-        self._calls.add(call)
-        try:
-            return self._answers(prompts, call)
-        finally:
-            self._calls.discard(call)
-
-    def stop(self) -> None:
-        """End all waiting now, from another thread; requests under way and later ones fail."""
-        self._stopped = True
-        for call in list(self._calls):
-            call.stop()
-
-    def _answers(self, prompts: Sequence[Prompt], call: Call) -> list[Completion | ServerError]:
-        if len(prompts) < 2:  # Ctrl-C reaches the main thread at once
-            return [self._answer(prompt, call) for prompt in prompts]
-        pool = ThreadPoolExecutor(min(self._limits.at_once, len(prompts)), "pincite-chat")
-        try:
-            return list(pool.map(lambda prompt: self._answer(prompt, call), prompts))
-        finally:
-            call.stop()  # after a whole batch nothing is left to be stopped
-            pool.shutdown(wait=True, cancel_futures=True)
+        return self._each(self._answer, prompts)
 
     def _answer(self, prompt: Prompt, call: Call) -> Completion | ServerError:
         try:
@@ -203,32 +167,9 @@ class ChatClient:
         Raises:
             ServerError: as its kinds say.
         """
-        attempt = 1
-        while True:
-            self._check_wanted(call)
-            try:
-                return self._without_key(_read(self._post(prompt, call), self._wire.told))
-            except Retry as retry:
-                self._wait(retry, attempt, call)
-            attempt += 1
-
-    def _check_wanted(self, call: Call) -> None:
-        if call.refused:
-            raise call.refused
-        if self._stopped:
-            raise ServerUnreachable(f"{self.url} was not asked: the run was stopped.")
-
-    def _wait(self, retry: Retry, attempt: int, call: Call) -> None:
-        """Until the next attempt.
-
-        Raises:
-            ServerError: there is none.
-        """
-        pause = self._limits.first_wait * 2 ** (attempt - 1) if retry.after is None else retry.after
-        if attempt == self._limits.attempts or pause > self._limits.longest_wait:
-            raise retry.error from None
-        if call.stopped.wait(pause):
-            raise ServerUnreachable(f"{self.url} was not waited for: the call was stopped.")
+        return self._persistently(
+            lambda: self._without_key(_read(self._post(prompt, call), self._wire.told)), call
+        )
 
     def _post(self, prompt: Prompt, call: Call) -> bytes:
         """The body of a good reply; a field that the model does not take is left out or renamed."""
@@ -241,18 +182,6 @@ class ChatClient:
                 return body
             if not (status == 400 and self._adapted(names, body)):
                 raise self._failure(status, headers, body)
-
-    def _failure(self, status: int, headers: dict[str, str], body: bytes) -> Retry | ServerRefused:
-        """What a reply with this status means."""
-        said = self._said(status, body)
-        if (status in _BUSY and not _is_about_money(body)) or status >= 500:
-            advice = "Ask for less at once, or later."
-            after = seconds_to_wait(headers.get("retry-after", ""))
-            return Retry(ServerBusy(f"{said} {advice}", status), after)
-        advice = _ADVICE.get(402 if _is_about_money(body) else status, "See the server's log.")
-        if 300 <= status < 400:
-            advice = "Redirects are not followed: set chat.url to where the server is."
-        return ServerRefused(f"{said} {advice}", status)
 
     def _request(
         self, prompt: Prompt, names: dict[str, str], *, stream: bool = False
@@ -282,18 +211,13 @@ class ChatClient:
 
         OpenAI's reasoning models know `max_completion_tokens` only, and no temperature.
         """
-        refused = _error_of(body).get("param")
+        refused = error_of(body).get("param")
         other = {"max_tokens": "max_completion_tokens"}
         other |= dict.fromkeys(("temperature", "seed", "stream_options"), "")
         if refused not in other or refused in names:
             return False
         self._renamed[refused] = other[refused]
         return True
-
-    def _said(self, status: int, body: bytes) -> str:
-        message = _error_of(body).get("message") or body.decode("utf-8", "replace")
-        told = self._wire.told(str(message))
-        return f"{self.url} answered {status}{f' ({told})' if told else ''}."
 
     def _without_key(self, reply: Completion) -> Completion:
         """A reply that repeats the key does not reach a report or a trace with it."""
@@ -302,48 +226,6 @@ class ChatClient:
         leaked = self._key in "".join(choice.token for choice in reply.tokens)
         tokens: tuple[TokenChoice, ...] = () if leaked else reply.tokens
         return replace(reply, text=reply.text.replace(self._key, "[key]"), tokens=tokens)
-
-
-def checked_url(url: str, setting: str = "chat.url", variable: str = KEY_VARIABLE) -> str:
-    """The address without its last slash; `setting` and `variable` name it and its key's place.
-
-    Raises:
-        ConfigError: it is no http address, or holds a name and password, a query or a fragment.
-
-    >>> checked_url("http://localhost:8080/v1/")
-    'http://localhost:8080/v1'
-    """
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ConfigError(f"{setting} is {url!r}; expected an address as http://localhost:8080/v1.")
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            f"{setting} holds a name, a password or a query, which reports would show. Give the "
-            f"bare address, and the key in the variable {variable}."
-        )
-    return url.rstrip("/")
-
-
-def _error_of(body: bytes) -> dict[str, Any]:
-    """The `error` object of a refusal; servers that have none, or a text, give what there is."""
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(given, dict):
-        return {}
-    error = given.get("error", given)
-    return error if isinstance(error, dict) else {"message": error}
-
-
-def _is_about_money(body: bytes) -> bool:
-    """OpenAI answers 429 too where an account is empty; waiting does not fill it."""
-    error = _error_of(body)
-    return "insufficient_quota" in (error.get("code"), error.get("type"))
 
 
 def _read(body: bytes, told: Callable[[str], str]) -> Completion:

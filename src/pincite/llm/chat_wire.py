@@ -1,4 +1,4 @@
-"""The wire to a chat server: one request over one connection, under limits of time and size.
+"""The wire to a model's server: one request over one connection, under limits of time and size.
 
 This file alone sends text to a server. It takes no proxy from the environment and follows no
 redirect, so that what is sent goes where it was told; the key stands in one header and in no
@@ -74,8 +74,10 @@ class Retry(Exception):
 class Wire:
     """Connections to one server."""
 
-    def __init__(self, url: str, key: str, limits: Limits) -> None:
+    def __init__(self, url: str, key: str, limits: Limits, path: str, setting: str) -> None:
+        """`path`: what is asked below the address; `setting`: names the address, for messages."""
         self._url, self._key, self._limits = url, key, limits
+        self._path, self._setting = path, setting
 
     @contextmanager
     def opened(self, request: dict[str, Any], call: Call) -> Iterator["httpx2.Response"]:
@@ -106,7 +108,7 @@ class Wire:
                     ) as client,
                     client.stream(
                         "POST",
-                        f"{self._url}/chat/completions",
+                        f"{self._url}{self._path}",
                         json=request,
                         headers=headers,
                         extensions={"trace": note},
@@ -117,7 +119,7 @@ class Wire:
                     if overdue.is_set():  # the end of a body of unknown length
                         raise self._late(connecting=False)
             except httpx2.InvalidURL as error:
-                raise ConfigError(f"chat.url is {self._url!r}: {error}") from error
+                raise ConfigError(f"{self._setting} is {self._url!r}: {error}") from error
             except httpx2.TimeoutException as error:
                 raise self._late(isinstance(error, httpx2.ConnectTimeout)) from error
             except httpx2.HTTPError as error:
@@ -139,8 +141,8 @@ class Wire:
                 )
             )
         return ServerUnreachable(
-            f"{self._url} gave no whole reply within {self._limits.seconds:g} s. Use a smaller "
-            "model, or a faster server."
+            f"{self._url} gave no whole reply within {self._limits.seconds:g} s. Ask for less at "
+            "once, or use a smaller model or a faster server."
         )
 
     def body(self, response: "httpx2.Response") -> bytes:
@@ -180,8 +182,8 @@ class Wire:
 
     def _too_large(self, response: "httpx2.Response") -> BadReply:
         return BadReply(
-            f"{self._url} replied with more than {self._limits.reply_bytes:,} bytes. Is it a chat "
-            "server?",
+            f"{self._url} replied with more than {self._limits.reply_bytes:,} bytes. Is it the "
+            "right server?",
             response.status_code,
         )
 

@@ -8,7 +8,7 @@ downloaded here unless `fetch` is called: looking never leaves the machine.
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +31,10 @@ _ABOUT = (
     "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "added_tokens.json", "spiece.model", "spm.model", "vocab.json", "merges.txt", "vocab.txt",
 )  # fmt: skip
+# sentence-transformers' word → ours.
+_POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+HUB_SECONDS = 30.0  # that the hub has to say which files there are
+MOST_TOKENS = 512  # of a text: a passage of 250 words has fewer, and memory grows with the square
 FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
 
 
@@ -85,10 +89,15 @@ def served(model: str) -> Served | None:
     return Served(name, url) if url.startswith(("http://", "https://")) else None
 
 
+def in_use(encoder: str, encoders: Sequence[str], verifier: str) -> list[tuple[str, str]]:
+    """Each with the part that it plays."""
+    return [*(("encoder", name) for name in (encoder, *encoders)), ("verifier", verifier)]
+
+
 def described(model: str) -> str:
     """Its fingerprint, or of one that a server runs what is sent where; raises as `locate`."""
     if served(model):
-        return f"{model} (claims and passages are sent there)"
+        return f"{model} (texts are sent there)"
     return fingerprint(locate(model))
 
 
@@ -119,23 +128,31 @@ def fetch(model: str) -> Path:
     """
     if not _is_hub_id(model):
         raise ConfigError(f"{model!r} is no Hugging Face id. Expected the form ORGANISATION/NAME.")
+    from huggingface_hub.errors import RepositoryNotFoundError  # gated ones are such too
+
     try:
         return _downloaded(model)
     except MissingModel:
         raise
-    except Exception as error:  # of whichever HTTP client the hub's library goes through
-        why = " ".join(str(error).split())
+    except RepositoryNotFoundError as error:
         raise MissingModel(
-            f"{model} could not be fetched from the Hugging Face hub ({why}). Expected a public "
-            "repository with an ONNX file. Is it spelt so, and is there a network?"
+            f"The Hugging Face hub shows nobody a repository {model}. Expected a public one with "
+            "an ONNX file. Is it spelt so? One that wants a login is fetched with HF_TOKEN set."
+        ) from error
+    except Exception as error:  # of whichever HTTP client the hub's library goes through
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise MissingModel(
+            f"{model} could not be fetched: the Hugging Face hub did not answer as it should "
+            f"({why}). Expected a network. Without one, fetch it on another machine, copy its "
+            f"folder from there ({cache_folder() / model} here), and name the folder instead."
         ) from error
 
 
 def _downloaded(model: str) -> Path:
-    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub import hf_hub_download
 
     target = cache_folder() / model
-    present = set(HfApi().list_repo_files(model))
+    present = _files(model)
     layout = _layout(model, present)
     # An int8 file of a public verifier is another network than the one its authors measured.
     network = next((name for name in (_ONNX[-1:] if layout else _ONNX) if name in present), None)
@@ -144,10 +161,55 @@ def _downloaded(model: str) -> Path:
     if network is None:
         raise MissingModel(f"{model} holds none of {', '.join(_ONNX)}: export it to ONNX.")
     about = [name for name in ("config.json", "tokenizer.json") if name in present]
+    if card := _encoder_card(model, present):
+        _write(target / "pincite.json", json.dumps(card).encode())
     for name in [*about, network]:  # the network last: `locate` looks for it
         content = Path(hf_hub_download(model, name)).read_bytes()
         _write(target / ("model.onnx" if name == network else name), content)
     return target
+
+
+def _files(model: str) -> set[str]:
+    """The names of a repository's files, by one request: a listing is tried for half a minute."""
+    from huggingface_hub import HfApi
+
+    found = HfApi().model_info(model, timeout=HUB_SECONDS).siblings
+    return {each.rfilename for each in found or ()}
+
+
+def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
+    """What a sentence encoder's repository says of its use; empty for what is none.
+
+    Raises:
+        MissingModel: its hidden states are pooled in a way that `models.encoder` does not know.
+    """
+    pooling = _said(model, "1_Pooling/config.json", present)
+    if not pooling:
+        return {}
+    chosen = [name for name, on in pooling.items() if name.startswith("pooling_mode_") and on]
+    if len(chosen) != 1 or chosen[0] not in _POOLINGS:
+        raise MissingModel(
+            f"{model} pools by {', '.join(chosen) or 'nothing known'}; Pincite runs encoders that "
+            "pool by the mean or the first token. A server can run it: --encoder NAME@URL"
+        )
+    length = _said(model, "sentence_bert_config.json", present).get("max_seq_length")
+    prompts = _said(model, "config_sentence_transformers.json", present).get("prompts") or {}
+    passage = prompts.get("passage") or prompts.get("document") or ""
+    prefix = {"query": prompts.get("query") or "", "passage": passage}
+    if not any(prefix.values()) and re.search(r"(^|[/-])e5-", model.lower()):
+        prefix = {"query": "query: ", "passage": "passage: "}  # its card says so, its files do not
+    tokens = {"max_tokens": min(length, MOST_TOKENS)} if isinstance(length, int) else {}
+    return {"pooling": _POOLINGS[chosen[0]], "prefix": prefix, **tokens}
+
+
+def _said(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
+    """A JSON file of a repository; empty where there is none."""
+    from huggingface_hub import hf_hub_download
+
+    if name not in present:
+        return {}
+    found = json.loads(Path(hf_hub_download(model, name)).read_text(encoding="utf-8"))
+    return found if isinstance(found, dict) else {}
 
 
 def _layout(model: str, present: Collection[str]) -> layouts.Layout | None:
@@ -160,7 +222,7 @@ def _layout(model: str, present: Collection[str]) -> layouts.Layout | None:
 
 
 def _downloaded_safetensors(model: str, layout: layouts.Layout, present: Collection[str]) -> Path:
-    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub import hf_hub_download
 
     target = cache_folder() / model
     stored = sorted(name for name in present if re.fullmatch(r"model.*\.safetensors", name))
@@ -171,7 +233,7 @@ def _downloaded_safetensors(model: str, layout: layouts.Layout, present: Collect
         )
     wanted = [name for name in (*_ABOUT, *stored, _INDEX) if name in present]
     if layout.foundation:
-        for name in sorted({*_ABOUT} & set(HfApi().list_repo_files(layout.foundation))):
+        for name in sorted({*_ABOUT} & _files(layout.foundation)):
             hf_hub_download(layout.foundation, name, local_dir=target / FOUNDATION)
     for name in wanted:  # the weights last: `locate` looks for them
         hf_hub_download(model, name, local_dir=target)

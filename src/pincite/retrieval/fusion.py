@@ -98,6 +98,29 @@ def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> l
     return weighted_sum([lexical, dense], [1 - DENSE_SHARE, DENSE_SHARE], k)
 
 
+def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """One ranking of at most `k` hits of several collections by their scores, which are comparable.
+
+    A passage that several have counts once, with its best score. Ties break on passage id.
+    """
+    found: dict[str, Hit] = {}
+    for hit in (hit for run in runs for hit in run):
+        known = found.setdefault(hit.passage.passage_id, hit)
+        if hit.score > known.score:
+            found[hit.passage.passage_id] = hit
+    order = sorted(found.values(), key=lambda hit: (-hit.score, hit.passage.passage_id))
+    return [hit._replace(rank=rank) for rank, hit in enumerate(order[:k], 1)]
+
+
+def merged(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
+    """The same of runs whose scores are not comparable: each hit has its share of its run's best.
+
+    So the best hit of each run counts alike, and a verifier, which reads both, has to decide.
+    """
+    of_runs = ([h._replace(score=s) for h, s in zip(r, shares(r), strict=True)] for r in runs)
+    return pooled(list(of_runs), k)
+
+
 def shares(run: Sequence[Hit]) -> list[float]:
     """The hits' scores moved to 0 … 1; all 1 where they are equal."""
     scores = [hit.score for hit in run]

@@ -35,7 +35,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
     lacking = [name for name in _CORPORA if name not in known or not is_corpus(known[name].folder)]
-    encoder = runtime.encoder(site.settings.models) if lacking else None
+    encoder = runtime.encoder(site.settings) if lacking else None
     for name in lacking:
         if name in known:
             site.corpora.remove(known[name].corpus_id)

@@ -56,7 +56,7 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     each = server.queue_each if server.mode == "server" else 0
     jobs = JobStore(database, queue=server.queue, each=each)
     corpora = CorpusRegister(database, server.folder / "corpora")
-    shelf = Shelf(lambda: runtime.encoder(settings.models))
+    shelf = Shelf(lambda: runtime.encoder(settings))
     library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
     own = OwnShelves(server, settings)
     room = Room(server, library, own)

@@ -15,7 +15,12 @@ from pincite.errors import ConfigError
 from pincite.llm.chat_fields import checked_guidance
 from pincite.settings import places, values
 from pincite.settings.ask import AskSettings
-from pincite.settings.chat import BudgetSettings, ChatSettings, JudgeSettings
+from pincite.settings.chat import (
+    BudgetSettings,
+    ChatSettings,
+    EmbeddingsSettings,
+    JudgeSettings,
+)
 from pincite.settings.check import CheckSettings, ClaimReviewSettings
 from pincite.settings.search import (
     FilterSettings,
@@ -26,7 +31,9 @@ from pincite.settings.search import (
 from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
-PRIVATE = frozenset({"web.contact", "web.cache", "library.own_copies", "library.judges"})
+PRIVATE = frozenset(
+    "web.contact web.cache library.own_copies library.judges library.corpora".split()
+)
 # How pages are asked for, not which copies count. How old a page of the cache may be is among them:
 # a finished report is as old as it is.
 MANNERS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
@@ -40,6 +47,12 @@ class LibrarySettings:
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
     own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
     judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
+    corpora: tuple[str, ...] = ()  # FOLDER or NAME=FOLDER: searched where none is named
+
+    @property
+    def folders(self) -> list[Path]:
+        """The corpora as they are opened."""
+        return [Path(given).expanduser() for given in self.corpora]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,7 @@ class Settings:
 
     language: str = "en"  # of articles, statements and questions that do not say
     models: ModelSettings = field(default_factory=ModelSettings)
+    embeddings: EmbeddingsSettings = field(default_factory=EmbeddingsSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     filters: FilterSettings = field(default_factory=FilterSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
@@ -99,6 +113,7 @@ class Settings:
 _PREFIXED = {
     "chat": "url model dialect at_once seconds",
     "judge": "url model dialect every low high source_tokens guided at_once seconds",
+    "embeddings": "query_prefix passage_prefix batch at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
 }

@@ -8,6 +8,7 @@ from pincite.errors import ConfigError
 from pincite.llm import chat
 from pincite.llm.calls import Budget
 from pincite.llm.chat_fields import Dialect
+from pincite.llm.client import checked_url
 from pincite.llm.templates import VARIABLES
 from pincite.settings.values import Range
 
@@ -34,7 +35,7 @@ class ChatSettings:
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         if self.url:
-            chat.checked_url(self.url)
+            checked_url(self.url, "chat.url", chat.KEY_VARIABLE)
         _ = self.models_of_steps
         _ = self.tokens_of_steps
 
@@ -80,11 +81,23 @@ class JudgeSettings:
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         if self.url:
-            chat.checked_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
+            checked_url(self.url, "judge.url", chat.JUDGE_KEY_VARIABLE)
         if self.url and not self.model:
             raise ConfigError("judge.url is set; expected judge.model too.")
         if self.low > self.high:
             raise ConfigError(f"judge.low is {self.low}; expected at most judge.high, {self.high}.")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingsSettings:
+    """`[embeddings]`: how a server is asked for vectors, where an encoder is given as NAME@URL."""
+
+    # What some models want before each text: of E5, "query: " and "passage: ".
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    batch: Annotated[int, Range(1, 2048)] = 32  # texts of a request; TEI takes 32 unless told more
+    at_once: Annotated[int, Range(1, 1000)] = 4  # requests under way
+    seconds: Annotated[float, Range(0, ends="(]")] = 260.0  # for one whole reply
 
 
 @dataclass(frozen=True, slots=True)

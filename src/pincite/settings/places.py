@@ -27,7 +27,8 @@ from pincite.settings.values import converted, types_of
 PREFIX = "PINCITE_"
 DEFAULT, OPTION = "default", "option"
 # Read elsewhere.
-_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
+_NOT_SETTINGS = {"PINCITE_CACHE", "PINCITE_SHARED", chat.EMBEDDINGS_KEY_VARIABLE}
+_NOT_SETTINGS |= {chat.KEY_VARIABLE, chat.JUDGE_KEY_VARIABLE}
 TABLES = ("server",)  # of a file; what stands in them are settings of their own
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 

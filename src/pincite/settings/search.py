@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pincite.errors import ConfigError
 from pincite.judgement import aggregation
+from pincite.llm import chat
+from pincite.llm.client import checked_url
 from pincite.models import weights
 from pincite.retrieval import cascade
 from pincite.retrieval.filters import Filters, condition
@@ -20,12 +22,19 @@ _Count = Annotated[int, Range(1, 10_000)]
 class ModelSettings:
     """`[models]`: the shipped networks or others, each by name, folder or Hugging Face id.
 
-    The verifier may also be Bespoke-MiniCheck on a server: NAME@URL.
+    Either may also run on a server, as NAME@URL: any encoder that it has, and Bespoke-MiniCheck.
     """
 
     encoder: str = weights.ENCODER
+    encoders: tuple[str, ...] = ()  # others that corpora to be searched were built with
     verifier: str = weights.VERIFIER
     threads: Annotated[int, Range(0, 1024, zero="all cores")] = 0
+
+    def __post_init__(self) -> None:
+        """Refuse addresses that mean nothing."""
+        for name in (self.encoder, *self.encoders):
+            if found := weights.served(name):
+                checked_url(found.url, "models.encoder", chat.EMBEDDINGS_KEY_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def wafer(
 
     settings = options.settings_of(given)
     collection = wafer_.open_collection(folder, split)
-    encoder = runtime.encoder(settings.models)
+    encoder = runtime.encoder(settings)
     where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
@@ -111,9 +111,7 @@ def beir(
     settings = options.settings_of(given)
     chosen = beir_.chosen(names)
     collection = beir_.open_collection(folder, split)
-    encoder = (
-        runtime.encoder(settings.models) if any(s.by_meaning for s in chosen.values()) else None
-    )
+    encoder = runtime.encoder(settings) if any(s.by_meaning for s in chosen.values()) else None
     made_by = f"beir {encoder.fingerprint if encoder else 'words'}"
     where = corpus or _kept(collection.corpus_file, made_by)
     with options.progress(quiet) as shown:
@@ -189,9 +187,7 @@ def claims(
         tell, verifier = options.teller(shown), run.pipeline.verifier
         systems: list[Scorer | Unavailable] = [ByVerifier(verifier)]
         if baselines:
-            systems += all_of(
-                verifier, lambda: runtime.encoder(settings.models), settings.models.threads
-            )
+            systems += all_of(verifier, lambda: runtime.encoder(settings), settings.models.threads)
         predicted = [
             claims_.predict(file, systems, lambda name, *n, f=file.name: tell(f"{f} {name}", *n))
             for file in files

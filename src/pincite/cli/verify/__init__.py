@@ -11,7 +11,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 
 @click.command("verify", short_help="check an article's citations, worst first")
 @click.argument("article", required=False)
-@click.option("--corpus", type=options.FilePath, help="Corpus that better sources come from.")
+@options.corpus_option("Corpus that better sources come from")
 @click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
 @click.option(
     "--suggest",
@@ -52,7 +52,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @options.filter_options
 def command(
     article: str | None,
-    corpus: Path | None,
+    corpus: tuple[Path, ...],
     sources: Path | None,
     title: str | None,
     **given: Any,
@@ -81,12 +81,13 @@ def command(
     settings = options.settings_of(given)
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
+    corpora = [*corpus] or settings.library.folders or None
     if titles or category:
         from pincite.cli.verify import batch as many
 
         if article or not (out or estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
-        batch = many.Batch(settings, titles, category, corpus, sources, quiet)
+        batch = many.Batch(settings, titles, category, corpora, sources, quiet)
         if estimate:
             told(batch.estimate(), settings, outputs["json"])
         else:
@@ -104,7 +105,9 @@ def command(
     settings = settings.but(language=page.language)
     with (
         options.progress(quiet) as shown,
-        build.verifying(settings, corpus, sources, own_copies=True, fetching=fetched(shown)) as run,
+        build.verifying(
+            settings, corpora, sources, own_copies=True, fetching=fetched(shown)
+        ) as run,
     ):
         if estimate:
             told(run.estimate(page), settings, outputs["json"])

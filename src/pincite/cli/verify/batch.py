@@ -33,7 +33,7 @@ class Batch:
     settings: Any
     titles: Path | None
     category: str | None
-    corpus: Path | None
+    corpora: Sequence[Path] | None
     sources: Path | None
     quiet: bool
 
@@ -47,7 +47,7 @@ class Batch:
                 options.progress(self.quiet) as shown,
                 build.verifying(
                     self.settings,
-                    self.corpus,
+                    self.corpora,
                     self.sources,
                     own_copies=True,
                     fetching=fetched(shown),
@@ -90,7 +90,7 @@ class Batch:
             raise InputError(f"none of {len(chosen)} articles could be read: {pages[0]}")
         if len(found) < len(addresses):
             options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
-        with build.verifying(self.settings, self.corpus, self.sources, own_copies=True) as run:
+        with build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run:
             return estimate.together([run.estimate(article) for article in found], len(addresses))
 
     def _listed(self, web: Any) -> tuple[Any, Sequence[Any]]:

@@ -99,7 +99,7 @@ def done(
 
     try:
         with (
-            _writing(corpus, runtime.encoder(settings.models), tell) as opened,
+            _writing(corpus, runtime.encoder(settings), tell) as opened,
             Origins(files.parent) as origins,
         ):
             paths = [files / each.stored for each in names.first.values()]

@@ -6,11 +6,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
 
 from pincite import runtime
 from pincite.completions import Usage
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.several import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
@@ -40,22 +39,20 @@ class AskRun:
 
 
 @contextmanager
-def asking(
-    settings: Settings, corpus: Path | EmbeddedCorpus, *, keep: bool = True
-) -> Iterator[AskRun]:
+def asking(settings: Settings, corpus: runtime.Places, *, keep: bool = True) -> Iterator[AskRun]:
     """A ready `ask`; closes what it opened.
 
     Args:
         settings: all of them.
-        corpus: where to look, a folder or one that is open.
+        corpus: where to look, folders or open ones.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
     """
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus))
-        encoder = stored.encoder or runtime.encoder(settings.models)
-        manifest = stored.manifest()
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
+        versions = stored.versions()
         languages = runtime.languages(settings.models)
         calls = None
         templates = None
@@ -70,8 +67,8 @@ def asking(
             writer=writer,
             checker=checker(settings, judging, languages),
             searched=Searched(
-                manifest["digest"],
-                stored.status().n_documents,
+                versions["corpus"],
+                stored.n_documents,
                 settings.retrieval.fusion,
                 str(settings.filters.chosen),
             ),
@@ -83,8 +80,7 @@ def asking(
             "pincite": version("pincite"),
             "verifier": judging.fingerprint,
             "writer": writer.fingerprint,
-            "encoder": manifest["encoder"],
-            "corpus": manifest["digest"],
+            **versions,
         }
         if templates:
             versions["prompts"] = templates.fingerprint
@@ -131,20 +127,20 @@ def _of_questions(answers: Sequence[Answer]) -> tuple[Note, ...]:
 
 
 def finder(
-    settings: Settings, corpus: EmbeddedCorpus, verifier: CrossEncoderVerifier
+    settings: Settings, corpora: Corpora, verifier: CrossEncoderVerifier
 ) -> LiteratureFinder:
     """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
     chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
-    lexical, dense = corpus.lexical(*chosen), corpus.dense(*chosen)
+    lexical, dense = corpora.lexical(*chosen), corpora.dense(*chosen)
     search = Fused(lexical, dense, settings.retrieval.fusion, settings.retrieval.depth)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)
         if settings.ask.rerank
         else search,
-        documents_of=corpus.get,
+        documents_of=corpora.get,
         limit=settings.ask.documents,
-        nearest=corpus.nearest,
+        nearest=corpora.nearest,
         passages=2 * settings.retrieval.depth,
         exact_first=settings.ask.exact_first,
         include_retracted=settings.ask.include_retracted,

@@ -152,6 +152,8 @@ def _short(reference: Reference) -> Text:
     date = bibliography.cited_date(document.published, document.meta)
     ids = [name for name, _ in bibliography.links(document.meta)][:1]
     more = (*map(str, date[:1]), *(ids or [cells.shortened(document.url, TITLE_WIDTH)]))
+    if document.corpus:
+        more = (*more, f"corpus {cells.one_line(document.corpus)}")
     return text.append(f" · {' · '.join(more)}", "dim")
 
 

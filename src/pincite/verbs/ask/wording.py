@@ -213,7 +213,7 @@ def unknown_retractions(references: Sequence[Reference], say: Callable[[str], st
 
 
 def published_in(reference: Reference) -> str:
-    """Authors, journal, year, volume and pages, kind of publication: as far as they are known."""
+    """Authors, journal, year, pages, kind of publication, corpus: as far as they are known."""
     document, meta = reference.document, reference.document.meta
     date = cited_date(document.published, meta)
     volume, issue = meta.get("volume", ""), meta.get("issue", "")
@@ -225,6 +225,7 @@ def published_in(reference: Reference) -> str:
         str(date[0]) if date else "without a date",
         ":".join(part for part in (place, pages) if part),
         kind_of(reference),
+        f"corpus {document.corpus}" if document.corpus else "",
     )
     return " · ".join(line for part in parts if (line := one_line(part)))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.completions import Usage
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.several import Corpora
 from pincite.judgement.confirmation import Outcome
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
@@ -53,7 +53,7 @@ class CheckRun:
 @contextmanager
 def checking(
     settings: Settings,
-    corpus: Path | EmbeddedCorpus,
+    corpus: runtime.Places,
     trace: Path | None = None,
     tell: Tell | None = None,
     *,
@@ -63,7 +63,7 @@ def checking(
 
     Args:
         settings: all of them.
-        corpus: the knowledge base, a folder or one that is open.
+        corpus: the knowledge base, folders or open ones.
         trace: file that everything is written to; replies that it holds are not asked for again.
         tell: told how many of how many calls, or judgements of a verifier, are done.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
@@ -74,8 +74,8 @@ def checking(
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus))
-        encoder = stored.encoder or runtime.encoder(settings.models)
+        stored = stack.enter_context(runtime.opened(settings, corpus))
+        encoder = stored.encoder or runtime.encoder(settings)
         calls = None
         if settings.check.asks_a_model:
             record = writer.record if writer else None
@@ -98,13 +98,11 @@ def checking(
             languages=languages,
             record=writer.record if writer else None,
         )
-        manifest = stored.manifest()
         versions = {
             "pincite": version("pincite"),
             "judge": judge.fingerprint,
             "interpreter": pipeline.interpreter.fingerprint,
-            "encoder": manifest["encoder"],
-            "corpus": manifest["digest"],
+            **stored.versions(),
         }
         if calls:
             versions["prompts"] = prompts.fingerprint
@@ -192,28 +190,28 @@ def _second(judge: Judge) -> Calls | None:
 
 
 def _finder(
-    settings: Settings, corpus: EmbeddedCorpus, encoder: Encoder, expander: Expander | None
+    settings: Settings, corpora: Corpora, encoder: Encoder, expander: Expander | None
 ) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
-    dense = corpus.dense(settings.filters.exclude_hosts, settings.filters.chosen)
+    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
     if settings.check.retrieval == "windows":
         return WindowFinder(
-            dense,
+            corpora.dense(*chosen),
             encoder,
-            corpus.get,
+            corpora.get,
             settings.check.top_k,
             settings.check.window_size,
             settings.retrieval.depth,
         )
     search = Fused(
-        corpus.lexical(settings.filters.exclude_hosts, settings.filters.chosen),
-        dense if settings.check.retrieval == "hybrid" else None,
+        corpora.lexical(*chosen),
+        corpora.dense(*chosen) if settings.check.retrieval == "hybrid" else None,
         settings.retrieval.fusion,
         settings.retrieval.depth,
     )
     return PassageFinder(
         Expanded(search, expander) if expander else search,
-        corpus.get,
+        corpora.get,
         settings.check.top_k,
         2 * settings.retrieval.depth,
         settings.check.passage_words,

@@ -11,7 +11,7 @@ from pincite.verbs.check.records import CheckReport
 COLUMNS = (
     "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
     "prob_reading prob_negation strong_contradiction published url title author publisher quote "
-    "copies failed"
+    "copies failed corpus"
 ).split()
 
 
@@ -35,4 +35,12 @@ def _of_item(item: WeighedRecord) -> list[object]:
     why = f"{item.failed.step}: {item.failed.detail}" if item.failed else None
     said = [item.side, item.doc, item.prob_reading, item.prob_negation, item.strong_contradiction]
     source = [item.published, item.url, item.title, item.meta.get("author")]
-    return [*said, *source, item.meta.get("publisher"), item.quote, " ".join(item.copies), why]
+    return [
+        *said,
+        *source,
+        item.meta.get("publisher"),
+        item.quote,
+        " ".join(item.copies),
+        why,
+        item.corpus or None,
+    ]

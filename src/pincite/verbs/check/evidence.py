@@ -25,6 +25,7 @@ class Found:
     meta: Mapping[str, str] = field(default_factory=dict)
     copies: tuple[str, ...] = ()  # addresses of pages that say the same words
     lost: str = ""
+    corpus: str = ""  # its name, where several are searched
 
 
 class Finder(Protocol):
@@ -143,4 +144,5 @@ def found_in(document: Document | None, passage: Passage, copies: Sequence[str] 
         return Found(passage, lost="the passage does not stand in the stored text")
     others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
     published, language = document.published, document.language
-    return Found(passage, published, language, dict(document.meta), others)
+    meta = dict(document.meta)
+    return Found(passage, published, language, meta, others, corpus=document.corpus)

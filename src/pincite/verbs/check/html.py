@@ -89,7 +89,8 @@ def _item(result: ReadingResult, place: int) -> dict[str, object]:
     assert not isinstance(outcome, Failed)
     doc = confirmation.degree_of(item) or 0.0
     start, end = outcome.quote or Span(0, 0)
-    source = (item.meta.get(name, "") for name in ("author", "publisher", "site"))
+    source = [item.meta.get(name, "") for name in ("author", "publisher", "site")]
+    source += [f"corpus {item.corpus}"] if item.corpus else []
     href = safe_link(passage.url)
     return {
         "doc": check_wording.signed(doc),

@@ -98,7 +98,8 @@ class CheckPipeline:
             }
         )
         passage, published, meta = found.passage, found.published, found.meta
-        return Weighed(passage, outcome, text_id, published, meta, found.copies)
+        copies, corpus = found.copies, found.corpus
+        return Weighed(passage, outcome, text_id, published, meta, copies, corpus)
 
     def _unusable(self, found: Found) -> Failed | None:
         if found.lost:

@@ -111,6 +111,8 @@ def _item(item: Weighed) -> Text:
     passage = item.passage
     text = Text(cells.shortened(passage.title or passage.url, SOURCE_WIDTH))
     text.append(f", {item.published or 'without a date'}", style="dim")
+    if item.corpus:
+        text.append(f", corpus {cells.one_line(item.corpus)}", style="dim")
     if item.copies:
         n_pages = len(item.copies)
         pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"

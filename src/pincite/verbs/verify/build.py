@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.several import Corpora
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
@@ -36,6 +36,7 @@ from pincite.wiki.uncited import is_read, uncited
 # Settings that change how fast or where something is done, never what comes out.
 WITHOUT_EFFECT = MANNERS | {
     *("models.threads", "library.feedback_file", "judge.at_once", "judge.seconds"),
+    *("embeddings.batch", "embeddings.at_once", "embeddings.seconds"),
 }
 OF_OTHERS = ("check.", "ask.", "chat.", "claimreview.")  # settings of the other verbs
 OF_A_JUDGE = ("judge.", "budget.")  # that count only where a second opinion is asked
@@ -59,7 +60,7 @@ class Run:
 @contextmanager
 def verifying(
     settings: Settings,
-    corpus: Path | EmbeddedCorpus | None,
+    corpus: runtime.Places | None,
     sources: Path | None,
     *,
     keep: bool = True,
@@ -70,7 +71,7 @@ def verifying(
 
     Args:
         settings: all of them.
-        corpus: that suggestions come from, a folder or one that is open; None: no suggestions.
+        corpus: that suggestions come from, folders or open ones; None: no suggestions.
         sources: folder of stored copies; None: cited pages are looked up in the corpus only.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
         own_copies: whether what the user attached to sources is read; measurements must not.
@@ -79,7 +80,7 @@ def verifying(
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
-        stored = stack.enter_context(runtime.opened(settings.models, corpus)) if corpus else None
+        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
         copies = open_sources(sources) if sources else None
         web = (
             stack.enter_context(web_pages(settings.web, fetching)) if settings.web.online else None
@@ -109,8 +110,7 @@ def verifying(
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
-            manifest = stored.manifest()
-            versions |= {"encoder": manifest["encoder"], "corpus": manifest["digest"]}
+            versions |= stored.versions()
         if own and (attached := own.copies.fingerprint()):
             versions["own_copies"] = attached
         if listed:
@@ -255,22 +255,22 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
 
 
-def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) -> Fused:
+def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Fused:
     chosen = (hosts, settings.filters.chosen)
     return Fused(
-        corpus.lexical(*chosen),
-        corpus.dense(*chosen),
+        corpora.lexical(*chosen),
+        corpora.dense(*chosen),
         settings.retrieval.fusion,
         settings.retrieval.depth,
     )
 
 
-def _places(copies: Sources | None, corpus: EmbeddedCorpus | None) -> list[Place]:
+def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
     """First the stored copies, then the corpus."""
     places = [Place(CopyKind.STORED, copies.get)] if copies else []
     return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
-def _in_corpus(corpus: EmbeddedCorpus, url: str) -> Document | Unchecked:
+def _in_corpus(corpus: Corpora, url: str) -> Document | Unchecked:
     (found,) = corpus.get([url])
     return found or Unchecked(url, Reason.NOT_SUPPLIED, "it is not in the corpus")

@@ -173,7 +173,7 @@ class CitedCopies:
         for place in self.stored:
             found = place.get(address)
             if isinstance(found, Document):
-                return CitedSource(found, Copy(place.kind, found.url, found.fetched))
+                return CitedSource(found, Copy(place.kind, found.url, found.fetched, found.corpus))
             if not is_wanted(found):
                 return CitedSource(found)
             if place.kind is CopyKind.STORED:

@@ -22,8 +22,7 @@ COLUMNS = (
     "missing citation_missing advice citation_reliability suggestion_reliability excluded "
     "citation_reached "
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
-    "second_opinion second_opinion_model disagrees "
-    "citation_need"
+    "second_opinion second_opinion_model disagrees suggestion_corpus citation_need"
 ).split()
 _SUGGESTION = [f"suggestion_{each}" for each in ("url", "title", "score", "quote")]
 
@@ -47,6 +46,7 @@ def to_csv(report: Report) -> str:
                 *_copy(result),
                 *_places(finding, result),
                 *_opinion(finding),
+                finding.suggestions[0].corpus or None if finding.suggestions else None,
                 None,
             ]
             writer.writerow([cells.cell(value) for value in row])

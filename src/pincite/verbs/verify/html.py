@@ -239,6 +239,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "name": cells.shortened(passage.title, MAX_NAME) or passage.url,
         "href": cells.safe_link(passage.url),
         "published": suggestion.published,
+        "corpus": suggestion.corpus,
         "listed": _listed(suggestion.listing),
         "evidence": _quoted(evidence, evidence.reasons_coded),
         "where": wording.where(suggestion.place, Label.SUPPORTED),

@@ -411,6 +411,7 @@ class VerifyPipeline:
                 suggestion,
                 published=document.published,
                 place=pinpoint.place_of(suggestion.evidence, document, None),
+                corpus=document.corpus,
             )
             for suggestion, document in zip(suggested, documents, strict=True)
             if document and _stands_in(suggestion.evidence.passage, document)

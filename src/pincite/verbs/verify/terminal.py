@@ -24,6 +24,7 @@ from pincite.types import (
     Listing,
     Reliability,
     Stage,
+    Suggestion,
     Uncited,
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wording
@@ -191,12 +192,18 @@ def _details(finding: Finding) -> Text:
         passage = suggestion.evidence.passage
         title = cells.shortened(passage.title or passage.url, SOURCE_WIDTH)
         text.append(f"\n  ⇄ better: {title}", style="cyan")
+        text.append(_corpus(suggestion), style="dim")
         text.append(_listed(suggestion.listing), style="dim")
         text.append(f"\n      {cells.one_line(passage.url)}", style="dim cyan")
         text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
         if place := wording.where(suggestion.place, Label.SUPPORTED):
             text.append(f"\n      {place}", style="dim")
     return text
+
+
+def _corpus(suggestion: Suggestion) -> str:
+    """Which corpus has it, where several were searched."""
+    return f", corpus {cells.one_line(suggestion.corpus)}" if suggestion.corpus else ""
 
 
 def _listed(listing: Listing | None) -> str:
@@ -294,6 +301,7 @@ def _open_claim(finding: Finding) -> Text:
     text = Text(cells.shortened(finding.claim.text, OPEN_WIDTH))
     for suggestion in finding.suggestions[:1]:
         text.append(f"\n⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
+        text.append(_corpus(suggestion), style="dim")
     return text
 
 

@@ -1,0 +1,166 @@
+"""Several corpora that are searched as one, each with its own encoder and its name in the results.
+
+They are ranked as one corpus would be: words are as rare as they are in all together, and vectors
+of one encoder are compared. Only what different encoders find is merged by rank within each. Of an
+address that several have the first corpus's copy counts.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
+from pincite.corpus.lexical import idf
+from pincite.protocols import Encoder, Query, Retriever, WordRetriever
+from pincite.retrieval.filters import Filters
+from pincite.retrieval.fusion import merged, pooled
+from pincite.types import Document, Hit, Passage
+
+_WORD = re.compile(r"[^\W_]+")  # as the index cuts: runs of letters and digits
+
+
+@dataclass(frozen=True, slots=True)
+class Corpora:
+    """Open corpora by name, at least one; a single one behaves as it does alone."""
+
+    named: Mapping[str, EmbeddedCorpus]
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The first one's."""
+        return next((each.encoder for each in self.named.values() if each.encoder), None)
+
+    @property
+    def n_documents(self) -> int:
+        """Of all together."""
+        return sum(each.status().n_documents for each in self.named.values())
+
+    def versions(self) -> dict[str, str]:
+        """What results must record of them: encoders and digests, of several by name."""
+        found = {name: each.manifest() for name, each in self.named.items()}
+        if len(found) == 1:
+            (only,) = found.values()
+            return {"encoder": only["encoder"], "corpus": only["digest"]}
+        encoders = dict.fromkeys(each["encoder"] for each in found.values())
+        digests = (f"{name} {each['digest']}" for name, each in found.items())
+        return {"encoder": ", ".join(encoders), "corpus": ", ".join(digests)}
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """The documents at `urls`, in order, each of the first corpus that has it."""
+        found: dict[str, Document] = {}
+        for name, corpus in self.named.items():
+            wanted = [url for url in dict.fromkeys(urls) if url not in found]
+            for url, document in zip(wanted, corpus.get(wanted), strict=True):
+                if document:
+                    found[url] = self._named(document, name)
+        return [found.get(url) for url in urls]
+
+    def lexical(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> WordRetriever:
+        """Search by words, as `EmbeddedCorpus.lexical`."""
+        searches = [each.lexical(exclude, filters) for each in self.named.values()]
+        return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
+
+    def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
+        """Search by meaning, as `EmbeddedCorpus.dense`; each encoder gets the query's text."""
+        corpora = list(self.named.values())
+        searches = [each.dense(exclude, filters) for each in corpora]
+        return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
+
+    def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
+        """As `EmbeddedCorpus.nearest`, each document's by the first corpus that has it."""
+        found: dict[str, list[Passage]] = {}
+        for corpus in self.named.values():
+            known = zip(urls, corpus.ids(urls), strict=True)
+            here = [url for url, doc_id in known if doc_id is not None and url not in found]
+            found |= zip(here, corpus.nearest(question, here, k), strict=True)
+        return [found.get(url, []) for url in urls]
+
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form in the word indexes, and its idf in all together."""
+        return _terms([corpus.counted(words) for corpus in self.named.values()])
+
+    def _named(self, document: Document, name: str) -> Document:
+        return replace(document, corpus=name) if len(self.named) > 1 else document
+
+
+_Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `EmbeddedCorpus.counted` gives it
+
+
+def _terms(counted: Sequence[_Counted]) -> list[tuple[str, float]]:
+    """For each word its form and its idf in all corpora together."""
+    n_all = sum(n for n, _ in counted)
+    of_words = zip(*(words for _, words in counted), strict=True)
+    return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
+
+
+@dataclass(frozen=True, slots=True)
+class _ByWords:
+    """BM25 over several indexes with one idf: each is asked with the weights that make it so."""
+
+    corpora: Sequence[EmbeddedCorpus]
+    searches: Sequence[WordRetriever]
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query the `k` best of all."""
+        split = [list(_words(query)) for query in queries]
+        words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
+        counted = [corpus.counted(words) for corpus in self.corpora]
+        rare = {word: value for word, (_, value) in zip(words, _terms(counted), strict=True)}
+        found = []
+        for search, (n_all, having) in zip(self.searches, counted, strict=True):
+            here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}
+            asked = [tuple((w, x * rare[w] / here[w]) for w, x in of_query) for of_query in split]
+            found.append(search.retrieve(asked, k))
+        own = _of_first(self.corpora, found)
+        return [pooled(runs, k) for runs in zip(*own, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _ByMeaning:
+    """Vectors of one encoder are compared; what different ones find, by rank within each."""
+
+    corpora: Sequence[EmbeddedCorpus]
+    searches: Sequence[Retriever]
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query the `k` best of all."""
+        found = _of_first(self.corpora, [each.retrieve(queries, k) for each in self.searches])
+        of_encoder: dict[str, list[list[list[Hit]]]] = {}
+        for corpus, runs in zip(self.corpora, found, strict=True):
+            of_encoder.setdefault(corpus.manifest()["encoder"], []).append(runs)
+        compared = [
+            [pooled(runs, k) for runs in zip(*of_one, strict=True)]
+            for of_one in of_encoder.values()
+        ]
+        if len(compared) == 1:
+            return compared[0]
+        return [merged(runs, k) for runs in zip(*compared, strict=True)]
+
+
+def _words(query: Query) -> Iterator[tuple[str, float]]:
+    """Each word of a query with its weight, as often as it stands there."""
+    for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
+        yield from ((match[0], weight) for match in _WORD.finditer(text))
+
+
+def _of_first(
+    corpora: Sequence[EmbeddedCorpus], found: Sequence[list[list[Hit]]]
+) -> list[list[list[Hit]]]:
+    """Each corpus's hits without those of addresses at which an earlier one has another text.
+
+    `Corpora.get` gives the earlier one's document, in whose text the passage does not stand.
+    """
+    kept = []
+    for number, runs in enumerate(found):
+        ids = {hit.passage.url: hit.passage.doc_id for hits in runs for hit in hits}
+        other = {
+            url
+            for earlier in corpora[:number]
+            for url, known in zip(ids, earlier.ids(list(ids)), strict=True)
+            if known not in (None, ids[url])
+        }
+        kept.append([[hit for hit in hits if hit.passage.url not in other] for hits in runs])
+    return kept

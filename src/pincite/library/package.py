@@ -1,0 +1,255 @@
+"""A corpus as one file, to be copied, kept or published: a manifest, and the store that it sums up.
+
+The file is a ZIP archive of two uncompressed members, which any program opens: `manifest.json` and
+`store.sqlite`, the documents with their vectors. Indexes are made anew from the store: nothing that
+others built is mapped into memory. Nor is the store believed: each of its checksums is looked at,
+and a folder takes its place only when all is well.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import struct
+import uuid
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import IO
+
+from pincite.contract import codec
+from pincite.corpus.check_store import flaws
+from pincite.corpus.durable import Tell, checksum, silent, sync
+from pincite.corpus.generation import Generation, check_format, current_name, point_to
+from pincite.corpus.store import Store
+from pincite.errors import CorpusError, FetchError, InputError
+from pincite.web.fetch import WebClient
+
+FORMAT = "1"
+MANIFEST, STORE = "manifest.json", "store.sqlite"
+_MANIFEST_BYTES = 100_000  # ours has some hundred
+_BLOCKS = 25_000  # of one document: 100 million characters
+_VALUE_CHARACTERS = 1_000  # of a value in a store's own manifest
+_CHUNK = 1 << 20
+# What `zipfile` raises of bytes that are no archive, or none that it reads.
+_NO_ARCHIVE = (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, OverflowError, struct.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What a package says of itself; all of it is compared with the store."""
+
+    pincite_package: str
+    created: str
+    encoder: str
+    passage_rule: str
+    digest: str
+    n_documents: int
+    n_passages: int
+    n_bytes: int  # of the store
+    sha256: str
+
+
+def pack(folder: Path, file: Path, tell: Tell = silent) -> Package:
+    """Write the corpus in `folder` to one file, as it is now; writers and readers go on.
+
+    Raises:
+        CorpusError: It is no corpus, or the file cannot be written.
+    """
+    store = Store.open(folder / current_name(folder) / STORE, write=False)
+    with closing(store), _written_beside(file) as part:
+        check_format(folder, store.manifest())
+        n_bytes = store.n_live_bytes()
+        copy = part.with_name(f"{part.name}.{STORE}")
+        try:
+            store.compact_into(copy, lambda: tell("copying (bytes)", _size(copy), n_bytes))
+            with closing(Store.open(copy, write=False)) as packed:
+                about = _about(packed)
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(MANIFEST, codec.to_json(asdict(about)))
+                archive.write(copy, STORE)
+        finally:
+            for left in part.parent.glob(f"{copy.name}*"):
+                left.unlink()
+    return about
+
+
+def unpack(file: Path, folder: Path, tell: Tell = silent) -> Package:
+    """Make the corpus of a package in `folder`, which is new or empty.
+
+    Raises:
+        InputError: The file is no package, is cut or damaged, or holds what no corpus has.
+        CorpusError: The folder cannot be made, or is in use.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CorpusError(f"{folder} is there already. Choose a new or an empty folder.")
+    with _new_folder(folder) as made:
+        (made / "g1").mkdir()
+        about = _extracted(file, made / "g1" / STORE, tell)
+        try:
+            _check(made, about, tell)
+            with closing(Generation(made / "g1", write=True)) as generation:
+                generation.store.rows("PRAGMA journal_mode=WAL")
+                generation.catch_up(tell)
+        except (CorpusError, RecursionError) as error:
+            raise _bad(file, str(error).replace(str(made), folder.name)) from error
+        point_to(made, "g1")
+    return about
+
+
+def download(client: WebClient, url: str, file: Path) -> None:
+    """Fetch a package; raises `FetchError`, also of one that is larger than the client's rules."""
+    reply = client.get(url, accept="application/zip, application/octet-stream")
+    if reply.status != HTTPStatus.OK:
+        raise FetchError(f"{url} answered {reply.status}. Expected a package.", url, reply.status)
+    file.write_bytes(reply.body)
+
+
+def _about(store: Store) -> Package:
+    manifest = store.manifest()
+    return Package(
+        pincite_package=FORMAT,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        encoder=manifest["encoder"],
+        passage_rule=manifest["passage_rule"],
+        digest=manifest["digest"],
+        n_documents=store.n_documents(),
+        n_passages=store.n_passages(),
+        n_bytes=_size(store.path),
+        sha256=checksum(store.path),
+    )
+
+
+def _extracted(file: Path, target: Path, tell: Tell) -> Package:
+    """Write the package's store to `target`; what the package says of it."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = _members(file, archive)
+            with archive.open(members[MANIFEST]) as found:
+                about = _read(file, found)
+            if members[STORE].file_size != about.n_bytes:
+                raise _bad(file, "its store has another size than its manifest says")
+            with archive.open(members[STORE]) as found:
+                digest = _copied(found, target, about.n_bytes, tell)
+    except _NO_ARCHIVE as error:
+        raise _bad(file, f"{error}; it may be cut") from error
+    except OSError as error:
+        what = f"{file} cannot be unpacked: {error.strerror or error}. Is it there, and the disk "
+        raise InputError(f"{what}not full?") from error
+    if digest != about.sha256:
+        raise _bad(file, "its store is not what was packed: the checksum differs")
+    return about
+
+
+def _members(file: Path, archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
+    """Both members, stored as they are; an archive that has others is no package.
+
+    Nothing is extracted under a name that the archive gives, so no path leads out of the folder;
+    and what is not compressed is no larger than the file.
+    """
+    found = archive.infolist()
+    if sorted(member.filename for member in found) != [MANIFEST, STORE]:
+        raise _bad(file, f"it should hold {MANIFEST} and {STORE}, and nothing else")
+    for member in found:
+        if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+            raise _bad(file, f"{member.filename} is compressed, which a package's parts are not")
+    return {member.filename: member for member in found}
+
+
+def _read(file: Path, found: IO[bytes]) -> Package:
+    content = found.read(_MANIFEST_BYTES + 1)
+    if len(content) > _MANIFEST_BYTES:
+        raise _bad(file, f"{MANIFEST} is longer than {_MANIFEST_BYTES:,} bytes")
+    try:
+        about = codec.from_json(Package, content)
+    except InputError as error:
+        raise _bad(file, f"{MANIFEST}: {error}") from error
+    if about.pincite_package != FORMAT:
+        raise _bad(file, f"its format is {about.pincite_package!r}, this Pincite reads {FORMAT}")
+    return about
+
+
+def _copied(found: IO[bytes], target: Path, n_bytes: int, tell: Tell) -> str:
+    digest, n_done = hashlib.sha256(), 0
+    with target.open("xb") as file:
+        while chunk := found.read(_CHUNK):
+            digest.update(chunk)
+            n_done += file.write(chunk)
+            tell("unpacking (bytes)", n_done, n_bytes)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _check(made: Path, about: Package, tell: Tell) -> None:
+    """Whether a store is one, whole, and the one that its package describes.
+
+    Raises:
+        CorpusError: It is not; says the first thing that is wrong.
+    """
+    with closing(Generation(made / "g1", write=False)) as generation:
+        store = generation.store
+        manifest = store.manifest()
+        for name, value in manifest.items():
+            if len(name + value) > _VALUE_CHARACTERS or not (name + value).isprintable():
+                raise CorpusError(f"the store's manifest has a {name[:40]!r} that no corpus has")
+        check_format(made, manifest)
+        counts = "SELECT COUNT(*) AS n FROM blocks GROUP BY document ORDER BY n DESC LIMIT 1"
+        if any(n > _BLOCKS for (n,) in store.rows(counts)):
+            raise CorpusError(f"a document has more than {_BLOCKS:,} blocks of text")
+        for flaw in flaws(store, tell):
+            raise CorpusError(f"{flaw.kind} {flaw.place}: {flaw.problem}")
+        found = asdict(_about(store))
+    for name, value in asdict(about).items():
+        if name != "created" and found[name] != value:
+            raise CorpusError(f"{name} is {value!r} in {MANIFEST} and {found[name]!r} in the store")
+
+
+@contextmanager
+def _written_beside(file: Path) -> Iterator[Path]:
+    """Where to write: beside the file, whose place it takes when all of it is there."""
+    part = file.with_name(f"{file.name}.part")
+    try:
+        yield part
+        sync(part)
+        part.replace(file)
+        sync(file.parent)
+    except OSError as error:
+        what = f"{file} cannot be written: {error.strerror}."
+        raise CorpusError(f"{what} Is the disk full?") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """Where to build: beside the folder, whose place it takes when all of it is there."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
+        made.mkdir()
+        try:
+            yield made
+            made.rename(folder)  # an empty folder gives way
+            sync(folder.parent)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        what = f"{folder} cannot be made: {error.strerror}."
+        raise CorpusError(f"{what} Nothing was written there.") from error
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _bad(file: Path, why: str) -> InputError:
+    return InputError(
+        f"{file} is no sound package of a corpus: {why}. Expected a file from: pincite corpus pack "
+        "CORPUS FILE. Nothing was unpacked; get the file again."
+    )
