@@ -23,6 +23,7 @@ from fastapi.responses import HTMLResponse
 
 from pincite import notes
 from pincite.report import cells, templates
+from pincite.report.reasons import BARS, REASONS
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import languages, static
 from pincite.server.pages.words import STEPS
@@ -95,6 +96,8 @@ def _environment(language: str) -> Any:
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
+        "REASONS": REASONS,
+        "BARS": BARS,
         "STEPS": STEPS,
         "called": called,
         "copy_read": lambda result: wording.copy_read(result, texts.gettext),
