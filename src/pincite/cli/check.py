@@ -46,7 +46,7 @@ def output_options(command: Any) -> Any:
 
 @click.command("check", short_help="what a knowledge base says for and against a statement")
 @click.argument("statement", required=False)
-@click.option("--corpus", type=options.FilePath, required=True, help="The knowledge base.")
+@click.option("--corpus", type=options.FilePath, help="The knowledge base.")
 @click.option("--file", "file", type=options.FilePath, help="Statements, one a line (- stdin).")
 @click.option("-i", "--interactive", is_flag=True, help="Change the readings before the search.")
 @click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
@@ -60,21 +60,23 @@ def output_options(command: Any) -> Any:
 @output_options
 @options.expansion_options
 @options.model_options
+@options.search_options
 @options.filter_options
 def command(
     statement: str | None,
-    corpus: Path,
+    corpus: Path | None,
     file: Path | None,
     interactive: bool,
     trace: Path | None,
     **given: Any,
 ) -> None:
-    """Weigh STATEMENT, or each of a file, against the documents of a corpus.
+    """Weigh STATEMENT, or each of a file, against a corpus, pages of the web, or both.
 
     \b
     pincite check "Bridges are built of stone" --corpus kb/
     pincite check --file claims.txt --corpus kb/ --llm --chat-url http://localhost:8080/v1 \\
         --chat-model qwen3 --max-calls 500 --trace run.jsonl --html report.html
+    pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged on its own: what speaks for it, what against, how much.
     Exit code 5: something could not be judged; the same command with the same --trace asks for the

@@ -62,22 +62,32 @@ def _with(command: Command, added: list[Any]) -> Command:
     return command
 
 
-def web_options(command: Command) -> Command:
-    """What may be asked of the web, and in whose name."""
+def search_options(command: Command) -> Command:
+    """What may be asked of the web, in whose name, and which of its sources are used."""
     return _with(
         command,
         [
             click.option(
                 "--online/--offline",
                 default=None,
-                help="Whether articles may be fetched from the web. [offline]",
+                help="Whether anything may be fetched from the web. [offline]",
             ),
             click.option("--contact", help="E-mail or address that hosts are told."),
-            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
             click.option(
                 "--search-url",
-                help="With --online: a SearXNG that may be sent claims, for better sources.",
+                help="With --online: a SearXNG that may be sent claims, to find sources.",
             ),
+            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
+        ],
+    )
+
+
+def web_options(command: Command) -> Command:
+    """The same for articles: where they come from, and copies of what they cite."""
+    return _with(
+        search_options(command),
+        [
+            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
             click.option(
                 "--wayback/--no-wayback",
                 default=None,
@@ -88,7 +98,6 @@ def web_options(command: Command) -> Command:
                 type=click.Choice(["wikitext", "html"]),
                 help="What an article of a wiki is read from. [wikitext]",
             ),
-            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
         ],
     )
 

@@ -48,7 +48,7 @@ def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
     return f"{words} ({outcome.detail})" if outcome.detail else words
 
 
-def why_excluded(left_out: Exclusion) -> str:
-    """The reason in words, with the detail."""
-    words, detail = BARS[left_out.bar], left_out.detail
+def why_excluded(left_out: Exclusion, say: Callable[[str], str] = str) -> str:
+    """The reason in words, which `say` may translate, with the detail."""
+    words, detail = say(BARS[left_out.bar]), left_out.detail
     return cells.one_line(f"{words}: {detail}" if detail else words)

@@ -273,7 +273,7 @@ def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
 
-    with build_check.checking(settings, corpus, tell=judging) as run:
+    with build_check.checking(settings, corpus, tell=judging, fetching=_fetching(tell)) as run:
         found = _readings(body, settings) or run.pipeline.interpretation(body.statement)
         tell("readings", {"readings": values_of(found.readings), "by": found.by})
         if body.only_readings:

@@ -118,7 +118,7 @@ def verifying(
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(_of_copies, copies.warnings)) if copies else ()
-        if stored and settings.filters.chosen.leaves_out_undated:
+        if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.verify.threshold)
         estimator = Estimator(

@@ -250,6 +250,7 @@ def _worded(
             or wording.sentence(result, words.language),
             "sides": check_view.sides(result, threshold),
             "warning": wording.warning(result, words.language),
+            "unused": wording.unused_pages(result, words.language.say),
             "reading_id": result.reading.reading_id,
             "years": [
                 (year, wording.signed(then.doc), words.outcome(then.outcome))
