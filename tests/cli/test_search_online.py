@@ -75,9 +75,8 @@ def test_an_address_that_is_none(wiki: Wiki, url: str) -> None:
 
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
 
-GERMAN = (
-    "Die Brücke bei Varde wurde 1911 vom Bürgermeister der Stadt eröffnet und trägt eine Straße."
-)
+GERMAN = "Die Brücke bei Varde wurde 1911 eröffnet und trägt seitdem eine Straße über den Fluss."
+
 OTHER_YEAR = CLAIM.replace("1911", "1913") + " It carries a road over the river."
 
 
