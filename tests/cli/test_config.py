@@ -143,7 +143,9 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     found = settings.load({})
     check, chat = found.check, found.chat
     assert found.models.encoder == "sentence-transformers/all-MiniLM-L6-v2"
-    assert (found.language, found.chat.prompt_language) == ("de", "de")
+    # Its prompts are in English whatever the language, and say "German".
+    assert (found.language, found.chat.prompt_language) == ("de", "en")
+    assert not found.check.passage_source
     assert (check.top_k, check.window_size, check.retrieval) == (6, 2, "windows")
     assert check.ignore_statement_types == ("normative", "ascriptive")
     assert (check.interpretation, check.confirmation) == ("model", "model")
@@ -154,12 +156,18 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
         "freetext_descriptive_analysis": "small-instruct",
         "negate_claim": "small-instruct",
     }
-    assert chat.tokens_of_steps == {"freetext_descriptive_analysis": 512, "negate_claim": 512}
+    choice = "multiple_choice_confirmation_analysis"
+    assert chat.tokens_of_steps == {
+        **dict.fromkeys(("freetext_descriptive_analysis", "negate_claim"), 512),
+        **dict.fromkeys(("freetext_confirmation_analysis", choice), 1024),
+    }
     assert (chat.seconds, chat.temperature) == (99.0, 0.3)
-    templates = Templates.load("de", "de", Path(chat.prompts))
+    templates = Templates.load("en", "de", Path(chat.prompts))
+    assert templates.language == "German"
+    assert templates.own == {"freetext_descriptive_analysis", "freetext_confirmation_analysis"}
     assert templates.texts["freetext_descriptive_analysis"] == (
         "You are helpful.",
-        "Look: {claim} { 1 }",
+        "Look: {claim} {{ 1 }}",
     )
     assert "{evidence_item}" in templates.texts["freetext_confirmation_analysis"][1]
 

@@ -86,7 +86,13 @@ def import_(
 
     result = imported(files)
     if prompts:
-        values = {**result.values, "chat.prompts": str(prompts.resolve())}
+        # Theirs name the language in English ("German"), whichever it is, and the texts alone.
+        values = {
+            **result.values,
+            "chat.prompts": str(prompts.resolve()),
+            "chat.prompt_language": "en",
+            "check.passage_source": False,
+        }
         result = dataclasses.replace(result, values=values)
     written = {prompts / name: text for name, text in result.prompts.items()} if prompts else {}
     there = [path for path in (*([output] if output else ()), *written) if path.exists()]

@@ -37,6 +37,8 @@ class CheckSettings:
     repetitions: _Count = 1  # of the multiple choice
     guidance: GuidanceKind = "json"  # how a model is kept to an answer
     answer_labels: tuple[str, ...] = ("A", "B", "C")  # of the options: letters or digits
+    label_delimiter: str = "."  # between a label and its option
+    passage_source: bool = True  # a model also reads title, author and year of a passage
     top_logprobs: _Count = 5  # alternatives that the server is asked for
 
     def __post_init__(self) -> None:

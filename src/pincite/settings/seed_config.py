@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from pincite.errors import ConfigError
 from pincite.llm.chat_fields import ENFORCED
-from pincite.llm.templates import VARIABLES
+from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, places, seed_yaml
 from pincite.settings.seed_options import (
+    DEFAULTS,
     DIALECTS,
     GUIDANCE,
     MODEL_OPTIONS,
@@ -148,9 +149,11 @@ class _File:
         elif used is not None:
             self._note(f"{step}.used_model_key", f"{used!r} is described in none of the models")
         config = _of_model(given.get("llm_specific_configs"), used)
-        self._prompt(step, config)
+        taken = {"prompt_template", "system_prompt"}
+        if self._prompt(step, config) and step == CHOICE:
+            taken |= self._options(config)
         for option, value in config.items():
-            if option not in ("prompt_template", "system_prompt") and value is not None:
+            if option not in taken and value is not None:
                 self._step_option(step, option, value)
 
     def _step_option(self, step: str, option: str, value: Any) -> None:
@@ -159,6 +162,8 @@ class _File:
             self._put("check.repetitions", value, place)
         elif option == "answer_labels" and isinstance(value, list):
             self._put("check.answer_labels", list(map(str, value)), place)
+        elif option == "delim_str":
+            self._put("check.label_delimiter", str(value), place)
         elif option == "logprobs_type":
             self._put("check.probabilities", _one_of(PROBABILITIES, value, place), place)
         elif option == "guidance_type":
@@ -167,11 +172,24 @@ class _File:
         else:
             self._note(place, STEP_OPTIONS.get(option, "unknown to us: left out"))
 
-    def _prompt(self, step: str, config: Mapping[str, Any]) -> None:
-        """The step's prompt as one of ours, which name the same values."""
+    def _options(self, config: Mapping[str, Any]) -> set[str]:
+        """The answers as a file of ours, the one that counts first; which options stand in it."""
+        options, counts = config.get("answer_options"), config.get("claim_option")
+        if not isinstance(options, list):
+            return set()
+        lines = [" ".join(str(option).split()) for option in options]
+        first = " ".join(str(counts or lines[0]).split())
+        if first not in lines:
+            return set()
+        others = [line for line in dict.fromkeys(lines) if line != first]
+        self._taken.prompts[f"{OPTIONS}.txt"] = "\n".join([first, *others]) + "\n"
+        return {"answer_options", "claim_option"}
+
+    def _prompt(self, step: str, config: Mapping[str, Any]) -> bool:
+        """The step's prompt as one of ours, which name the same values; whether it is taken."""
         template = config.get("prompt_template")
         if not isinstance(template, str):
-            return
+            return False
         system = str(config.get("system_prompt") or self._values.get("system_prompt") or "")
         text = f"[system]\n{_renamed(system)}\n\n[user]\n{_renamed(template)}\n"
         strange = set(re.findall(r"\{([a-z_]+)\}", text)) - VARIABLES[step]
@@ -182,6 +200,8 @@ class _File:
             self._note(place, "does not name the options, as a prompt of ours must: left out")
         else:
             self._taken.prompts[f"{step}.txt"] = text
+            return True
+        return False
 
 
 def _renamed(text: str) -> str:
@@ -221,13 +241,11 @@ def _one_server(taken: _Taken) -> None:
     others = [f"{s}={own}" for s, (at, own) in asked.items() if at == url and own != name]
     if others:
         values["chat.step_models"] = others
-    limits = {step: model.get("max_tokens") for step, model in taken.steps.items()}
-    limited = [f"{step}={most}" for step, most in limits.items() if most is not None]
-    if limited:
-        values["chat.step_tokens"] = limited
+    models = {step: {**DEFAULTS, **_given(model)} for step, model in taken.steps.items()}
+    values["chat.step_tokens"] = [f"{s}={model['max_tokens']}" for s, model in models.items()]
     for step in (step for step, (at, _) in asked.items() if at != url):
         taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
-    main = next(taken.steps[step] for step, place in asked.items() if place == (url, name))
+    main = next(models[step] for step, place in asked.items() if place == (url, name))
     for option, setting in (("temperature", "chat.temperature"), ("timeout", "chat.seconds")):
         if main.get(option) is not None:
             values[setting] = main[option]
@@ -242,6 +260,10 @@ def _choose_guidance(taken: _Taken, dialect: str) -> None:
         taken.values["check.guidance"] = can[0]
         message = f"a server of the kind {dialect} does not enforce {wanted}: {can[0]} is written"
         taken.notes.append(Note("", "guidance_type", message))
+
+
+def _given(model: Mapping[str, Any]) -> dict[str, Any]:
+    return {option: value for option, value in model.items() if value is not None}
 
 
 def _text(model: Mapping[str, Any], option: str) -> str:

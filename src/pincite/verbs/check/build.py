@@ -103,7 +103,7 @@ def checking(
         languages = None
         judge: Judge
         if calls and settings.check.confirmation == "model":
-            judge = ModelJudge(calls, prompts, _asking(settings), tell)
+            judge = ModelJudge(calls, prompts, _asking(settings, prompts), tell)
         else:
             judge, languages = _verifier(settings, stack, keep, tell)
         expander = runtime.expander(settings, stored) if stored else None
@@ -172,12 +172,19 @@ def _has_a_run(trace: Path) -> bool:
     return trace.is_file() and trace.stat().st_size > 0
 
 
-def _asking(settings: Settings) -> Asking:
+def _asking(settings: Settings, prompts: Templates) -> Asking:
+    n_options, n_labels = len(prompts.options), len(settings.check.answer_labels)
+    if n_labels < n_options:
+        raise ConfigError(
+            f"check.answer_labels are {n_labels}; expected {n_options}: as many as options.txt has."
+        )
     return Asking(
         probabilities=settings.check.probabilities,
         guidance=settings.check.guidance,
         repetitions=settings.check.repetitions,
         labels=settings.check.answer_labels,
+        delimiter=settings.check.label_delimiter,
+        with_source=settings.check.passage_source,
         top_logprobs=settings.check.top_logprobs,
         temperature=settings.chat.temperature,
         at_once=settings.chat.at_once,

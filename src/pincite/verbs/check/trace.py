@@ -236,7 +236,9 @@ def _model_judge(trace: Trace) -> ModelJudge | None:
 
 def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
     """What a trace must keep of a judge that asks a model; `models`: fingerprints by step."""
-    templates = {**asdict(judge.templates), "texts": dict(judge.templates.texts)}
+    names = ("options", "language", "fingerprint")
+    given = {name: getattr(judge.templates, name) for name in names}
+    templates = {**given, "texts": dict(judge.templates.texts)}
     return {"templates": templates, "asking": asdict(judge.how), "models": dict(models)}
 
 
