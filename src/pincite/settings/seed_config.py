@@ -6,6 +6,7 @@ may be a secret is never copied, shown or quoted.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +58,7 @@ class _Taken:
     steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # the model of each
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)  # of the knowledge base
 
 
 def imported(files: Sequence[Path]) -> Imported:
@@ -69,6 +71,7 @@ def imported(files: Sequence[Path]) -> Imported:
     for path in files:
         _File(path, taken).take()
     _one_server(taken)
+    _knowledge_base(taken)
     made(Settings, places.checked(Settings, taken.values, "what was imported"))
     return Imported(taken.values, tuple(taken.notes), taken.prompts)
 
@@ -115,11 +118,14 @@ class _File:
             self._put(name, translated(value), key)
         else:
             self._note(key, SECRET.get(key) or NO_PLACE.get(key) or "unknown to us: left out")
+        if key in ("document_input_dir", "document_input_files", "meta_data_file"):
+            self._taken.paths += map(str, value if isinstance(value, list) else [value])
         if key == "window_size":
             self._put("check.retrieval", "windows", key)
             self._note(
                 key, 'check.retrieval = "windows" is as before; "hybrid" searches by words too'
             )
+            self._note(key, "check.count_copies = true counts windows that overlap each, as before")
         if key == "language":
             self._put("chat.prompt_language", "de" if str(value).lower() == "de" else "en", key)
         if key == "embed_model_name":
@@ -264,6 +270,13 @@ def _choose_guidance(taken: _Taken, dialect: str) -> None:
 
 def _given(model: Mapping[str, Any]) -> dict[str, Any]:
     return {option: value for option, value in model.items() if value is not None}
+
+
+def _knowledge_base(taken: _Taken) -> None:
+    """The command that makes the corpus of the files that were indexed."""
+    if taken.paths:
+        command = shlex.join(["pincite", "corpus", "update", "kb/", *taken.paths])
+        taken.notes.append(Note("", "the knowledge base", f"make it with: {command}"))
 
 
 def _text(model: Mapping[str, Any], option: str) -> str:
