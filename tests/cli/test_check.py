@@ -335,6 +335,32 @@ def test_a_bad_template_is_told_before_any_call(
     assert not server.asked
 
 
+def test_each_check_goes_into_the_log(run: Callable[..., Result], tmp_path: Path) -> None:
+    Path("own.tmpl").write_text(
+        "{% for c in claims %}{{ translation[c.statement_type] }}{% endfor %}"
+    )
+    with Path("pincite.toml").open("a") as file:
+        file.write(
+            "[results]\nfolder = 'log'\nby = 'monthly'\n"
+            "[check]\ntemplate = 'own.tmpl'\ntranslation = ['descriptive=beschreibend']\n"
+        )
+    lines = "The bridge is old.\nIt opened in 1911.\n"
+    report = written(run("check", "--file", "-", "--corpus", "kb", "--json", "-", stdin=lines))
+    assert not {"results.folder", "check.template"} & set(report["settings"]), "no file's path"
+    kept = sorted(Path("log").rglob("*.*"))
+    assert [path.suffix for path in kept] == [".md", ".yaml"] * 2
+    assert {path.parent.name for path in kept} == {f"y{report['created'][:7].replace('-', '_m')}"}
+    texts = [path.read_text() for path in kept]
+    assert {text for text in texts if "statement" not in text} == {"beschreibend"}
+    assert sum("The bridge is old." in text for text in texts) == 1
+    run(*CHECK, "--markdown", "out.md")
+    assert Path("out.md").read_text() == "beschreibend"
+    Path("own.tmpl").write_text("{% for %}")
+    said = CliRunner().invoke(cli, [*CHECK, "--markdown", "out.md"])
+    assert said.exit_code != 0
+    assert len(list(Path("log").rglob("*.yaml"))) == 3, "found out before anything was checked"
+
+
 # ── A configuration of EvidenceSeeker's ──────────────────────────────────────────────────────────
 
 ANSWERS = ["Yes: the TEXT says so.", "No: the TEXT says otherwise.", "Neither of the two."]

@@ -3,8 +3,8 @@
 A row, of `manifest.jsonl` or of a CSV file with a header, is `url`, `file` (below the manifest's
 own folder), `status`, `content_type`, `fetched`, `title`, `date`, `language`; every other column is
 kept as metadata (author, publisher, licence, …). A `.json` file with one object by file name, as
-EvidenceSeeker has, is a manifest too; its names mean the files that are read with it. A bad row is a `Problem`, not an end, and a file
-outside the folder is never opened, whatever the manifest says.
+EvidenceSeeker has, is a manifest too; its names mean the files that are read with it. A bad row is
+a `Problem`, not an end, and a file outside the folder is never opened, whatever the manifest says.
 """
 
 import json

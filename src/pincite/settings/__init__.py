@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pincite.errors import ConfigError
 from pincite.llm.chat_fields import checked_guidance
@@ -26,7 +26,9 @@ from pincite.settings.search import (
 from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
-PRIVATE = frozenset({"web.contact", "web.cache", "library.own_copies", "library.judges"})
+PRIVATE = frozenset(
+    "web.contact web.cache library.own_copies library.judges check.template results.folder".split()
+)
 # How pages are asked for, not which copies count. How old a page of the cache may be is among them:
 # a finished report is as old as it is.
 MANNERS = frozenset({"web.pause", "web.at_once", "web.cache_days", "web.wayback_pause"})
@@ -40,6 +42,16 @@ class LibrarySettings:
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
     own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
     judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsSettings:
+    """`[results]`: a log of checks, for whoever keeps them all."""
+
+    folder: str = ""  # where each check is kept as YAML; empty: no log
+    by: Literal["", "daily", "weekly", "monthly", "yearly"] = ""  # folders within it
+    markdown: bool = True  # whether it is kept as Markdown too, by `check.template`
+    git: Literal["", "commit", "push"] = ""  # what is done where the folder is a git repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,7 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     claimreview: ClaimReviewSettings = field(default_factory=ClaimReviewSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
+    results: ResultsSettings = field(default_factory=ResultsSettings)
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing, and what does not go together."""
@@ -101,6 +114,7 @@ _PREFIXED = {
     "judge": "url model dialect every low high source_tokens guided at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
+    "results": "folder by markdown git",
 }
 _SHORTER = {
     "check.threshold": "confirmation_threshold",
