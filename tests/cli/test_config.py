@@ -252,3 +252,68 @@ def test_every_option_has_one_place() -> None:
     known = set(settings.SHORT.values())
     assert {name for name, _ in seed_options.VALUES.values()} <= known
     assert set(seed_options.MODEL_OPTIONS.values()) <= known
+
+
+APPLICATION = """
+preprocessing_config_file: ./config/p.yaml
+confirmation_analysis_config_file: ./config/c.yaml
+retrieval_config_file: ./config/none.yaml
+language: fr
+result_dir: kept
+local_base: .
+subdirectory_construction: weekly
+write_on_github: true
+repo_name: south/log
+password_protection: true
+example_inputs: {en: ["The mill  is old.", "It burned."], de: ["Alt."]}
+markdown_template: {fr: "# {{ statement }}\\n", en: "no"}
+translations: {fr: {confirmed: "confirmé = oui"}}
+ui_texts:
+  ui_texts_lang_dict:
+    fr:
+      title: Faits du Sud
+      info: "<p>Nous &amp; vous.<br/>Lisez <b>bien</b>.</p>"
+      description: "### Une phrase"
+      agree_button: Oui
+      disclaimer_text: "<p>Attention.</p>"
+"""
+
+
+def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
+    from pincite.server.branding import branding_of
+    from pincite.server.settings import load
+
+    config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
+    config.mkdir()
+    for name, text in (("app", APPLICATION), ("p", PREPROCESSING), ("c", CONFIRMATION)):
+        (config / f"{name}.yaml").write_text(text)
+    result = run("import", "config/app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    found, shown = settings.load({}), branding_of(load({}))
+    assert found.chat.model == "large", "the files that it names are read too"
+    assert shown.title == "Faits du Sud"
+    assert shown.notice == ("Nous & vous.", "Lisez bien.", "Une phrase")
+    assert shown.examples == ("The mill is old.", "It burned."), "English where French lacks them"
+    assert load({}).consent == "", "people agree to nothing unless force_agreement says so"
+    template = found.check.template_file
+    assert template
+    assert template.read_text() == "# {{ statement }}\n"
+    assert found.check.texts == {"confirmed": "confirmé = oui"}
+    kept = found.results
+    assert (kept.folder, kept.by, kept.markdown, kept.git) == ("kept", "weekly", True, "push")
+    for said in (
+        "git clone https://github.com/south/log kept",
+        "password_protection: set server.gate_password to the hash in EVSE_APP_HASH",
+        "ui_texts: agree_button: the pages word these themselves",
+    ):
+        assert said in result.stderr
+    assert "were left out" in run("import", "config/app.yaml", "-o", "b.toml").stderr
+    assert "template" not in (tmp_path / "b.toml").read_text()
+
+
+def test_a_log_that_people_could_refuse_is_not_switched_on(tmp_path: Path) -> None:
+    text = APPLICATION + "force_agreement: true\n"
+    (tmp_path / "app.yaml").write_text(text)
+    result = run("import", "app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    assert settings.load({}).results.folder == ""
+    assert "set results.folder = 'kept'" in result.stderr
+    assert (tmp_path / "texts" / "consent.txt").read_text() == "Attention.\n"

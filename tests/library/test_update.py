@@ -298,7 +298,7 @@ def test_ingest_reads_manifests_too(corpus: EmbeddedCorpus, docs: Path) -> None:
 def test_metadata_by_file_name_as_evidence_seeker_has_it(
     corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
 ) -> None:
-    said = {
+    said: dict[str, dict[str, Any]] = {
         "a.md": {"author": "I. Holm", "title": "Trams", "url": "https://a.example/", "year": 1931},
         "none.pdf": {"author": "Nobody"},
     }

@@ -1,8 +1,9 @@
 """EvidenceSeeker's configuration as ours: its YAML files in, one `pincite.toml` and notes out.
 
-Three kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
-retriever. Each option has its place in `seed_options`, or a reason why it has none. A value that
-may be a secret is never copied, shown or quoted.
+Four kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
+retriever, and of the demo application, which names the other three. Each option has its place in
+`seed_options` or `seed_app`, or a reason why it has none. A value that may be a secret is never
+copied, shown or quoted.
 """
 
 import re
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 from pincite.errors import ConfigError
 from pincite.llm.chat_fields import ENFORCED
 from pincite.llm.templates import OPTIONS, VARIABLES
-from pincite.settings import Settings, places, seed_yaml
+from pincite.settings import Settings, places, seed_app, seed_yaml
 from pincite.settings.seed_options import (
     DEFAULTS,
     DIALECTS,
@@ -48,6 +49,7 @@ class Imported:
     values: Mapping[str, Any]
     notes: tuple[Note, ...]
     prompts: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)  # of the application, by file
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ class _Taken:
     steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # the model of each
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)  # of the knowledge base
 
 
@@ -68,12 +71,17 @@ def imported(files: Sequence[Path]) -> Imported:
         ConfigError: a file cannot be read, is none of the three kinds, or holds what means nothing.
     """
     taken = _Taken()
-    for path in files:
-        _File(path, taken).take()
+    waiting, seen = list(files), set[Path]()
+    while waiting:
+        path = waiting.pop(0)
+        if path.resolve() not in seen:
+            waiting += _File(path, taken).take()
+        seen.add(path.resolve())
     _one_server(taken)
     _knowledge_base(taken)
-    made(Settings, places.checked(Settings, taken.values, "what was imported"))
-    return Imported(taken.values, tuple(taken.notes), taken.prompts)
+    ours = {name: v for name, v in taken.values.items() if not name.startswith("server.")}
+    made(Settings, places.checked(Settings, ours, "what was imported"))
+    return Imported(taken.values, tuple(taken.notes), taken.prompts, taken.texts)
 
 
 class _File:
@@ -85,18 +93,21 @@ class _File:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from error
         values = seed_yaml.parsed(text, str(path))
-        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, "models", "used_model_key"}
+        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, *seed_app.KNOWN}
+        known |= {"models", "used_model_key"}
         if not isinstance(values, dict) or not known & set(map(str, values)):
             raise ConfigError(
                 f"{path} is no configuration of EvidenceSeeker; expected keys like models, "
                 "negate_claim or embed_model_name."
             )
-        self._name, self._values, self._taken = path.name, values, taken
+        self._name, self._values, self._taken, self._path = path.name, values, taken, path
         models = values.get("models")
         self._models: Mapping[Any, Any] = models if isinstance(models, dict) else {}
 
-    def take(self) -> None:
-        """Each option to its place."""
+    def take(self) -> list[Path]:
+        """Each option to its place; the files to read besides."""
+        if seed_app.KNOWN & set(map(str, self._values)):
+            return self._application()
         for key, given in self._models.items():
             self._tell_of_model(f"models.{key}", given if isinstance(given, dict) else {})
         for key, value in self._values.items():
@@ -106,6 +117,16 @@ class _File:
                 self._step(key, value)
             else:
                 self._option(str(key), value)
+        return []
+
+    def _application(self) -> list[Path]:
+        found = seed_app.taken(self._values, self._path.parent)
+        for name, value in found.values.items():
+            self._put(name, value, name)
+        self._taken.texts |= found.texts
+        for option, message in found.notes:
+            self._note(option, message)
+        return seed_app.others(self._values, self._path)
 
     def _note(self, option: str, message: str) -> None:
         self._taken.notes.append(Note(self._name, option, message))

@@ -18,6 +18,7 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
+from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
 from pincite.notes import Language
@@ -118,6 +119,51 @@ def test_the_corpus_that_one_used_last_comes_first(
         post(client, "/check", statement="It is old.", corpus=last)
         first, _ = re.findall(r'<option value="([^"]+)">', client.get("/check").text)
         assert first == last
+
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a")
+
+
+def test_a_server_s_own_name_logo_notice_and_examples(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    (tmp_path / "logo.png").write_bytes(PIXEL)
+    (tmp_path / "notice.txt").write_text("We are <b>new</b>.\n\nAsk us.")
+    (tmp_path / "examples.txt").write_text("# to be tried\nThe bridge is of stone.\n\nIt is old.\n")
+    (tmp_path / "questions.txt").write_text("Is it old?")
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("notice", "examples", "questions")}
+    site = make_site(title="Fact & Check South", logo=str(tmp_path / "logo.png"), **files)
+    client = browser(site)
+    assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
+    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    shown = client.get("/check").text
+    assert "Fact &amp; Check South</a>" in shown
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
+    assert '<p class="notice">We are &lt;b&gt;new&lt;/b&gt;.</p>' in shown
+    assert re.findall(r'<button name="statement" value="([^"]+)"', shown) == [
+        "The bridge is of stone.",
+        "It is old.",
+    ]
+    assert '<button name="question" value="Is it old?"' in client.get("/ask").text
+    assert "Ask us." in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"logo": "/no/such.png"}, "server.logo"),
+        ({"logo": "/etc/hosts"}, "expected a file called"),
+        ({"notice": "/no/such"}, "server.notice"),
+        ({"examples": "/no/such"}, "server.examples"),
+    ],
+)
+def test_pages_of_its_own_that_cannot_be_shown(
+    make_site: Callable[..., Site], wrong: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        browser(make_site(**wrong))
 
 
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────

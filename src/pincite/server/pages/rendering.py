@@ -71,6 +71,7 @@ def page(
         theme=theme if theme in THEMES else "",
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
+        branding=request.app.state.branding,
     )
     # Half of a surrogate pair, from a document that has one, is no UTF-8.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))

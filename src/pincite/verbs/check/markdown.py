@@ -26,7 +26,7 @@ _NONE = math.nan  # of a number that is not there: EvidenceSeeker's filters roun
 class _Member(str):
     """A text that is also a member of EvidenceSeeker's enumerations: `.value` is its word."""
 
-    __slots__ = ("value",)
+    value: str
 
     def __new__(cls, text: str, value: str) -> "_Member":
         made = super().__new__(cls, text)

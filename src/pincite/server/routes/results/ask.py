@@ -70,7 +70,9 @@ def _form(
     request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.questions(site)
-    values: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
+    corpora = filled(site, who, "ask", tried)
+    own = demo.own(request.app.state.branding.questions, corpora)
+    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried}
     return page(request, "ask_form.html", who, modes=_modes(request), **values, **back.values)
 
 

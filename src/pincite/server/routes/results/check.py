@@ -147,7 +147,9 @@ def _form(
     request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.statements(site)
-    values: dict[str, Any] = {"corpora": filled(site, who, "check", tried), "examples": tried}
+    corpora = filled(site, who, "check", tried)
+    own = demo.own(request.app.state.branding.examples, corpora)
+    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried}
     return page(request, "check_form.html", who, **values, **back.values)
 
 
