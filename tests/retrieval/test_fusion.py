@@ -129,3 +129,10 @@ def test_at_most_so_many_of_a_page(pages: list[str], n: int) -> None:
     for page in "abc":
         texts = [h.passage.text for h in hits if h.passage.doc_id == page]
         assert [h.passage.text for h in found if h.passage.doc_id == page] == texts[:n]
+
+
+@pytest.mark.parametrize(("share", "order"), [(0.0, "ab"), (0.4, "ab"), (0.6, "ba"), (1.0, "ba")])
+def test_the_weight_of_meaning_is_a_setting(share: float, order: str) -> None:
+    words = [hit("a", 1, score=9.0), hit("b", 2, score=1.0)]
+    meaning = [hit("b", 1, score=9.0), hit("a", 2, score=1.0)]
+    assert ids(fused(words, meaning, 2, "weighted", share)) == order

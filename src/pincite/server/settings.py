@@ -55,6 +55,7 @@ class ServerSettings:
     consent: str = ""  # a text file that people agree to before they see anything; either mode
     gate_password: str = ""  # one for everybody, before accounts if there are any; hashed
     audit_days: _Days = 365.0  # how long it is known who did what; 0: for ever
+    models: tuple[str, ...] = ()  # of the chat server, that people may choose from
     # ── Jobs
     # Of the worker inside `serve`; 0: only separate `pincite worker`s.
     jobs_at_once: Annotated[int, Range(0, 64)] = 1

@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -119,6 +120,50 @@ def test_the_corpus_that_one_used_last_comes_first(
         post(client, "/check", statement="It is old.", corpus=last)
         first, _ = re.findall(r'<option value="([^"]+)">', client.get("/check").text)
         assert first == last
+
+
+def field(page: str, name: str) -> str:
+    """The value of a field of numbers in a page."""
+    (found,) = re.findall(rf'<input type="number" name="{name}"[^>]* value="([^"]*)"', page)
+    return str(found)
+
+
+def test_settings_of_a_run_are_asked_for_and_kept_for_the_next(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    asked = {"corpus": corpus_id, "dense_share": "0.7"}
+    sent = {"statement": "It is old.", "top_k": "3", "confirmation_threshold": "0.4"}
+    request = request_of(site, post(client, "/check", **asked, **sent))
+    assert request["settings"] == {"top_k": 3, "confirmation_threshold": 0.4, "dense_share": 0.7}
+    request = request_of(site, post(client, "/ask", **asked, question="Is it old?", documents="4"))
+    assert request["settings"] == {"documents": 4, "dense_share": 0.7}
+    shown = client.get("/check").text
+    assert (field(shown, "top_k"), field(shown, "dense_share")) == ("3", "0.7")
+    assert field(client.get("/ask").text, "documents") == "4"
+    assert 'name="temperature"' not in shown, "no model is asked here"
+    again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
+    assert again.status_code == 422
+    assert "Write a number within the limits." in again.text
+    assert field(again.text, "top_k") == "1000"
+
+
+def test_a_model_is_one_that_the_server_offers(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(models=("small", "large"))
+    chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
+    client = browser(replace(site, settings=site.settings.but(**chosen)))
+    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    shown = client.get("/check").text
+    assert re.findall(r'<option value="(\w+)">(?:small|large)', shown) == ["small", "large"]
+    asked = {"corpus": corpus_id, "statement": "It is old.", "temperature": "0.5"}
+    request = request_of(site, post(client, "/check", **asked, chat_model="large"))
+    assert request["settings"] == {"temperature": 0.5, "chat_model": "large"}
+    assert '<option value="large" selected>' in client.get("/check").text
+    refused = post(client, "/check", **asked, chat_model="another")
+    assert (refused.status_code, "Choose one of the models." in refused.text) == (422, True)
 
 
 PIXEL = bytes.fromhex("89504e470d0a1a0a")

@@ -266,6 +266,7 @@ def _finder(settings: Settings, corpus: EmbeddedCorpus, expander: Expander | Non
         dense if settings.check.retrieval == "hybrid" else None,
         settings.retrieval.fusion,
         settings.retrieval.depth,
+        settings.retrieval.dense_share,
     )
     return PassageFinder(
         Expanded(search, expander) if expander else search,

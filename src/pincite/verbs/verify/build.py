@@ -229,6 +229,7 @@ def _search(settings: Settings, corpus: EmbeddedCorpus, hosts: tuple[str, ...]) 
         corpus.dense(*chosen),
         settings.retrieval.fusion,
         settings.retrieval.depth,
+        settings.retrieval.dense_share,
     )
 
 

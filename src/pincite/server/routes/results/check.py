@@ -19,7 +19,7 @@ from pincite.library.feedback import SIGNS
 from pincite.server import demo
 from pincite.server.jobs.store import Job
 from pincite.server.library.register import CorpusEntry
-from pincite.server.pages import faults, forms
+from pincite.server.pages import faults, forms, tuning
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
@@ -149,8 +149,9 @@ def _form(
     tried = demo.statements(site)
     corpora = filled(site, who, "check", tried)
     own = demo.own(request.app.state.branding.examples, corpora)
-    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried}
-    return page(request, "check_form.html", who, **values, **back.values)
+    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
+    values |= {"given": back.given or tuning.kept(site, who, "check")}
+    return page(request, "check_form.html", who, tuned=tuning.tuned(site, "check"), **values)
 
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
@@ -169,9 +170,10 @@ def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectRes
 
 
 def _settings(form: Form) -> dict[str, Any]:
-    """The filters that were filled in."""
+    """The filters and settings that were filled in."""
     names = ("published_from", "published_to")
     given = {name: value for name in names if (value := forms.text(form, name))}
+    given |= tuning.given(form, "check")
     return {"settings": given | ({"undated": True} if forms.text(form, "undated") else {})}
 
 
