@@ -37,6 +37,11 @@ def fenced_in(user: str) -> list[str]:
     return _FENCED.findall(user)
 
 
+def unfenced(user: str) -> str:
+    """A prompt with the texts of others as they would stand in it without marks."""
+    return _FENCED.sub(lambda fence: fence[1], user)
+
+
 def choice(
     request: Mapping[str, Any], shares: tuple[float, float, float], layout: str = "chat"
 ) -> Answer:

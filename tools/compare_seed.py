@@ -104,6 +104,7 @@ class Server(ThreadingHTTPServer):
         self.script = Script(statements, given)
         self.encoder = runtime.encoder(Settings())
         self.calls: list[Call] = []
+        self.requests: list[dict[str, Any]] = []
         self._lock = threading.Lock()
         self._under_way = 0
 
@@ -116,6 +117,7 @@ class Server(ThreadingHTTPServer):
         """A completion, scripted or from upstream; written down."""
         with self._lock:
             self._under_way += 1
+            self.requests.append(request)
             at_once, n_calls = self._under_way, len(self.calls)
         started = time.time()
         status: int = 503

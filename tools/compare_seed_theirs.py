@@ -94,8 +94,10 @@ def model_of(told: dict[str, Any], max_tokens: int) -> dict[str, Any]:
 
 
 def preprocessing_config(told: dict[str, Any]) -> Any:
-    """The shipped configuration, in English, with the model."""
+    """The shipped configuration, in English, with the model; or the given file's."""
     config: Any = importlib.import_module("evidence_seeker.preprocessing.config")
+    if "files" in told:
+        return config.ClaimPreprocessingConfig.from_yaml(told["files"]["preprocessing"])
     return config.ClaimPreprocessingConfig(
         language="EN", used_model_key="one", models=model_of(told, ANALYSIS_TOKENS)
     )
@@ -104,6 +106,8 @@ def preprocessing_config(told: dict[str, Any]) -> Any:
 def retrieval_config(told: dict[str, Any]) -> Any:
     """Embeddings from the comparison's server."""
     config: Any = importlib.import_module("evidence_seeker.retrieval.config")
+    if "files" in told:
+        return config.RetrievalConfig.from_yaml(told["files"]["retrieval"])
     return config.RetrievalConfig(
         embed_backend_type="tei",
         embed_base_url=told["url"],
@@ -119,6 +123,8 @@ def retrieval_config(told: dict[str, Any]) -> Any:
 def confirmation_config(told: dict[str, Any]) -> Any:
     """The shipped configuration with the model, and how probabilities are had."""
     config: Any = importlib.import_module("evidence_seeker.confirmation_analysis.config")
+    if "files" in told:
+        return config.ConfirmationAnalyzerConfig.from_yaml(told["files"]["confirmation_analysis"])
     made = config.ConfirmationAnalyzerConfig(
         used_model_key="one", models=model_of(told, CONFIRMATION_TOKENS)
     )

@@ -17,6 +17,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from pincite.judgement.reliability import LABELS as LISTED
+from pincite.report import reasons
 from pincite.server.pages import languages, words
 from pincite.verbs.verify import wording
 
@@ -28,7 +29,7 @@ METHODS = [
 ]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Mapping[Any, str], ...] = (
-    *(wording.LABELS, wording.REASONS, words.STEPS, wording.BARS, LISTED),
+    *(wording.LABELS, reasons.REASONS, words.STEPS, reasons.BARS, LISTED),
     *words.SHARED,
 )
 CALLS: dict[str, tuple[int, ...] | None] = {"say": None, "plural": (1, 2)}

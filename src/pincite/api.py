@@ -171,7 +171,7 @@ def check(
     *,
     settings: Settings | None = None,
 ) -> Report[CheckReport, Check]:
-    """Show what a corpus says for and against a statement, or several.
+    """Show what a corpus, or the web, says for and against a statement, or several.
 
     Several in one call are faster, since the models are loaded once. Where something could not be
     judged, the results say so, and `record.complete` is false.
@@ -179,7 +179,8 @@ def check(
     Args:
         statement: a sentence or a few; each of its readings is judged separately.
         corpus: the knowledge base: a folder, or an open corpus, which stays open; or several, in a
-            list or by name. None: `library.corpora` of the settings.
+            list or by name. None: `library.corpora` of the settings, or only pages of the web, with
+            `online` and `search_url` in the settings.
         settings: None: those in force on this machine.
 
     Raises:
@@ -194,7 +195,7 @@ def check(
     ['strong_confirmation']
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
-    with build_check.checking(settings, _corpora(corpus, settings) or []) as run:
+    with build_check.checking(settings, _corpora(corpus, settings)) as run:
         checks: list[Check] = []
         for each in statements:
             checks.append(run.pipeline.check(each))

@@ -214,6 +214,7 @@ class Bar(StrEnum):
     DEPRECATED = "deprecated"
     BLACKLISTED = "blacklisted"
     COPY = "copy"  # it copies the article: near-duplicate of the claim's paragraph, and not older
+    FILTER = "filter"  # the run's filters (date, site, language, kind, metadata) leave it out
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from rich.progress import Progress
 from wiki.wiki_server import Wiki, WikiPage, serving
 
 from pincite.cli.verify.run import fetched
+from pincite.library import web_pages
 from pincite.settings.web import WebSettings
-from pincite.verbs.verify import web_pages
 from pincite.web.fetch import WebClient, WebRules
 from pincite.web.sources import FetchStep, State
 

@@ -20,7 +20,7 @@ N = 20
 RUN = """
 import sys
 from pincite.web.fetch import WebClient, WebRules
-from pincite.verbs.verify import web_pages
+from pincite.library import web_pages
 
 port, out = int(sys.argv[1]), sys.argv[2]
 

@@ -143,7 +143,9 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     found = settings.load({})
     check, chat = found.check, found.chat
     assert found.models.encoder == "sentence-transformers/all-MiniLM-L6-v2"
-    assert (found.language, found.chat.prompt_language) == ("de", "de")
+    # Its prompts are in English whatever the language, and say "German".
+    assert (found.language, found.chat.prompt_language) == ("de", "en")
+    assert not found.check.passage_source
     assert (check.top_k, check.window_size, check.retrieval) == (6, 2, "windows")
     assert check.ignore_statement_types == ("normative", "ascriptive")
     assert (check.interpretation, check.confirmation) == ("model", "model")
@@ -154,12 +156,18 @@ def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
         "freetext_descriptive_analysis": "small-instruct",
         "negate_claim": "small-instruct",
     }
-    assert chat.tokens_of_steps == {"freetext_descriptive_analysis": 512, "negate_claim": 512}
+    choice = "multiple_choice_confirmation_analysis"
+    assert chat.tokens_of_steps == {
+        **dict.fromkeys(("freetext_descriptive_analysis", "negate_claim"), 512),
+        **dict.fromkeys(("freetext_confirmation_analysis", choice), 1024),
+    }
     assert (chat.seconds, chat.temperature) == (99.0, 0.3)
-    templates = Templates.load("de", "de", Path(chat.prompts))
+    templates = Templates.load("en", "de", Path(chat.prompts))
+    assert templates.language == "German"
+    assert templates.own == {"freetext_descriptive_analysis", "freetext_confirmation_analysis"}
     assert templates.texts["freetext_descriptive_analysis"] == (
         "You are helpful.",
-        "Look: {claim} { 1 }",
+        "Look: {claim} {{ 1 }}",
     )
     assert "{evidence_item}" in templates.texts["freetext_confirmation_analysis"][1]
 
@@ -244,3 +252,68 @@ def test_every_option_has_one_place() -> None:
     known = set(settings.SHORT.values())
     assert {name for name, _ in seed_options.VALUES.values()} <= known
     assert set(seed_options.MODEL_OPTIONS.values()) <= known
+
+
+APPLICATION = """
+preprocessing_config_file: ./config/p.yaml
+confirmation_analysis_config_file: ./config/c.yaml
+retrieval_config_file: ./config/none.yaml
+language: fr
+result_dir: kept
+local_base: .
+subdirectory_construction: weekly
+write_on_github: true
+repo_name: south/log
+password_protection: true
+example_inputs: {en: ["The mill  is old.", "It burned."], de: ["Alt."]}
+markdown_template: {fr: "# {{ statement }}\\n", en: "no"}
+translations: {fr: {confirmed: "confirmé = oui"}}
+ui_texts:
+  ui_texts_lang_dict:
+    fr:
+      title: Faits du Sud
+      info: "<p>Nous &amp; vous.<br/>Lisez <b>bien</b>.</p>"
+      description: "### Une phrase"
+      agree_button: Oui
+      disclaimer_text: "<p>Attention.</p>"
+"""
+
+
+def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
+    from pincite.server.branding import branding_of
+    from pincite.server.settings import load
+
+    config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
+    config.mkdir()
+    for name, text in (("app", APPLICATION), ("p", PREPROCESSING), ("c", CONFIRMATION)):
+        (config / f"{name}.yaml").write_text(text)
+    result = run("import", "config/app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    found, shown = settings.load({}), branding_of(load({}))
+    assert found.chat.model == "large", "the files that it names are read too"
+    assert shown.title == "Faits du Sud"
+    assert shown.notice == ("Nous & vous.", "Lisez bien.", "Une phrase")
+    assert shown.examples == ("The mill is old.", "It burned."), "English where French lacks them"
+    assert load({}).consent == "", "people agree to nothing unless force_agreement says so"
+    template = found.check.template_file
+    assert template
+    assert template.read_text() == "# {{ statement }}\n"
+    assert found.check.texts == {"confirmed": "confirmé = oui"}
+    kept = found.results
+    assert (kept.folder, kept.by, kept.markdown, kept.git) == ("kept", "weekly", True, "push")
+    for said in (
+        "git clone https://github.com/south/log kept",
+        "password_protection: set server.gate_password to the hash in EVSE_APP_HASH",
+        "ui_texts: agree_button: the pages word these themselves",
+    ):
+        assert said in result.stderr
+    assert "were left out" in run("import", "config/app.yaml", "-o", "b.toml").stderr
+    assert "template" not in (tmp_path / "b.toml").read_text()
+
+
+def test_a_log_that_people_could_refuse_is_not_switched_on(tmp_path: Path) -> None:
+    text = APPLICATION + "force_agreement: true\n"
+    (tmp_path / "app.yaml").write_text(text)
+    result = run("import", "app.yaml", "-o", "pincite.toml", "--texts", "texts")
+    assert settings.load({}).results.folder == ""
+    assert "set results.folder = 'kept'" in result.stderr
+    assert (tmp_path / "texts" / "consent.txt").read_text() == "Attention.\n"

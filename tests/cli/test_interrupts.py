@@ -23,7 +23,7 @@ N = 4  # claims of an article, each with a page of its own
 RUN = """
 import os, signal, sys, time
 from pincite.web.fetch import WebClient, WebRules
-from pincite.verbs.verify import web_pages
+from pincite.library import web_pages
 from pincite.verbs.verify.pipeline import VerifyPipeline
 
 port, slow = int(sys.argv[1]), sys.argv[2]

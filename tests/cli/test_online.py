@@ -11,8 +11,8 @@ from cli.test_cli import BETTER, PAGE, run
 from wiki.wiki_server import Canned, Wiki, WikiPage, serving
 
 from conftest import write_model
+from pincite.library import web_pages
 from pincite.settings.web import WebSettings
-from pincite.verbs.verify import web_pages
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.fetch import WebClient, WebRules
 

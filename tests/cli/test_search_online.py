@@ -1,9 +1,10 @@
-"""`pincite verify --online --search-url`: a wiki, a search engine and what it finds, all local.
+"""`--online --search-url` of `verify` and `check`: a search engine and what it finds, all local.
 
 The verifier is the one that is shipped, since the verdicts matter here.
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,3 +71,92 @@ def test_an_address_that_is_none(wiki: Wiki, url: str) -> None:
     cites(wiki)
     said = run("verify", "Varde Bridge", "--online", "--search-url", url, code=2).stderr
     assert "search_url is" in said
+
+
+# ── check ────────────────────────────────────────────────────────────────────────────────────────
+
+GERMAN = "Die Brücke bei Varde wurde 1911 eröffnet und trägt seitdem eine Straße über den Fluss."
+
+OTHER_YEAR = CLAIM.replace("1911", "1913") + " It carries a road over the river."
+
+
+def reading_of(wiki: Wiki, *options: str, code: int = 0) -> dict[str, Any]:
+    """The one reading of the claim, with the web as its only source unless options say more."""
+    given = ("--online", "--search-url", wiki.url, "--json", "-", *options)
+    (checked_claim,) = json.loads(run("check", CLAIM, *given, code=code).stdout)["checks"]
+    (reading,) = checked_claim["readings"]
+    return dict(reading)
+
+
+def test_a_statement_against_the_web(wiki: Wiki) -> None:
+    wiki.sites |= {"/yes": html(THEN), "/no": html(OTHER_YEAR), "/blank": html("")}
+    wiki.sites["/de"] = html(GERMAN).replace(b"lang=en", b"lang=de")
+    finds(wiki, "/gone", "/yes", "/no", "/blank", "/de")
+    reading = reading_of(wiki)
+    said = {item["url"].removeprefix(wiki.url): item["side"] for item in reading["evidence"]}
+    assert said == {"/yes": "for", "/no": "against"}
+    assert {item["origin"] for item in reading["evidence"]} == {"live"}
+    unread = {page["url"].removeprefix(wiki.url): page["reason"] for page in reading["unread"]}
+    assert unread == {"/gone": "dead", "/blank": "empty", "/de": "language"}
+    (left_out,) = reading["excluded"]
+    assert (left_out["url"], left_out["bar"]) == (
+        "https://en.wikipedia.org/wiki/Varde_Bridge",
+        "wiki",
+    )
+    (asked,) = [each for each in wiki.asked if each["path"] == "/search"]
+    assert asked["q"] == CLAIM.removesuffix(".")
+
+
+def test_pages_that_cannot_be_read_are_no_evidence_and_no_failure(wiki: Wiki) -> None:
+    finds(wiki, "/gone")
+    names = ("html", "csv", "markdown")
+    outputs = [word for name in names for word in (f"--{name}", f"out.{name}")]
+    reading = reading_of(wiki, *outputs)
+    assert (reading["outcome"], reading["n_failed"], reading["evidence"]) == ("no_evidence", 0, [])
+    shown = run("check", CLAIM, "--online", "--search-url", wiki.url).stdout
+    assert f"{wiki.url}/gone: dead link (HTTP 404)" in shown
+    assert "Wikipedia or a mirror" in shown
+    for name in names:
+        written = Path(f"out.{name}").read_text().replace("\\", "")
+        assert f"{wiki.url}/gone" in written, name
+        assert "HTTP 404" in written, name
+
+
+def test_filters_hold_for_pages_of_the_web(wiki: Wiki) -> None:
+    wiki.sites["/yes"] = html(THEN)
+    finds(wiki, "/yes")
+    reading = reading_of(wiki, "--as-of", "1950")
+    assert reading["evidence"] == []
+    (left_out,) = [page for page in reading["excluded"] if page["bar"] == "filter"]
+    assert (left_out["url"], left_out["detail"]) == (f"{wiki.url}/yes", "to 1950")
+    finds(wiki, "/other")
+    reading_of(wiki, "--domain", "a.example")
+    assert "/other" not in {each["path"] for each in wiki.asked}, "its address alone says no"
+
+
+def test_a_corpus_and_the_web_together(wiki: Wiki) -> None:
+    Path("page.txt").write_text(THEN)
+    run("corpus", "add", "kb", "page.txt")
+    wiki.sites |= {"/copy": html(THEN), "/no": html(OTHER_YEAR)}
+    finds(wiki, "/copy", "/no", "/gone")
+    reading = reading_of(wiki, "--corpus", "kb", "--trace", "run.jsonl")
+    assert {item["origin"] for item in reading["evidence"]} == {"corpus", "live"}
+    assert reading["n_texts"] == 2, "the copy on the web counts once with the text of the corpus"
+    replayed = run("replay", "run.jsonl", "--json", "-")
+    assert "The same results" in replayed.stderr
+    (again,) = json.loads(replayed.stdout)["checks"][0]["readings"]
+    assert (again["unread"], again["excluded"]) == (reading["unread"], reading["excluded"])
+    asked_before = len(wiki.asked)
+    run("check", CLAIM, "--corpus", "kb", "--search-url", wiki.url)
+    assert len(wiki.asked) == asked_before, "offline nothing is sent"
+
+
+def test_nothing_to_search(wiki: Wiki) -> None:
+    for options in ((), ("--online",), ("--search-url", wiki.url)):
+        assert "expected --corpus" in run("check", CLAIM, *options, code=2).stderr
+
+
+def test_an_engine_that_fails_leaves_a_check_without_evidence(wiki: Wiki) -> None:
+    done = run("check", CLAIM, "--online", "--search-url", wiki.url, "--json", "-")
+    (warning,) = json.loads(done.stdout)["warnings"]
+    assert warning.startswith("search at")

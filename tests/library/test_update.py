@@ -293,3 +293,32 @@ def test_ingest_reads_manifests_too(corpus: EmbeddedCorpus, docs: Path) -> None:
     write_csv(docs, "c.txt;https://e.org/c;;;;;")
     intake = ingest(corpus, [docs])
     assert (intake.n_added, [one.url for one in intake.unread]) == (2, ["https://e.org/c"])
+
+
+def test_metadata_by_file_name_as_evidence_seeker_has_it(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path
+) -> None:
+    said: dict[str, dict[str, Any]] = {
+        "a.md": {"author": "I. Holm", "title": "Trams", "url": "https://a.example/", "year": 1931},
+        "none.pdf": {"author": "Nobody"},
+    }
+    metadata = tmp_path / "meta_data.json"
+    metadata.write_text(json.dumps(said))
+    outcome = run(corpus, tmp_path, docs, metadata)
+    found = document(corpus, "https://a.example/")
+    assert (found.title, found.meta["author"], found.meta["year"]) == ("Trams", "I. Holm", "1931")
+    (unread,) = outcome.unread
+    assert "none.pdf" in unread.detail
+    said["a.md"]["author"] = "I. Lund"
+    metadata.write_text(json.dumps(said))
+    assert run(corpus, tmp_path, docs, metadata).changed == ["https://a.example/"]
+
+
+@pytest.mark.parametrize("text", ['["a.md"]', '{"a.md": "I. Holm"}', "{", "{}"])
+def test_other_json_is_no_manifest(
+    corpus: EmbeddedCorpus, docs: Path, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "other.json").write_text(text)
+    outcome = run(corpus, tmp_path, docs, tmp_path / "other.json")
+    assert names(outcome.added) == ["a.md", "b.txt"]
+    assert [unread.reason for unread in outcome.unread] == ["unsupported_type"]

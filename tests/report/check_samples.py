@@ -6,7 +6,7 @@ from pincite.completions import Usage
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import StatementType, Weighed
 from pincite.notes import as_written
-from pincite.types import Failed, Passage, Span
+from pincite.types import Bar, CopyKind, Exclusion, Failed, Passage, Reason, Span, Unchecked
 from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
 
 
@@ -18,7 +18,8 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
     answers = confirmation.from_answers(passage, max(doc, 0.0), max(-doc, 0.0), quote)
     judged = replace(answers, reasons_coded=as_written(text), analysis=text)
     meta = {"author": text, "publisher": text}
-    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,))
+    origin = CopyKind.LIVE if n == 1 else CopyKind.CORPUS
+    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,), origin)
 
 
 def reading(number: int, text: str, kind: str) -> Reading:
@@ -36,9 +37,11 @@ def result(number: int, text: str, url: str, *docs: float | None) -> ReadingResu
 
 
 def check_report(text: str = "Varde", url: str = "https://varde.example/") -> CheckReport:
+    unread = Unchecked(url, Reason.PAYWALL, text)
+    excluded = Exclusion(url, text, Bar.WIKI, text)
     results = (
         result(1, text, url, 0.9, 0.5, -0.8, 0.1, None),
-        result(2, text, url),
+        replace(result(2, text, url), unread=(unread,), excluded=(excluded,)),
         result(3, text, url, None),
         result(4, text, url, 0.9, -0.9),
         result(5, text, url, -0.5),

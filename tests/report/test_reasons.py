@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from pincite import errors
+from pincite.report.reasons import REASONS
 from pincite.settings.web import WebSettings
 from pincite.types import Reason
-from pincite.verbs.verify.wording import REASONS, STEPS
+from pincite.verbs.verify.wording import STEPS
 from pincite.web.outcome import REASONS as OF_ERRORS
 from pincite.web.outcome import of_error
 

@@ -154,3 +154,10 @@ def test_of_one_document_only_the_first_hits_are_read() -> None:
     assert {h.passage.text: h.score for h in found[:3]} == {"a1": 1.0, "a2": 2.0, "b5": 5.0}
     assert [(h.passage.text, h.score) for h in found[3:]] == [("a3", 1.0), ("a4", 1.0)]
     assert [h.rank for h in found] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("share", "order"), [(0.0, "ab"), (0.4, "ab"), (0.6, "ba"), (1.0, "ba")])
+def test_the_weight_of_meaning_is_a_setting(share: float, order: str) -> None:
+    words = [hit("a", 1, score=9.0), hit("b", 2, score=1.0)]
+    meaning = [hit("b", 1, score=9.0), hit("a", 2, score=1.0)]
+    assert ids(fused(words, meaning, 2, "weighted", share)) == order

@@ -1,7 +1,7 @@
 """`pincite check`: statements against a knowledge base."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,7 @@ def output_options(command: Any) -> Any:
 @output_options
 @options.expansion_options
 @options.model_options
+@options.search_options
 @options.filter_options
 def command(
     statement: str | None,
@@ -69,18 +70,20 @@ def command(
     trace: Path | None,
     **given: Any,
 ) -> None:
-    """Weigh STATEMENT, or each of a file, against the documents of a corpus.
+    """Weigh STATEMENT, or each of a file, against a corpus, pages of the web, or both.
 
     \b
     pincite check "Bridges are built of stone" --corpus kb/
     pincite check --file claims.txt --corpus kb/ --llm --chat-url http://localhost:8080/v1 \\
         --chat-model qwen3 --max-calls 500 --trace run.jsonl --html report.html
+    pincite check "…" --online --search-url http://localhost:8888
 
     Each reading of a statement is judged on its own: what speaks for it, what against, how much.
     Exit code 5: something could not be judged; the same command with the same --trace asks for the
     rest only.
     """
-    from pincite.verbs.check import build
+    from pincite.report import templates
+    from pincite.verbs.check import build, log
 
     outputs = {name: given.pop(f"{name}_path") for name in OUTPUTS}
     shown: dict[str, Any] = {name: given.pop(name) for name in ("template", "limit", "quiet")}
@@ -89,7 +92,10 @@ def command(
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
     settings = options.settings_of(given)
-    corpora = options.corpora_of(corpus, settings)
+    corpora = options.corpora_of(corpus, settings, web_is_enough=True)
+    if shown["template"] is None and (own := settings.check.template_file):
+        shown["template"] = own
+        templates.parsed(own)
     statements = _statements(statement, file)
     if interactive and str(file) == "-":
         raise click.UsageError("--interactive asks on stdin, which --file - has read.")
@@ -114,7 +120,9 @@ def command(
 
                 reported = values_of(data.record_of(report))
                 run.trace.record({"event": "report", "report": reported})
-    deliver(report, outputs, **shown)
+    deliver(report, outputs, **shown, translation=settings.check.texts)
+    for path in log.kept(report, settings):
+        options.say(f"log: {path}", shown["quiet"])
     if interrupted:
         options.say(f"Stopped after {len(checks)} of {len(statements)} statements.")
         raise click.exceptions.Exit(130)
@@ -174,6 +182,7 @@ def deliver(
     template: Path | None,
     limit: int,
     quiet: bool,
+    translation: Mapping[str, str] | None = None,
 ) -> None:
     """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
     from rich.console import Console
@@ -186,7 +195,7 @@ def deliver(
         "json": lambda: data.to_json(report),
         "html": lambda: html.to_html(report),
         "csv": lambda: csv.to_csv(report),
-        "markdown": lambda: markdown.to_markdown(report, template),
+        "markdown": lambda: markdown.to_markdown(report, template, translation=translation),
         "yaml": lambda: yaml_text.to_yaml(values_of(data.record_of(report))),
         "claimreview": lambda: claimreview.to_claimreview(report),
     }

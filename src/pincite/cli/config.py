@@ -49,7 +49,8 @@ def _toml(given: Mapping[str, Any], origins: Mapping[str, str]) -> str:
     from pincite.settings import Settings, values
 
     lines, table = "", ""
-    for name in filter(given.__contains__, values.types_of(Settings)):
+    known = [name for name in values.types_of(Settings) if name in given]
+    for name in dict.fromkeys((*known, *given)):  # then those of other tables
         at, _, leaf = name.rpartition(".")
         lines += f"\n[{at}]\n" if at != table else ""
         lines += f"{leaf} = {json.dumps(given[name], ensure_ascii=False)}"
@@ -71,11 +72,18 @@ def path() -> None:
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("-o", "--output", type=options.FilePath, help="Write it here, not to stdout.")
 @click.option("--prompts", type=options.FilePath, help="Write the prompts into this folder.")
+@click.option("--texts", type=options.FilePath, help="The same for an application's texts.")
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 def import_(
-    files: tuple[Path, ...], output: Path | None, prompts: Path | None, force: bool
+    files: tuple[Path, ...],
+    output: Path | None,
+    prompts: Path | None,
+    texts: Path | None,
+    force: bool,
 ) -> None:
     """EvidenceSeeker's YAML FILES (preprocessing, confirmation, retrieval) as a pincite.toml.
+
+    That of its demo application stands for all: it names the other three.
 
     What has no counterpart is listed with the reason. Keys are never copied: the list says which
     variable to set instead.
@@ -86,19 +94,33 @@ def import_(
 
     result = imported(files)
     if prompts:
-        values = {**result.values, "chat.prompts": str(prompts.resolve())}
+        # Theirs name the language in English ("German"), whichever it is, and the texts alone.
+        values = {
+            **result.values,
+            "chat.prompts": str(prompts.resolve()),
+            "chat.prompt_language": "en",
+            "check.passage_source": False,
+        }
         result = dataclasses.replace(result, values=values)
     written = {prompts / name: text for name, text in result.prompts.items()} if prompts else {}
+    named = {n: v for n, v in result.values.items() if isinstance(v, str) and v in result.texts}
+    if texts:
+        written |= {texts / name: text for name, text in result.texts.items()}
+    places = {name: str((texts / file).resolve()) for name, file in named.items() if texts}
+    kept = {name: value for name, value in result.values.items() if name not in named}
+    result = dataclasses.replace(result, values={**kept, **places})
     there = [path for path in (*([output] if output else ()), *written) if path.exists()]
     if there and not force:
         raise click.UsageError(f"{there[0]} is there already; expected a new name, or --force.")
-    if prompts:
-        prompts.mkdir(parents=True, exist_ok=True)
+    for folder in filter(None, (prompts, texts)):
+        folder.mkdir(parents=True, exist_ok=True)
     for path, text in written.items():
         options.write(text, path)
     options.write(_toml(result.values, {}), output)
     if result.prompts and not prompts:
         options.say(f"{len(result.prompts)} prompts were left out: --prompts FOLDER keeps them.")
+    if result.texts and not texts:
+        options.say(f"{', '.join(result.texts)} were left out: --texts FOLDER keeps them.")
     for note in result.notes:
         options.say(": ".join(part for part in note if part))
     for path in (*([output] if output else ()), *written):

@@ -52,7 +52,8 @@ def add(
     Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
     in JATS, and the collections PubMed, Sphere, BEIR, KILT and psgs_w100.tsv, told by what is in
     them, packed with gzip or not. A CSV file or manifest.jsonl says more of other files: columns
-    file, url, title, date, language and any others, which are kept as metadata.
+    file, url, title, date, language and any others, which are kept as metadata. So does a JSON
+    file with an object for each file's name, as EvidenceSeeker has.
 
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again.

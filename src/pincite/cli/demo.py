@@ -108,7 +108,7 @@ def _check(out: Path, quiet: bool) -> None:
     from pincite.cli import check as cli_check
     from pincite.verbs.check import build
 
-    settings = options.settings_of({})
+    settings = options.settings_of({"online": False})
     wanted = _wanted(DEMO_CHECK, "statements")
     out.mkdir(parents=True, exist_ok=True)
     with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:

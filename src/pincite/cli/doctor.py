@@ -75,7 +75,7 @@ def _to_the_web(web: Any) -> Iterator[str]:
     if web.wayback:
         yield f"and cited addresses with dates, which go to {web.wayback_api},"
     if web.search_url:
-        yield f"and claims that their sources fail, to {web.search_url},"
+        yield f"and claims that their sources fail and readings of statements, to {web.search_url},"
     yield f"{user_agent(web.contact)!r} and your IP address"
     if not web.contact:
         yield "(set contact, so that a host can write to you)"

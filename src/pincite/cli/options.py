@@ -35,9 +35,15 @@ def corpus_option(help_text: str) -> Callable[[Command], Command]:
     )
 
 
-def corpora_of(given: tuple[Path, ...], settings: Settings) -> list[Path]:
-    """The corpora to search: those given, else those of the settings; refused if there is none."""
-    if found := [*given] or settings.library.folders:
+def corpora_of(
+    given: tuple[Path, ...], settings: Settings, *, web_is_enough: bool = False
+) -> list[Path]:
+    """The corpora to search: those given, else those of the settings; refused if there is none.
+
+    `web_is_enough`: none is needed where the settings let the web be searched.
+    """
+    found = [*given] or settings.library.folders
+    if found or (web_is_enough and settings.web.online and settings.web.search_url):
         return found
     raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
 
@@ -85,22 +91,32 @@ def _with(command: Command, added: list[Any]) -> Command:
     return command
 
 
-def web_options(command: Command) -> Command:
-    """What may be asked of the web, and in whose name."""
+def search_options(command: Command) -> Command:
+    """What may be asked of the web, in whose name, and which of its sources are used."""
     return _with(
         command,
         [
             click.option(
                 "--online/--offline",
                 default=None,
-                help="Whether articles may be fetched from the web. [offline]",
+                help="Whether anything may be fetched from the web. [offline]",
             ),
             click.option("--contact", help="E-mail or address that hosts are told."),
-            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
             click.option(
                 "--search-url",
-                help="With --online: a SearXNG that may be sent claims, for better sources.",
+                help="With --online: a SearXNG that may be sent claims, to find sources.",
             ),
+            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
+        ],
+    )
+
+
+def web_options(command: Command) -> Command:
+    """The same for articles: where they come from, and copies of what they cite."""
+    return _with(
+        search_options(command),
+        [
+            click.option("--wiki", help="Base address of the wiki of titles. [Wikipedia]"),
             click.option(
                 "--wayback/--no-wayback",
                 default=None,
@@ -111,7 +127,6 @@ def web_options(command: Command) -> Command:
                 type=click.Choice(["wikitext", "html"]),
                 help="What an article of a wiki is read from. [wikitext]",
             ),
-            click.option("--reliability", help="Imported list of sources; none: without. [en]"),
         ],
     )
 

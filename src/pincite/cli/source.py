@@ -51,7 +51,8 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     """
     from pincite.library import own_sources
     from pincite.report.cells import one_line
-    from pincite.verbs.verify.wording import REASONS, STEPS
+    from pincite.report.reasons import REASONS
+    from pincite.verbs.verify.wording import STEPS
 
     settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
     source = _named(ref, given, settings)

@@ -16,7 +16,7 @@ from pincite.contract.codec import (
     Within,
 )
 from pincite.judgement.confirmation import Outcome, ReadingOrigin, StatementType
-from pincite.types import Failed, Span
+from pincite.types import CopyKind, Exclusion, Failed, Span, Unchecked
 
 Degree: TypeAlias = Annotated[float, Within(-1, 1)]
 Level: TypeAlias = Literal[
@@ -71,6 +71,7 @@ class WeighedRecord:
     reasons_coded: Coded = ()
     analysis: Annotated[str, Says("what a model wrote before it chose")]
     failed: Failed | None
+    origin: Annotated[CopyKind, Says("corpus, or live: the open web")] = CopyKind.CORPUS
 
 
 # Without slots, which forbid two bases: their fields stand in the order of the bases, last first.
@@ -123,6 +124,8 @@ class ReadingRecord(WeightRecord, WordingRecord):
     warning: str | None
     as_of: tuple[AsOfRecord, ...]
     evidence: tuple[WeighedRecord, ...]
+    unread: Annotated[tuple[Unchecked, ...], Says("pages of the web that could not be read")] = ()
+    excluded: Annotated[tuple[Exclusion, ...], Says("pages of the web not used, and why")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

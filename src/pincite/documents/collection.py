@@ -110,8 +110,11 @@ def collected(
         InputError: a path does not exist.
     """
     found = in_order([path for path in files(paths) if not checksum.is_side_file(path)])
+    by_name = {path.name: path for path in found}
     rows = {
-        path: tuple(manifest.rows(path, limits, called))
+        path: tuple(
+            manifest.rows(path, limits, {**by_name, **called} if path.suffix == ".json" else called)
+        )
         for path in found
         if manifest.is_manifest(path)
     }

@@ -2,8 +2,9 @@
 
 A row, of `manifest.jsonl` or of a CSV file with a header, is `url`, `file` (below the manifest's
 own folder), `status`, `content_type`, `fetched`, `title`, `date`, `language`; every other column is
-kept as metadata (author, publisher, licence, …). A bad row is a `Problem`, not an end, and a file
-outside the folder is never opened, whatever the manifest says.
+kept as metadata (author, publisher, licence, …). A `.json` file with one object by file name, as
+EvidenceSeeker has, is a manifest too; its names mean the files that are read with it. A bad row is
+a `Problem`, not an end, and a file outside the folder is never opened, whatever the manifest says.
 """
 
 import json
@@ -112,7 +113,7 @@ class Entry:
 
 def is_manifest(path: Path) -> bool:
     """Whether a file's rows describe other files: by its name, as every CSV, or by its fields."""
-    if path.name in NAMES or csv_rows.is_csv(path):
+    if path.name in NAMES or csv_rows.is_csv(path) or _by_file_name(path):
         return True
     first = line_formats.first_records(path) if path.name.lower().endswith(".jsonl") else []
     return bool(first) and all("file" in one and "text" not in one for one in first)
@@ -162,6 +163,10 @@ def is_inside(folder: Path, path: Path) -> bool:
 
 def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
     """Number, content and fault of each row."""
+    if path.suffix == ".json":
+        named = _by_file_name(path)
+        yield from ((n, {**row, "file": name}, "") for n, (name, row) in enumerate(named.items()))
+        return
     if csv_rows.is_csv(path):
         yield from csv_rows.records(path, limits)
         return
@@ -171,6 +176,18 @@ def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
             yield line.number, record, line.broken
         except (ValueError, RecursionError) as error:
             yield line.number, None, str(error)
+
+
+def _by_file_name(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    """What a `.json` file says of each file by its name; empty if it is something else."""
+    if path.suffix != ".json" or path.stat().st_size > DEFAULT_LIMITS.max_bytes:
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    is_manifest = isinstance(found, dict) and all(isinstance(row, dict) for row in found.values())
+    return found if is_manifest else {}
 
 
 def _entry(record: Any, where: tuple[Path, Mapping[str, Path]], line: int) -> Entry:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pincite.judgement import aggregation
 from pincite.text import values, words
-from pincite.types import Evidence, Failed, Passage, Span
+from pincite.types import CopyKind, Evidence, Failed, Passage, Span
 
 # Probability of support from which a passage confirms a reading; below it, and without a witness
 # against the reading, it is neutral. Chosen on the open half of tests/cases/gate.
@@ -55,6 +55,7 @@ class Weighed:
     meta: Mapping[str, str] = field(default_factory=dict)  # author, publisher, licence, …
     copies: tuple[str, ...] = ()  # addresses of texts that say the same words
     corpus: str = ""  # name of the corpus that has it, where several are searched
+    origin: CopyKind = CopyKind.CORPUS  # LIVE: the open web
 
 
 class Outcome(StrEnum):

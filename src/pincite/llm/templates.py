@@ -53,6 +53,7 @@ class Templates:
     options: tuple[str, ...]  # the first is the one that supports
     language: str  # of the replies, as the prompts name it
     fingerprint: str  # of all the texts
+    own: frozenset[str] = frozenset()  # steps whose prompt is the user's
 
     @classmethod
     def load(cls, prompts: str, language: str, folder: Path | None = None) -> "Templates":
@@ -80,7 +81,8 @@ class Templates:
         names = _GERMAN_NAMES if prompts == "de" else _NAMES
         content = "\0".join(f"{name}\0{raw[name]}" for name in sorted(raw))
         digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:12]
-        return cls(texts, options, names.get(language, language), f"{prompts}-{digest}")
+        own = frozenset(n for n in VARIABLES if folder and (folder / f"{n}.txt").is_file())
+        return cls(texts, options, names.get(language, language), f"{prompts}-{digest}", own)
 
     def filled(self, step: str, **values: str) -> tuple[str, str]:
         """System and user message of a step, with the values in their places."""

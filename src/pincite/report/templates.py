@@ -8,7 +8,14 @@ import re
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    Undefined,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
@@ -65,15 +72,19 @@ def markdown(path: Path | None, values: dict[str, object], *, shipped: str = "ch
 def parsed(place: Path) -> Template:
     """A Markdown template that is ready to be filled in.
 
+    In a file called .j2, as ours are, a line that holds a tag alone leaves no line behind; in any
+    other all white space stays, as Jinja has it by itself and EvidenceSeeker's templates expect.
+
     Raises:
         ConfigError: it cannot be read, or is none.
     """
+    trimmed = place.suffix == ".j2"
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         finalize=_plain,
         autoescape=False,  # this is Markdown: `_plain` escapes every value for it
-        trim_blocks=True,
-        lstrip_blocks=True,
+        trim_blocks=trimmed,
+        lstrip_blocks=trimmed,
     )
     try:
         return environment.from_string(place.read_text(encoding="utf-8"))
@@ -88,4 +99,6 @@ def parsed(place: Path) -> Template:
 
 def _plain(value: object) -> object:
     """A value as Markdown shows it: no text of a page becomes a heading, a link or HTML."""
-    return _MARKDOWN.sub(r"\\\1", one_line(value)) if isinstance(value, str) else value
+    if value is None or isinstance(value, int | float | Undefined):
+        return value
+    return _MARKDOWN.sub(r"\\\1", one_line(str(value)))

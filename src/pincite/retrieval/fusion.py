@@ -85,8 +85,17 @@ def union(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:
     return [Hit(p, 1.0 / rank, rank) for rank, p in enumerate(list(passages.values())[:k], 1)]
 
 
-def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> list[Hit]:
-    """Both retrievers' hits for one query as one ranking; either may be empty."""
+def fused(
+    lexical: Sequence[Hit],
+    dense: Sequence[Hit],
+    k: int,
+    mode: Mode,
+    dense_share: float = DENSE_SHARE,
+) -> list[Hit]:
+    """Both retrievers' hits for one query as one ranking; either may be empty.
+
+    `dense_share`: of "weighted": 0 is the words alone, 1 the meaning alone.
+    """
     if mode == "union":
         return union([dense, lexical], k)
     if mode == "rrf":
@@ -95,7 +104,7 @@ def fused(lexical: Sequence[Hit], dense: Sequence[Hit], k: int, mode: Mode) -> l
         return sum_by_maximum([lexical, dense], VERIFAI, k)
     if mode == "learnt":
         return learnt([lexical, dense], LEARNT, k)
-    return weighted_sum([lexical, dense], [1 - DENSE_SHARE, DENSE_SHARE], k)
+    return weighted_sum([lexical, dense], [1 - dense_share, dense_share], k)
 
 
 def pooled(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
-from pincite.retrieval.fusion import JUDGED, Mode, fused, shares, with_prior
+from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
 from pincite.types import Claim, Hit, claim_id_of
 
 # Hits of one document that say whether it bears on a question: with 6 of a full article read ten
@@ -33,6 +33,7 @@ class Fused:
     dense: Retriever | None
     mode: Mode = "weighted"
     depth: int = 0  # hits that either gives; 0: as many as are wanted
+    dense_share: float = DENSE_SHARE
 
     def retrieve(self, queries: Sequence[str | Asked], k: int) -> list[list[Hit]]:
         """For each query the `k` best of the union of both; scores as `fusion.fused` has them."""
@@ -43,7 +44,8 @@ class Fused:
             by_words = self.lexical.retrieve([query.words for query in asked], n)
         if self.dense:
             by_meaning = self.dense.retrieve([query.meaning for query in asked], n)
-        return [fused(*both, k, self.mode) for both in zip(by_words, by_meaning, strict=True)]
+        pairs = zip(by_words, by_meaning, strict=True)
+        return [fused(*both, k, self.mode, self.dense_share) for both in pairs]
 
 
 @dataclass(frozen=True, slots=True)

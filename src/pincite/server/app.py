@@ -3,6 +3,7 @@
 from fastapi import Depends, FastAPI
 
 from pincite.server import problems
+from pincite.server.branding import branding_of
 from pincite.server.guard import LOCAL_NAMES, Border
 from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
 from pincite.server.jobs.worker import Worker
@@ -89,6 +90,7 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
     app.state.gate = gate = gate_of(site.server)
+    app.state.branding = branding_of(site.server)
     app.state.problem_page = problem.problem_page
     app.state.results = Results()
     problems.install(app, REFUSALS)

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,6 +70,11 @@ def statements(site: Site) -> Tried | None:
 def questions(site: Site) -> Tried | None:
     """Questions to the abstracts; None without `--demo`."""
     return _tried(site, ABSTRACTS, ROOT / "demo_ask", "questions", "question")
+
+
+def own(texts: Sequence[str], corpora: Sequence[CorpusEntry]) -> Tried | None:
+    """Examples of whoever runs the server, on the corpus that one uses first."""
+    return Tried(corpora[0].corpus_id, [*texts]) if texts and corpora else None
 
 
 def _tried(site: Site, name: str, folder: Path, many: str, one: str) -> Tried | None:

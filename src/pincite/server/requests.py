@@ -1,8 +1,8 @@
 """What may be asked of the server: the bodies of the three verbs, and which settings they may set.
 
 A request names no file and no address of a model: what runs, and on whose machine, is the server's
-settings' business. Texts are data; a NUL or half a character pair, which a database would refuse,
-is refused here.
+settings' business; of its models a request names one that the server offers. Texts are data; a NUL
+or half a character pair, which a database would refuse, is refused here.
 """
 
 from typing import Annotated, Any, Literal
@@ -51,6 +51,12 @@ class Tuning(Body):
     kinds: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
     where: Annotated[tuple[Line, ...], Field(max_length=20)] | None = None
     include_retracted: bool | None = None  # of `ask`
+    documents: Annotated[int, Field(ge=1, le=50)] | None = None  # of `ask`
+    top_k: Annotated[int, Field(ge=1, le=50)] | None = None  # of `check`
+    confirmation_threshold: Annotated[float, Field(ge=0, lt=1)] | None = None  # of `check`
+    dense_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    chat_model: Line | None = None  # one that the server offers
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}$")] | None = None
 
     def given(self) -> dict[str, Any]:

@@ -46,9 +46,16 @@ class ServerSettings:
     address_requests_a_minute: _Many = 3000  # of an address, where a whole office may sit; 0: any
     # Wrong passwords from an address in 15 minutes; 5 times that for a name.
     login_tries: Annotated[int, Range(1, 1000)] = 10
+    # ── What the pages show of its own (docs/pages.md)
+    title: str = ""  # in place of "Pincite"
+    logo: str = ""  # an image: PNG, JPEG, WebP or SVG
+    notice: str = ""  # a text file, shown above each form
+    examples: str = ""  # a text file with a statement a line, to be tried
+    questions: str = ""  # the same with questions
     consent: str = ""  # a text file that people agree to before they see anything; either mode
     gate_password: str = ""  # one for everybody, before accounts if there are any; hashed
     audit_days: _Days = 365.0  # how long it is known who did what; 0: for ever
+    models: tuple[str, ...] = ()  # of the chat server, that people may choose from
     # ── Jobs
     # Of the worker inside `serve`; 0: only separate `pincite worker`s.
     jobs_at_once: Annotated[int, Range(0, 64)] = 1

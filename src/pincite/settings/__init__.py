@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pincite.errors import ConfigError
 from pincite.llm.chat_fields import checked_guidance
@@ -32,7 +32,8 @@ from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
 PRIVATE = frozenset(
-    "web.contact web.cache library.own_copies library.judges library.corpora".split()
+    "web.contact web.cache library.own_copies library.judges library.corpora check.template "
+    "results.folder".split()
 )
 # How pages are asked for, not which copies count. How old a page of the cache may be is among them:
 # a finished report is as old as it is.
@@ -53,6 +54,16 @@ class LibrarySettings:
     def folders(self) -> list[Path]:
         """The corpora as they are opened."""
         return [Path(given).expanduser() for given in self.corpora]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsSettings:
+    """`[results]`: a log of checks, for whoever keeps them all."""
+
+    folder: str = ""  # where each check is kept as YAML; empty: no log
+    by: Literal["", "daily", "weekly", "monthly", "yearly"] = ""  # folders within it
+    markdown: bool = True  # whether it is kept as Markdown too, by `check.template`
+    git: Literal["", "commit", "push"] = ""  # what is done where the folder is a git repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,7 @@ class Settings:
     web: WebSettings = field(default_factory=WebSettings)
     claimreview: ClaimReviewSettings = field(default_factory=ClaimReviewSettings)
     library: LibrarySettings = field(default_factory=LibrarySettings)
+    results: ResultsSettings = field(default_factory=ResultsSettings)
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing, and what does not go together."""
@@ -116,6 +128,7 @@ _PREFIXED = {
     "embeddings": "query_prefix passage_prefix batch at_once seconds",
     "claimreview": "author author_url url",
     "web": "ports proxies pause at_once seconds megabytes cache cache_days",
+    "results": "folder by markdown git",
 }
 _SHORTER = {
     "check.threshold": "confirmation_threshold",

@@ -5,6 +5,7 @@ Its names are kept where they say what is meant; docs/check.md has the table of 
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pincite.errors import ConfigError
@@ -37,11 +38,16 @@ class CheckSettings:
     repetitions: _Count = 1  # of the multiple choice
     guidance: GuidanceKind = "json"  # how a model is kept to an answer
     answer_labels: tuple[str, ...] = ("A", "B", "C")  # of the options: letters or digits
+    label_delimiter: str = "."  # between a label and its option
+    passage_source: bool = True  # a model also reads title, author and year of a passage
     top_logprobs: _Count = 5  # alternatives that the server is asked for
+    template: str = ""  # of --markdown and of the result log; empty: the one that is shipped
+    translation: tuple[str, ...] = ()  # "confirmed=bestätigt": texts that the template may name
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
         _ = self.ignored_types
+        _ = self.texts
         if not are_labels(self.answer_labels):
             raise ConfigError(
                 f"check.answer_labels are {', '.join(self.answer_labels)}; expected three or more "
@@ -52,6 +58,20 @@ class CheckSettings:
     def asks_a_model(self) -> bool:
         """Whether a language model's server is needed."""
         return "model" in (self.interpretation, self.confirmation)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts that a template may name."""
+        pairs = [text.partition("=") for text in self.translation]
+        for name, sign, _ in pairs:
+            if not (name.strip() and sign):
+                raise ConfigError(f"check.translation has {name!r}; expected NAME=TEXT.")
+        return {name.strip(): text.strip() for name, _, text in pairs}
+
+    @property
+    def template_file(self) -> Path | None:
+        """The template; None: the one that is shipped."""
+        return Path(self.template).expanduser() if self.template else None
 
     @property
     def ignored_types(self) -> frozenset[StatementType]:

@@ -10,7 +10,7 @@ from pincite.llm.client import checked_url
 from pincite.models import weights
 from pincite.retrieval import cascade
 from pincite.retrieval.filters import Filters, condition
-from pincite.retrieval.fusion import JUDGED, Mode
+from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings.values import Range, Share
 from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS
 
@@ -43,6 +43,8 @@ class RetrievalSettings:
 
     depth: _Count = 100  # passages from each of the two retrievers; SIDE: 100 and 100
     fusion: Mode = "weighted"  # how their rankings become one
+    # Of meaning, with "weighted": 0 is by words alone, 1 by meaning alone.
+    dense_share: Annotated[float, Range(0, 1)] = DENSE_SHARE
     judged: _Count = JUDGED  # of them together, the best that the verifier reads
     read: _Count = cascade.READ  # passages of a cited page that it reads, chosen by shared words
     expansion: Expansion = "none"  # words that a claim's query gets besides its own

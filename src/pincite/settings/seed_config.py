@@ -1,11 +1,13 @@
 """EvidenceSeeker's configuration as ours: its YAML files in, one `pincite.toml` and notes out.
 
-Three kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
-retriever. Each option has its place in `seed_options`, or a reason why it has none. A value that
-may be a secret is never copied, shown or quoted.
+Four kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
+retriever, and of the demo application, which names the other three. Each option has its place in
+`seed_options` or `seed_app`, or a reason why it has none. A value that may be a secret is never
+copied, shown or quoted.
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +15,10 @@ from typing import Any, NamedTuple
 
 from pincite.errors import ConfigError
 from pincite.llm.chat_fields import ENFORCED
-from pincite.llm.templates import VARIABLES
-from pincite.settings import Settings, places, seed_yaml
+from pincite.llm.templates import OPTIONS, VARIABLES
+from pincite.settings import Settings, places, seed_app, seed_yaml
 from pincite.settings.seed_options import (
+    DEFAULTS,
     DIALECTS,
     GUIDANCE,
     MODEL_OPTIONS,
@@ -46,6 +49,7 @@ class Imported:
     values: Mapping[str, Any]
     notes: tuple[Note, ...]
     prompts: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)  # of the application, by file
 
 
 @dataclass(slots=True)
@@ -56,6 +60,8 @@ class _Taken:
     steps: dict[str, Mapping[str, Any]] = field(default_factory=dict)  # the model of each
     prompts: dict[str, str] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)  # of the knowledge base
 
 
 def imported(files: Sequence[Path]) -> Imported:
@@ -65,11 +71,17 @@ def imported(files: Sequence[Path]) -> Imported:
         ConfigError: a file cannot be read, is none of the three kinds, or holds what means nothing.
     """
     taken = _Taken()
-    for path in files:
-        _File(path, taken).take()
+    waiting, seen = list(files), set[Path]()
+    while waiting:
+        path = waiting.pop(0)
+        if path.resolve() not in seen:
+            waiting += _File(path, taken).take()
+        seen.add(path.resolve())
     _one_server(taken)
-    made(Settings, places.checked(Settings, taken.values, "what was imported"))
-    return Imported(taken.values, tuple(taken.notes), taken.prompts)
+    _knowledge_base(taken)
+    ours = {name: v for name, v in taken.values.items() if not name.startswith("server.")}
+    made(Settings, places.checked(Settings, ours, "what was imported"))
+    return Imported(taken.values, tuple(taken.notes), taken.prompts, taken.texts)
 
 
 class _File:
@@ -81,18 +93,21 @@ class _File:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from error
         values = seed_yaml.parsed(text, str(path))
-        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, "models", "used_model_key"}
+        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, *seed_app.KNOWN}
+        known |= {"models", "used_model_key"}
         if not isinstance(values, dict) or not known & set(map(str, values)):
             raise ConfigError(
                 f"{path} is no configuration of EvidenceSeeker; expected keys like models, "
                 "negate_claim or embed_model_name."
             )
-        self._name, self._values, self._taken = path.name, values, taken
+        self._name, self._values, self._taken, self._path = path.name, values, taken, path
         models = values.get("models")
         self._models: Mapping[Any, Any] = models if isinstance(models, dict) else {}
 
-    def take(self) -> None:
-        """Each option to its place."""
+    def take(self) -> list[Path]:
+        """Each option to its place; the files to read besides."""
+        if seed_app.KNOWN & set(map(str, self._values)):
+            return self._application()
         for key, given in self._models.items():
             self._tell_of_model(f"models.{key}", given if isinstance(given, dict) else {})
         for key, value in self._values.items():
@@ -102,6 +117,16 @@ class _File:
                 self._step(key, value)
             else:
                 self._option(str(key), value)
+        return []
+
+    def _application(self) -> list[Path]:
+        found = seed_app.taken(self._values, self._path.parent)
+        for name, value in found.values.items():
+            self._put(name, value, name)
+        self._taken.texts |= found.texts
+        for option, message in found.notes:
+            self._note(option, message)
+        return seed_app.others(self._values, self._path)
 
     def _note(self, option: str, message: str) -> None:
         self._taken.notes.append(Note(self._name, option, message))
@@ -114,11 +139,14 @@ class _File:
             self._put(name, translated(value), key)
         else:
             self._note(key, SECRET.get(key) or NO_PLACE.get(key) or "unknown to us: left out")
+        if key in ("document_input_dir", "document_input_files", "meta_data_file"):
+            self._taken.paths += map(str, value if isinstance(value, list) else [value])
         if key == "window_size":
             self._put("check.retrieval", "windows", key)
             self._note(
                 key, 'check.retrieval = "windows" is as before; "hybrid" searches by words too'
             )
+            self._note(key, "check.count_copies = true counts windows that overlap each, as before")
         if key == "language":
             self._put("chat.prompt_language", "de" if str(value).lower() == "de" else "en", key)
         if key == "embed_model_name":
@@ -148,9 +176,11 @@ class _File:
         elif used is not None:
             self._note(f"{step}.used_model_key", f"{used!r} is described in none of the models")
         config = _of_model(given.get("llm_specific_configs"), used)
-        self._prompt(step, config)
+        taken = {"prompt_template", "system_prompt"}
+        if self._prompt(step, config) and step == CHOICE:
+            taken |= self._options(config)
         for option, value in config.items():
-            if option not in ("prompt_template", "system_prompt") and value is not None:
+            if option not in taken and value is not None:
                 self._step_option(step, option, value)
 
     def _step_option(self, step: str, option: str, value: Any) -> None:
@@ -159,6 +189,8 @@ class _File:
             self._put("check.repetitions", value, place)
         elif option == "answer_labels" and isinstance(value, list):
             self._put("check.answer_labels", list(map(str, value)), place)
+        elif option == "delim_str":
+            self._put("check.label_delimiter", str(value), place)
         elif option == "logprobs_type":
             self._put("check.probabilities", _one_of(PROBABILITIES, value, place), place)
         elif option == "guidance_type":
@@ -167,11 +199,24 @@ class _File:
         else:
             self._note(place, STEP_OPTIONS.get(option, "unknown to us: left out"))
 
-    def _prompt(self, step: str, config: Mapping[str, Any]) -> None:
-        """The step's prompt as one of ours, which name the same values."""
+    def _options(self, config: Mapping[str, Any]) -> set[str]:
+        """The answers as a file of ours, the one that counts first; which options stand in it."""
+        options, counts = config.get("answer_options"), config.get("claim_option")
+        if not isinstance(options, list):
+            return set()
+        lines = [" ".join(str(option).split()) for option in options]
+        first = " ".join(str(counts or lines[0]).split())
+        if first not in lines:
+            return set()
+        others = [line for line in dict.fromkeys(lines) if line != first]
+        self._taken.prompts[f"{OPTIONS}.txt"] = "\n".join([first, *others]) + "\n"
+        return {"answer_options", "claim_option"}
+
+    def _prompt(self, step: str, config: Mapping[str, Any]) -> bool:
+        """The step's prompt as one of ours, which name the same values; whether it is taken."""
         template = config.get("prompt_template")
         if not isinstance(template, str):
-            return
+            return False
         system = str(config.get("system_prompt") or self._values.get("system_prompt") or "")
         text = f"[system]\n{_renamed(system)}\n\n[user]\n{_renamed(template)}\n"
         strange = set(re.findall(r"\{([a-z_]+)\}", text)) - VARIABLES[step]
@@ -182,6 +227,8 @@ class _File:
             self._note(place, "does not name the options, as a prompt of ours must: left out")
         else:
             self._taken.prompts[f"{step}.txt"] = text
+            return True
+        return False
 
 
 def _renamed(text: str) -> str:
@@ -221,13 +268,11 @@ def _one_server(taken: _Taken) -> None:
     others = [f"{s}={own}" for s, (at, own) in asked.items() if at == url and own != name]
     if others:
         values["chat.step_models"] = others
-    limits = {step: model.get("max_tokens") for step, model in taken.steps.items()}
-    limited = [f"{step}={most}" for step, most in limits.items() if most is not None]
-    if limited:
-        values["chat.step_tokens"] = limited
+    models = {step: {**DEFAULTS, **_given(model)} for step, model in taken.steps.items()}
+    values["chat.step_tokens"] = [f"{s}={model['max_tokens']}" for s, model in models.items()]
     for step in (step for step, (at, _) in asked.items() if at != url):
         taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
-    main = next(taken.steps[step] for step, place in asked.items() if place == (url, name))
+    main = next(models[step] for step, place in asked.items() if place == (url, name))
     for option, setting in (("temperature", "chat.temperature"), ("timeout", "chat.seconds")):
         if main.get(option) is not None:
             values[setting] = main[option]
@@ -242,6 +287,17 @@ def _choose_guidance(taken: _Taken, dialect: str) -> None:
         taken.values["check.guidance"] = can[0]
         message = f"a server of the kind {dialect} does not enforce {wanted}: {can[0]} is written"
         taken.notes.append(Note("", "guidance_type", message))
+
+
+def _given(model: Mapping[str, Any]) -> dict[str, Any]:
+    return {option: value for option, value in model.items() if value is not None}
+
+
+def _knowledge_base(taken: _Taken) -> None:
+    """The command that makes the corpus of the files that were indexed."""
+    if taken.paths:
+        command = shlex.join(["pincite", "corpus", "update", "kb/", *taken.paths])
+        taken.notes.append(Note("", "the knowledge base", f"make it with: {command}"))
 
 
 def _text(model: Mapping[str, Any], option: str) -> str:

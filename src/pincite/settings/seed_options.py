@@ -36,6 +36,8 @@ MODEL_OPTIONS: Mapping[str, str] = {
     "backend_type": "chat.dialect",
     "max_tokens": "chat.step_tokens",
 }
+# What it sends for a model that says nothing of them (its `get_openai_llm`, llama-index-core 0.14).
+DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
 DIALECTS: Mapping[str, str] = {"openai": "openai", "tgi": "tgi", "nim": "nim"}
 GUIDANCE: Mapping[str, str] = {
     "json": "json",
@@ -46,20 +48,18 @@ GUIDANCE: Mapping[str, str] = {
     "prompted": "prompted",
 }
 PROBABILITIES: Mapping[str, str] = {"openai_like": "logprobs", "estimate": "estimate"}
-# In prompts; braces that stand for themselves are doubled there and single here.
+# In prompts. Doubled braces stay so: its library, llama-index-core 0.14, sends them as they are.
 PROMPT_NAMES: Mapping[str, str] = {
     "{answer_options}": "{options}",
     "{answer_labels}": "{labels}",
-    "{{": "{",
-    "}}": "}",
+    "{freetext_confirmation_analysis}": "{analysis}",
 }
 
 _DERIVED = "follows from the labels, and is made anew for each question"
 STEP_OPTIONS: Mapping[str, str] = {
-    "answer_options": "stand in options.txt of the folder of prompts, the one that supports first",
-    "claim_option": "the first of options.txt is the one that counts",
+    "answer_options": "should be a list: left out",
+    "claim_option": "is none of the answer_options: left out",
     "answer_labels": "should be a list: left out",
-    "delim_str": "is part of the prompt",
     "json_schema": _DERIVED,
     "constrained_decoding_regex": _DERIVED,
     "constrained_decoding_grammar": _DERIVED,
@@ -92,8 +92,8 @@ NO_PLACE: Mapping[str, str] = {
     "hub_key_name": _TOKEN,
     "document_input_dir": "give it to: pincite corpus update FOLDER PATHS",
     "document_input_files": "give them to: pincite corpus update FOLDER PATHS",
-    "document_file_metadata": "write it as manifest.jsonl beside the files",
-    "meta_data_file": "write it as manifest.jsonl beside the files: a line for each file",
+    "document_file_metadata": "write what it returns as JSON by file name, as for meta_data_file",
+    "meta_data_file": "give it to the same command as it is: pincite corpus update FOLDER PATHS",
     "index_id": _FOLDER,
     "index_persist_path": _FOLDER,
     "index_hub_path": "a corpus is a folder: copy it, or add its files anew elsewhere",

@@ -18,7 +18,7 @@ _DEFAULT = WebRules()
 class WebSettings:
     """`[web]`: what may be fetched, and how."""
 
-    online: bool = False  # whether articles and cited pages may be fetched from the web
+    online: bool = False  # whether anything may be fetched from the web
     contact: str = ""  # e-mail or web address that hosts are told, in the User-Agent
     ports: tuple[str, ...] = tuple(map(str, PORTS))
     proxies: bool = False  # whether HTTP_PROXY, HTTPS_PROXY and NO_PROXY are heeded
@@ -29,7 +29,7 @@ class WebSettings:
     megabytes: Annotated[float, Range(0.1, 1000)] = _DEFAULT.body_bytes / 1e6  # of it, unpacked
     cache: str = ""  # file of fetched pages; empty: in the user's cache folder
     cache_days: Annotated[float, Range(0, 36500)] = _DEFAULT.keep_days
-    search_url: str = ""  # a SearXNG that may be sent claims, for better sources; needs online
+    search_url: str = ""  # a SearXNG that may be sent claims, to find sources; needs online
     search_results: Annotated[int, Range(1, 20)] = 5  # pages fetched of what it finds for a claim
     wayback: bool = False  # whether the Wayback Machine may be asked for copies; needs online
     wayback_api: str = WAYBACK_API  # its availability service

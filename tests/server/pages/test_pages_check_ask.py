@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +19,7 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
+from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
 from pincite.notes import Language
@@ -120,6 +122,95 @@ def test_the_corpus_that_one_used_last_comes_first(
         assert first == last
 
 
+def field(page: str, name: str) -> str:
+    """The value of a field of numbers in a page."""
+    (found,) = re.findall(rf'<input type="number" name="{name}"[^>]* value="([^"]*)"', page)
+    return str(found)
+
+
+def test_settings_of_a_run_are_asked_for_and_kept_for_the_next(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    asked = {"corpus": corpus_id, "dense_share": "0.7"}
+    sent = {"statement": "It is old.", "top_k": "3", "confirmation_threshold": "0.4"}
+    request = request_of(site, post(client, "/check", **asked, **sent))
+    assert request["settings"] == {"top_k": 3, "confirmation_threshold": 0.4, "dense_share": 0.7}
+    request = request_of(site, post(client, "/ask", **asked, question="Is it old?", documents="4"))
+    assert request["settings"] == {"documents": 4, "dense_share": 0.7}
+    shown = client.get("/check").text
+    assert (field(shown, "top_k"), field(shown, "dense_share")) == ("3", "0.7")
+    assert field(client.get("/ask").text, "documents") == "4"
+    assert 'name="temperature"' not in shown, "no model is asked here"
+    again = post(client, "/check", corpus=corpus_id, statement="It is old.", top_k="1000")
+    assert again.status_code == 422
+    assert "Write a number within the limits." in again.text
+    assert field(again.text, "top_k") == "1000"
+
+
+def test_a_model_is_one_that_the_server_offers(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(models=("small", "large"))
+    chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
+    client = browser(replace(site, settings=site.settings.but(**chosen)))
+    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    shown = client.get("/check").text
+    assert re.findall(r'<option value="(\w+)">(?:small|large)', shown) == ["small", "large"]
+    asked = {"corpus": corpus_id, "statement": "It is old.", "temperature": "0.5"}
+    request = request_of(site, post(client, "/check", **asked, chat_model="large"))
+    assert request["settings"] == {"temperature": 0.5, "chat_model": "large"}
+    assert '<option value="large" selected>' in client.get("/check").text
+    refused = post(client, "/check", **asked, chat_model="another")
+    assert (refused.status_code, "Choose one of the models." in refused.text) == (422, True)
+
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a")
+
+
+def test_a_server_s_own_name_logo_notice_and_examples(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    (tmp_path / "logo.png").write_bytes(PIXEL)
+    (tmp_path / "notice.txt").write_text("We are <b>new</b>.\n\nAsk us.")
+    (tmp_path / "examples.txt").write_text("# to be tried\nThe bridge is of stone.\n\nIt is old.\n")
+    (tmp_path / "questions.txt").write_text("Is it old?")
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("notice", "examples", "questions")}
+    site = make_site(title="Fact & Check South", logo=str(tmp_path / "logo.png"), **files)
+    client = browser(site)
+    assert "It is old." not in client.get("/check").text, "there is no corpus to try it on"
+    corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
+    send(client, corpus_id, ("bridge.txt", BRIDGE))
+    run_next(site)
+    shown = client.get("/check").text
+    assert "Fact &amp; Check South</a>" in shown
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in shown
+    assert '<p class="notice">We are &lt;b&gt;new&lt;/b&gt;.</p>' in shown
+    assert re.findall(r'<button name="statement" value="([^"]+)"', shown) == [
+        "The bridge is of stone.",
+        "It is old.",
+    ]
+    assert '<button name="question" value="Is it old?"' in client.get("/ask").text
+    assert "Ask us." in client.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"logo": "/no/such.png"}, "server.logo"),
+        ({"logo": "/etc/hosts"}, "expected a file called"),
+        ({"notice": "/no/such"}, "server.notice"),
+        ({"examples": "/no/such"}, "server.examples"),
+    ],
+)
+def test_pages_of_its_own_that_cannot_be_shown(
+    make_site: Callable[..., Site], wrong: dict[str, str], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        browser(make_site(**wrong))
+
+
 # ── Words ────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -206,7 +297,8 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
     assert {"balanced", "no_evidence", "failed"} <= set(shown)
     text = unescape(page)
-    for said in ("they contradict each other", "could not be judged", "1 document in"):
+    shared = ("they contradict each other", "could not be judged", "1 document in")
+    for said in (*shared, "from the web", "2 pages of the web", "behind a paywall"):
         assert said in text
     assert "Varde &lt;b&gt;" in page
     assert "Varde <b>" not in page

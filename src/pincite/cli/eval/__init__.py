@@ -296,7 +296,7 @@ def check(
     from pincite.evaluation import labelled_statements, tables
     from pincite.verbs.check import build as build_check
 
-    settings = options.settings_of(given)
+    settings = options.settings_of({**given, "online": False})  # the web changes, CORPUS does not
     rows = labelled_statements.read_statements(labelled)
     threshold, predictions = settings.check.threshold, []
     with (

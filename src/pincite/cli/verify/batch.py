@@ -39,7 +39,8 @@ class Batch:
 
     def check(self, out: Path) -> None:
         """Check every article of the list; the work-list is written even if the run is cut."""
-        from pincite.verbs.verify import articles, build, web_pages
+        from pincite.library import web_pages
+        from pincite.verbs.verify import articles, build
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
@@ -77,7 +78,8 @@ class Batch:
 
     def estimate(self) -> Any:
         """What the whole list needs, judged by a few of its articles, whose text is got for it."""
-        from pincite.verbs.verify import articles, build, estimate, web_pages
+        from pincite.library import web_pages
+        from pincite.verbs.verify import articles, build, estimate
         from pincite.wiki.site.pages import Page
 
         with web_pages.open_web(self.settings.web) as web:

@@ -5,12 +5,13 @@ what there is of a result.
 """
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pincite.errors import InputError
+from pincite.errors import ConfigError, InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.notes import Note
 from pincite.server.examples import EXAMPLES
@@ -45,6 +46,7 @@ from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.web.sources import FetchStep
 
+LOG = logging.getLogger("pincite.server.jobs.work")
 NOT_SENT = "no file that you sent is a copy of it"
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
@@ -280,17 +282,22 @@ def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -
     from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
     from pincite.verbs.check import data as check_data
+    from pincite.verbs.check import log
 
     def judging(n_done: int, total: int) -> None:
         tell("asking", {"done": n_done, "total": total})
 
-    with build_check.checking(settings, corpus, tell=judging) as run:
+    with build_check.checking(settings, corpus, tell=judging, fetching=_fetching(tell)) as run:
         found = _readings(body, settings) or run.pipeline.interpretation(body.statement)
         tell("readings", {"readings": values_of(found.readings), "by": found.by})
         if body.only_readings:
             return Done(to_json(found), complete=True)
         check = run.pipeline.check(body.statement, found)
         report = build_check.report_of([check], 1, settings, run)
+    try:
+        log.kept(report, settings)
+    except ConfigError as error:  # whoever asked has the result all the same
+        LOG.warning("not logged: %s", error)
     return Done(check_data.to_json(report), report.complete)
 
 

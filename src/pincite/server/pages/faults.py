@@ -12,6 +12,7 @@ from pincite.server.problems import Problem
 # Of pydantic: "too_…" of a text that a function of ours has looked at before.
 MISSING = {"string_too_short", "too_short", "missing", "string_pattern_mismatch"}
 TOO_LONG = {"string_too_long", "too_long"}
+TUNING = frozenset("documents top_k confirmation_threshold dense_share temperature".split())
 FORM = ""  # what concerns no field
 SHOWN = {  # fields of requests, and those of forms beside which something is said
     "text": "article",
@@ -41,6 +42,7 @@ def faults_of(request: Request, problem: Problem) -> dict[str, str]:
         ),
         "unknown_corpus": ("corpus", no_corpus),
         "empty_corpus": ("corpus", no_corpus),
+        "unknown_model": ("chat_model", _("Choose one of the models.")),
     }
     if problem.code in of_code:
         field, said = of_code[problem.code]
@@ -60,6 +62,8 @@ def faults_of(request: Request, problem: Problem) -> dict[str, str]:
         elif field in missing and (error.get("kind") in MISSING or field == "form"):
             field, said = missing[field]
             found[field] = said
+        elif field in TUNING:
+            found[field] = _("Write a number within the limits.")
         elif error.get("kind") in TOO_LONG and field in SHOWN:
             found[SHOWN[field]] = _("This is too long.")
         else:

@@ -23,6 +23,7 @@ from fastapi.responses import HTMLResponse
 
 from pincite import notes
 from pincite.report import cells, templates
+from pincite.report.reasons import BARS, REASONS
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import languages, static
 from pincite.server.pages.words import STEPS
@@ -70,6 +71,7 @@ def page(
         theme=theme if theme in THEMES else "",
         server_mode=request.app.state.site.server.mode == "server",
         version=version("pincite"),
+        branding=request.app.state.branding,
     )
     # Half of a surrogate pair, from a document that has one, is no UTF-8.
     return HTMLResponse(text.encode("utf-8", "replace"), status, dict(headers or {}))
@@ -95,6 +97,8 @@ def _environment(language: str) -> Any:
         "when": when,
         "moment": lambda text: when(datetime.fromisoformat(text).timestamp()),
         "wording": wording,
+        "REASONS": REASONS,
+        "BARS": BARS,
         "STEPS": STEPS,
         "called": called,
         "copy_read": lambda result: wording.copy_read(result, texts.gettext),

@@ -1,11 +1,11 @@
 """The page of the gate: the text that one agrees to, and the password."""
 
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
+from pincite.server.branding import paragraphs
 from pincite.server.pages import forms, home
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
@@ -54,7 +54,7 @@ def _page(
         None,
         status=problem.status if problem else 403 if wrong else 200,
         headers=problem.headers if problem else None,
-        paragraphs=re.split(r"\n\s*\n", gate.text) if gate.text else [],
+        paragraphs=paragraphs(gate.text),
         password=bool(gate.password_hash),
         then=then,
         wrong=wrong,

@@ -9,7 +9,6 @@ with an API key pass, as that says more.
 import hashlib
 import hmac
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -17,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pincite.errors import ConfigError
+from pincite.server.branding import text_of
 from pincite.server.people import passwords
 from pincite.server.problems import Problem, response
 from pincite.server.settings import ServerSettings
@@ -24,7 +24,6 @@ from pincite.server.settings import ServerSettings
 COOKIE = "pincite_welcome"
 PAGE = "/welcome"
 OPEN = (PAGE, "/preferences", "/healthz", "/readyz", "/version")
-MAX_TEXT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +69,8 @@ def gate_of(settings: ServerSettings) -> Gate | None:
             "server.gate_password is not hashed. Expected what `pincite server hash-password` "
             "prints for it."
         )
-    text = _text(Path(settings.consent).expanduser()) if settings.consent else ""
+    text = text_of("consent", settings.consent)
     return Gate(text, settings.gate_password, keys_pass=settings.mode == "server")
-
-
-def _text(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"server.consent: {path} cannot be read as text: {error}.") from error
-    if not 0 < len(text) <= MAX_TEXT:
-        raise ConfigError(f"server.consent: {path} has {len(text):,} characters; expected some.")
-    return text
 
 
 class Gated:

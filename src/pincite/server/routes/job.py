@@ -57,6 +57,9 @@ def started(
             "Titles and addresses are asked of a wiki, and this server fetches nothing from the "
             "web (online = false). Send the article as text.",
         )
+    model = body.settings.chat_model
+    if model is not None and model not in site.server.models:
+        raise Problem(422, "unknown_model", f"The server offers no model {model!r}.")
     if body.corpus:
         entry = site.corpora.get(body.corpus)
         if entry is None or not who.may_read(entry):

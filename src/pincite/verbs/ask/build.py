@@ -133,7 +133,8 @@ def finder(
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
     chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
     lexical, dense = corpora.lexical(*chosen), corpora.dense(*chosen)
-    search = Fused(lexical, dense, settings.retrieval.fusion, settings.retrieval.depth)
+    how = settings.retrieval
+    search = Fused(lexical, dense, how.fusion, how.depth, how.dense_share)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)
         if settings.ask.rerank

@@ -11,23 +11,35 @@ from pathlib import Path
 from pincite import runtime
 from pincite.completions import Usage
 from pincite.corpus.several import Corpora
+from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
+from pincite.judgement.reliability import ReliabilityList
+from pincite.library import reliability
+from pincite.library.exclusions import Exclusions
+from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
-from pincite.protocols import Encoder, Expander
+from pincite.protocols import Expander, WebSearch
 from pincite.retrieval.retrievers import Expanded, Fused
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
 from pincite.verbs.check import readings
 from pincite.verbs.check.confirm import FEW_REPETITIONS, Asking, ModelJudge, VerifierJudge
-from pincite.verbs.check.evidence import Finder, PassageFinder, WindowFinder
+from pincite.verbs.check.evidence import (
+    Finder,
+    NoCorpus,
+    PassageFinder,
+    SearchedWeb,
+    WindowFinder,
+)
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
 from pincite.verbs.check.pipeline import CheckPipeline
 from pincite.verbs.check.records import Check, CheckReport, Interpreter, Judge
 from pincite.verbs.check.trace import VERSION, TraceWriter, model_of, read_trace
+from pincite.web.sources import FetchStep
 
 Tell = Callable[[int, int], None]
 MAX_WORDS = 100  # of a statement: with a passage, the verifier reads some 300 words (448 tokens)
@@ -48,34 +60,41 @@ class CheckRun:
     trace: TraceWriter | None = None
     started: float = 0.0  # of a clock that only goes forward
     estimate: str = ""  # what a statement may cost; empty without a model
+    search: WebSearch | None = None  # of the web, if it is searched
 
 
 @contextmanager
 def checking(
     settings: Settings,
-    corpus: runtime.Places,
+    corpus: runtime.Places | None,
     trace: Path | None = None,
     tell: Tell | None = None,
     *,
     keep: bool = True,
+    fetching: Callable[[FetchStep], None] = lambda step: None,
 ) -> Iterator[CheckRun]:
     """A ready `check`; closes what it opened.
 
     Args:
         settings: all of them.
-        corpus: the knowledge base, folders or open ones.
+        corpus: the knowledge base, folders or open ones; None: the web alone is searched.
         trace: file that everything is written to; replies that it holds are not asked for again.
         tell: told how many of how many calls, or judgements of a verifier, are done.
         keep: whether judged pairs are kept in `runtime.judgements_file()`.
+        fetching: is told which pages are fetched, if the settings allow it at all.
+
+    Raises:
+        ConfigError: there is nothing to search.
     """
+    if corpus is None and not (settings.web.online and settings.web.search_url):
+        raise ConfigError("There is nothing to search; expected --corpus, or --search-url --online")
     with ExitStack() as stack:
         writer = None
         memory = read_trace(trace).memory if trace and _has_a_run(trace) else {}
         if trace:
             writer = TraceWriter(trace)
             stack.callback(writer.close)
-        stored = stack.enter_context(runtime.opened(settings, corpus))
-        encoder = stored.encoder or runtime.encoder(settings)
+        stored = stack.enter_context(runtime.opened(settings, corpus)) if corpus else None
         calls = None
         if settings.check.asks_a_model:
             record = writer.record if writer else None
@@ -84,26 +103,32 @@ def checking(
         languages = None
         judge: Judge
         if calls and settings.check.confirmation == "model":
-            judge = ModelJudge(calls, prompts, _asking(settings), tell)
+            judge = ModelJudge(calls, prompts, _asking(settings, prompts), tell)
         else:
             judge, languages = _verifier(settings, stack, keep, tell)
-        expander = runtime.expander(settings, stored)
+        expander = runtime.expander(settings, stored) if stored else None
+        listed = reliability.chosen(settings.library.reliability, settings.language)
+        online = _online(settings, stack, listed.rules if listed else None, languages, fetching)
         pipeline = CheckPipeline(
             interpreter=_interpreter(settings, calls, prompts, tell),
-            finder=_finder(settings, stored, encoder, expander),
+            finder=_finder(settings, stored, expander) if stored else NoCorpus(),
             judge=judge,
             ignored=settings.check.ignored_types,
             threshold=settings.check.threshold,
             count_copies=settings.check.count_copies,
             languages=languages,
             record=writer.record if writer else None,
+            online=online,
         )
         versions = {
             "pincite": version("pincite"),
             "judge": judge.fingerprint,
             "interpreter": pipeline.interpreter.fingerprint,
-            **stored.versions(),
         }
+        if stored:
+            versions |= stored.versions()
+        if online and listed:
+            versions["reliability"] = listed.fingerprint
         if calls:
             versions["prompts"] = prompts.fingerprint
         if expander:
@@ -117,7 +142,8 @@ def checking(
             expander,
             writer,
             time.monotonic(),
-            _estimate(settings),
+            _estimate(settings, bool(stored) + bool(online)),
+            online.candidates.search if online else None,
         )
         _begin(run, settings)
         yield run
@@ -129,11 +155,12 @@ def report_of(
     """The checks with all that is needed to repeat them."""
     usage = sum((calls.usage for calls in run.calls), Usage())
     late = run.expander.warnings if run.expander else ()
+    late += run.search.warnings if run.search else ()
     return CheckReport(
         checks=tuple(checks),
         n_statements=n_statements,
         usage=replace(usage, seconds=round(time.monotonic() - run.started, 1)),
-        warnings_coded=(*run.warnings, *as_written(*late), *_of_statements(checks, settings)),
+        warnings_coded=(*run.warnings, *as_written(*late), *_of_statements(checks, settings, run)),
         settings=runtime.recorded(settings),
         versions=run.versions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -144,12 +171,19 @@ def _has_a_run(trace: Path) -> bool:
     return trace.is_file() and trace.stat().st_size > 0
 
 
-def _asking(settings: Settings) -> Asking:
+def _asking(settings: Settings, prompts: Templates) -> Asking:
+    n_options, n_labels = len(prompts.options), len(settings.check.answer_labels)
+    if n_labels < n_options:
+        raise ConfigError(
+            f"check.answer_labels are {n_labels}; expected {n_options}: as many as options.txt has."
+        )
     return Asking(
         probabilities=settings.check.probabilities,
         guidance=settings.check.guidance,
         repetitions=settings.check.repetitions,
         labels=settings.check.answer_labels,
+        delimiter=settings.check.label_delimiter,
+        with_source=settings.check.passage_source,
         top_logprobs=settings.check.top_logprobs,
         temperature=settings.chat.temperature,
         at_once=settings.chat.at_once,
@@ -189,15 +223,38 @@ def _second(judge: Judge) -> Calls | None:
     return verifier.calls if isinstance(verifier, WithSecondOpinion) else None
 
 
-def _finder(
-    settings: Settings, corpora: Corpora, encoder: Encoder, expander: Expander | None
-) -> Finder:
+def _online(
+    settings: Settings,
+    stack: ExitStack,
+    rules: ReliabilityList | None,
+    languages: frozenset[str] | None,
+    fetching: Callable[[FetchStep], None],
+) -> SearchedWeb | None:
+    """What searches the web, under the rules of `verify`; None where the settings do not."""
+    if not (settings.web.online and settings.web.search_url):
+        return None
+    pages = stack.enter_context(web_pages(settings.web, fetching))
+    candidates = stack.enter_context(
+        web_candidates(settings.web, pages, settings.language, settings.filters.chosen)
+    )
+    assert candidates
+    return SearchedWeb(
+        candidates,
+        Exclusions(settings.filters.exclude_hosts, rules),
+        settings.check.top_k,
+        settings.check.passage_words,
+        settings.check.count_copies,
+        languages,
+    )
+
+
+def _finder(settings: Settings, corpora: Corpora, expander: Expander | None) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
     chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
     if settings.check.retrieval == "windows":
         return WindowFinder(
             corpora.dense(*chosen),
-            encoder,
+            corpora.encoder or runtime.encoder(settings),
             corpora.get,
             settings.check.top_k,
             settings.check.window_size,
@@ -208,6 +265,7 @@ def _finder(
         corpora.dense(*chosen) if settings.check.retrieval == "hybrid" else None,
         settings.retrieval.fusion,
         settings.retrieval.depth,
+        settings.retrieval.dense_share,
     )
     return PassageFinder(
         Expanded(search, expander) if expander else search,
@@ -237,7 +295,7 @@ def _warnings(settings: Settings, languages: frozenset[str] | None) -> tuple[Not
     return tuple(found)
 
 
-def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[Note, ...]:
+def _of_statements(checks: Sequence[Check], settings: Settings, run: CheckRun) -> tuple[Note, ...]:
     """What a statement has that makes its results mean less than they seem to."""
     found = []
     german = sum(looks_german(check.statement) for check in checks)
@@ -252,18 +310,21 @@ def _of_statements(checks: Sequence[Check], settings: Settings) -> tuple[Note, .
         values = {"n": long, "all": len(checks), "most": MAX_WORDS}
         found.append(Note("long_statements", values))
     judged = [r for c in checks for r in c.results if r.weight.outcome is not Outcome.NOT_JUDGED]
-    if judged and not any(result.items for result in judged):
+    if judged and not run.search and not any(result.items for result in judged):
         found.append(Note("filters_excluded_all" if settings.filters.chosen else "empty_corpus"))
     return tuple(found)
 
 
-def _estimate(settings: Settings) -> str:
-    """How many calls a statement takes (EvidenceSeeker's pipeline, step by step)."""
+def _estimate(settings: Settings, n_finders: int) -> str:
+    """How many calls a statement takes (EvidenceSeeker's pipeline, step by step).
+
+    `n_finders`: corpus and web; each gives up to `top_k` texts.
+    """
     parts = []
     if settings.check.interpretation == "model":
         parts.append("6 calls, and 1 more a reading, to be read")
     if settings.check.confirmation == "model":
-        n_calls = settings.check.top_k * 2 * (1 + settings.check.repetitions)
+        n_calls = n_finders * settings.check.top_k * 2 * (1 + settings.check.repetitions)
         n_prompt, n_reply = n_calls * PROMPT_TOKENS, n_calls * REPLY_TOKENS
         cost = settings.budget.limits.cost_of(n_prompt, n_reply)
         priced = f", {cost:.4f} at the prices set" if cost else ""

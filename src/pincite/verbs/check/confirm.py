@@ -91,6 +91,8 @@ class Asking:
     guidance: GuidanceKind = "json"
     repetitions: int = 1  # of the multiple choice, each with its own order
     labels: tuple[str, ...] = ("A", "B", "C")  # as many as there are options are drawn
+    delimiter: str = "."  # between a label and its option
+    with_source: bool = True  # title, author and year stand before a passage
     top_logprobs: int = 5
     temperature: float = 0.2
     at_once: int = 16
@@ -131,7 +133,8 @@ class ModelJudge:
             return Failed("negation", f"“{reading.text}” has no negation to compare with")
         about = {"reading": reading.reading_id, "passage": passage.passage_id}
         about["statement"] = statement
-        shown = f"{passage.about}\n{passage.text}" if passage.about else passage.text
+        about_it = passage.about if self.how.with_source else ""
+        shown = f"{about_it}\n{passage.text}" if about_it else passage.text
         step = "freetext_confirmation_analysis"
         system, user = self.templates.filled(step, statement=statement, evidence_item=shown)
         most = self.how.tokens.get(step, ANALYSIS_TOKENS)
@@ -157,7 +160,8 @@ class ModelJudge:
         seed = _seed(self.how.seed, about["passage"], statement, about["repetition"])
         chance = random.Random(seed)  # noqa: S311 - no secret
         labels, order = drawn(len(self.templates.options), self.how.labels, chance)
-        options = [f"{x}. {self.templates.options[n]}" for x, n in zip(labels, order, strict=True)]
+        delimiter, wording = self.how.delimiter, self.templates.options
+        options = [f"{x}{delimiter} {wording[n]}" for x, n in zip(labels, order, strict=True)]
         system, user = self.templates.filled(
             step,
             statement=statement,

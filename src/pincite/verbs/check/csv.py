@@ -1,17 +1,18 @@
-"""A check report for spreadsheets: one row a passage, texts cannot become formulas."""
+"""A check report for spreadsheets: a row a passage or unused page; no text becomes a formula."""
 
 import csv
 import io
 
-from pincite.contract.check import WeighedRecord
+from pincite.contract.check import ReadingRecord, WeighedRecord
 from pincite.report.cells import cell
+from pincite.types import CopyKind
 from pincite.verbs.check import data
 from pincite.verbs.check.records import CheckReport
 
 COLUMNS = (
     "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
     "prob_reading prob_negation strong_contradiction published url title author publisher quote "
-    "copies failed corpus"
+    "copies failed origin corpus"
 ).split()
 
 
@@ -25,9 +26,10 @@ def to_csv(report: CheckReport) -> str:
             head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
             head += [reading.origin, reading.outcome, reading.doc]
             head += [reading.n_texts, reading.n_failed]
-            for item in reading.evidence or [None]:
-                row = [*head, *(_of_item(item) if item else [None] * (len(COLUMNS) - len(head)))]
-                writer.writerow([cell(value) for value in row])
+            rows = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
+            for row in rows or [[]]:
+                filled = [*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))]
+                writer.writerow([cell(value) for value in filled])
     return out.getvalue()
 
 
@@ -42,5 +44,18 @@ def _of_item(item: WeighedRecord) -> list[object]:
         item.quote,
         " ".join(item.copies),
         why,
+        item.origin,
         item.corpus or None,
     ]
+
+
+def _unused(reading: ReadingRecord) -> list[tuple[str, str]]:
+    """The pages of the web that are no evidence: address and why."""
+    unread = [(page.url, f"{page.reason}: {page.detail}") for page in reading.unread]
+    return [*unread, *((page.url, f"{page.bar}: {page.detail}") for page in reading.excluded)]
+
+
+def _of_page(page: tuple[str, str]) -> list[object]:
+    """The columns from `side` on."""
+    known = {"side": "unused", "url": page[0], "failed": page[1], "origin": CopyKind.LIVE}
+    return [known.get(column) for column in COLUMNS[COLUMNS.index("side") :]]

@@ -70,6 +70,8 @@ def _reading(result: ReadingResult, threshold: float) -> ReadingRecord:
             result.reading,
             weight,
             spread=_spread(weight),
+            unread=result.unread,
+            excluded=result.excluded,
             level=confirmation.seed_level(weight.outcome),
             summary=wording.sentence(result),
             warning=wording.warning(result) or None,
@@ -133,7 +135,10 @@ def _check_of(record: CheckRecord) -> Check:
 def _result_of(record: ReadingRecord) -> ReadingResult:
     items = tuple(map(_weighed_of, record.evidence))
     as_of = tuple((then.year, _weight_of(then, len(items))) for then in record.as_of)
-    return ReadingResult(made(Reading, record), items, _weight_of(record, len(items)), as_of)
+    weight = _weight_of(record, len(items))
+    return ReadingResult(
+        made(Reading, record), items, weight, as_of, record.unread, record.excluded
+    )
 
 
 def _weight_of(record: WeightRecord, n_items: int) -> Weight:

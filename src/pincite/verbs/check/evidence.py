@@ -1,14 +1,27 @@
-"""What may be evidence for a reading: passages of a corpus, or the seed's sentence windows."""
+"""What may be evidence for a reading: passages of a corpus or the web, or the seed's windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pincite.library.exclusions import Exclusions
+from pincite.library.web_pages import FoundOnline, WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
 from pincite.retrieval.copies import grouped
 from pincite.text.passages import WIDE_WORDS, around
 from pincite.text.sentences import sentences
-from pincite.types import Document, Hit, Passage, Span
+from pincite.types import (
+    Claim,
+    CopyKind,
+    Document,
+    Exclusion,
+    Hit,
+    Passage,
+    Reason,
+    Span,
+    Unchecked,
+    claim_id_of,
+)
 from pincite.verbs.check.records import Reading
 
 # Passages that are looked at for one that is kept: a long document may hold all the first ones.
@@ -24,6 +37,7 @@ class Found:
     language: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
     copies: tuple[str, ...] = ()  # addresses of pages that say the same words
+    origin: CopyKind = CopyKind.CORPUS
     lost: str = ""
     corpus: str = ""  # its name, where several are searched
 
@@ -75,6 +89,79 @@ class PassageFinder:
         return replace(
             found, passage=replace(found.passage, text=span.of(document.text), span=span)
         )
+
+
+class NoCorpus:
+    """A `Finder` where there is no corpus."""
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        """Nothing for any reading."""
+        return [[] for _ in readings]
+
+
+@dataclass(frozen=True, slots=True)
+class Online:
+    """What became of the pages of the web that were found for a reading: each is in one part."""
+
+    found: tuple[Found, ...] = ()
+    unread: tuple[Unchecked, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
+
+
+class WebFinder(Protocol):
+    """Looks for evidence in the open web."""
+
+    def find(self, reading: Reading, known: Collection[str]) -> Online:
+        """At most `top_k` texts; `known`: addresses that were found elsewhere already."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedWeb:
+    """A `WebFinder` that asks a search engine. A page that cannot be read is no evidence."""
+
+    candidates: WebCandidates
+    exclusions: Exclusions
+    top_k: int = 8
+    words: int = WIDE_WORDS
+    count_copies: bool = False
+    languages: frozenset[str] | None = None  # that the judge reads; None: it does not say
+
+    def find(self, reading: Reading, known: Collection[str]) -> Online:
+        """At most `top_k` texts; `known`: addresses that were found elsewhere already."""
+        claim = Claim(claim_id_of("", (), reading.text), reading.text)
+        came = self.candidates.of(claim, known, self.exclusions)
+        chooser = PassageFinder(
+            _OfThePages(came), self.candidates.get, self.top_k, 0, self.words, self.count_copies
+        )
+        (chosen,) = chooser.find([reading])
+        live = [replace(each, origin=CopyKind.LIVE) for each in chosen]
+        foreign = {
+            each.passage.url: Unchecked(each.passage.url, Reason.LANGUAGE, each.language or "")
+            for each in live
+            if not reads(self.languages, each.language)
+        }
+        found = tuple(each for each in live if each.passage.url not in foreign)
+        return Online(found, (*came.unread, *foreign.values()), came.excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfThePages:
+    """A retriever over what came already."""
+
+    came: FoundOnline
+
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        return [self.came.hits for _ in queries]
+
+
+def reads(languages: Collection[str] | None, language: str | None) -> bool:
+    """Whether a judge reads a page; of one whose language is not known it is assumed.
+
+    >>> reads({"en"}, "en-GB"), reads({"en"}, "de"), reads(None, "de"), reads({"en"}, None)
+    (True, False, True, True)
+    """
+    return not languages or not language or language.split("-")[0] in languages
 
 
 def _holds(text: Passage, passage: Passage) -> bool:

@@ -8,7 +8,7 @@ from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells, templates
 from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
-from pincite.types import Failed, Span
+from pincite.types import CopyKind, Failed, Span
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import Check, CheckReport, ReadingResult
 
@@ -80,6 +80,7 @@ def _reading(result: ReadingResult, threshold: float) -> dict[str, object]:
         ],
         "n_silent": weight.n_silent,
         "failures": list(dict.fromkeys(failures)),
+        "unused": check_wording.unused_pages(result),
     }
 
 
@@ -107,4 +108,5 @@ def _item(result: ReadingResult, place: int) -> dict[str, object]:
         "reasons": outcome.reasons_coded,
         "analysis": outcome.analysis,
         "copies": item.copies,
+        "online": item.origin is CopyKind.LIVE,
     }

@@ -97,7 +97,9 @@ class ModelInterpreter:
 
     def _denied(self, reading: Reading) -> Reading | Failed:
         prompt = self._prompt("negate_claim", NEGATION_TOKENS, statement=reading.text)
-        prompt = replace(prompt, guidance=Guidance("json", NEGATION) if self.guided else None)
+        # A prompt of the user's says itself how it wants the answer; EvidenceSeeker's: plain text.
+        guided = self.guided and "negate_claim" not in self.templates.own
+        prompt = replace(prompt, guidance=Guidance("json", NEGATION) if guided else None)
 
         def read(text: str) -> str | None:
             said = replies.statement_in(text, "negation")

@@ -12,7 +12,7 @@ from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weig
 from pincite.retrieval.copies import grouped
 from pincite.types import Evidence, Failed, Hit, Passage
 from pincite.verbs.check import data
-from pincite.verbs.check.evidence import Finder, Found
+from pincite.verbs.check.evidence import Finder, Found, Online, WebFinder, reads
 from pincite.verbs.check.records import (
     Check,
     Interpretation,
@@ -37,6 +37,7 @@ class CheckPipeline:
     count_copies: bool = False  # every passage counts, as in EvidenceSeeker
     languages: frozenset[str] | None = None  # that the judge reads; None: it does not say
     record: Record | None = None
+    online: WebFinder | None = None  # asked for each reading, besides the corpus
 
     def interpretation(self, statement: str) -> Interpretation:
         """The readings of a statement, which a person may change before `check`."""
@@ -50,11 +51,13 @@ class CheckPipeline:
             {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
         )
         readings = [r for r in interpretation.readings if r.kind not in self.ignored]
-        found = self.finder.find(readings) if readings else []
+        stored = self.finder.find(readings) if readings else []
+        online = [self._online(*pair) for pair in zip(readings, stored, strict=True)]
+        found = [[*first, *more.found] for first, more in zip(stored, online, strict=True)]
         items = iter(self._items(readings, found))
         results = {
-            reading.reading_id: self._result(reading, [next(items) for _ in of_reading])
-            for reading, of_reading in zip(readings, found, strict=True)
+            reading.reading_id: self._result(reading, [next(items) for _ in of_reading], pages)
+            for reading, of_reading, pages in zip(readings, found, online, strict=True)
         }
         return Check(
             statement,
@@ -62,6 +65,20 @@ class CheckPipeline:
             interpretation.by,
             interpretation.failures,
         )
+
+    def _online(self, reading: Reading, stored: Sequence[Found]) -> Online:
+        if self.online is None:
+            return Online()
+        pages = self.online.find(reading, {each.passage.url for each in stored})
+        self._record(
+            {
+                "event": "searched",
+                "reading": reading.reading_id,
+                "unread": [asdict(page) for page in pages.unread],
+                "excluded": [asdict(page) for page in pages.excluded],
+            }
+        )
+        return pages
 
     def _items(
         self, readings: Sequence[Reading], found: Sequence[Sequence[Found]]
@@ -99,22 +116,22 @@ class CheckPipeline:
         )
         passage, published, meta = found.passage, found.published, found.meta
         copies, corpus = found.copies, found.corpus
-        return Weighed(passage, outcome, text_id, published, meta, copies, corpus)
+        return Weighed(passage, outcome, text_id, published, meta, copies, corpus, found.origin)
 
     def _unusable(self, found: Found) -> Failed | None:
         if found.lost:
             return Failed("source", found.lost)
-        language = (found.language or "").split("-")[0]
-        if self.languages and language and language not in self.languages:
-            reads = ", ".join(sorted(self.languages))
-            return Failed("language", f"the page is in {language!r}, the model reads {reads}")
+        if not reads(self.languages, found.language):
+            known = ", ".join(sorted(self.languages or ()))
+            language = (found.language or "").split("-")[0]
+            return Failed("language", f"the page is in {language!r}, the model reads {known}")
         return None
 
-    def _result(self, reading: Reading, items: Sequence[Weighed]) -> ReadingResult:
+    def _result(self, reading: Reading, items: Sequence[Weighed], pages: Online) -> ReadingResult:
         each = self.count_copies
         weight = confirmation.weighed_together(items, self.threshold, each=each)
         years = confirmation.by_year(items, self.threshold, each=each)
-        return ReadingResult(reading, tuple(items), weight, years)
+        return ReadingResult(reading, tuple(items), weight, years, pages.unread, pages.excluded)
 
     def _record(self, event: Mapping[str, Any]) -> None:
         if self.record:

@@ -10,7 +10,7 @@ from typing import Protocol
 from pincite.completions import Usage
 from pincite.judgement.confirmation import ReadingOrigin, StatementType, Weighed, Weight
 from pincite.notes import Note, texts
-from pincite.types import Evidence, Failed, Passage
+from pincite.types import Evidence, Exclusion, Failed, Passage, Unchecked
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class ReadingResult:
     as_of: tuple[
         tuple[str, Weight], ...
     ] = ()  # (year, what the texts up to then say), oldest first
+    unread: tuple[Unchecked, ...] = ()  # pages of the web that could not be read: no evidence
+    excluded: tuple[Exclusion, ...] = ()  # pages of the web that may not be used
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rich.text import Text
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
-from pincite.types import Failed
+from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import Check, CheckReport, ReadingResult
 
@@ -85,6 +85,9 @@ def _result(
         item.outcome.detail for item in result.items if isinstance(item.outcome, Failed)
     )
     shown = [f"– {cells.shortened(detail, TEXT_WIDTH)}" for detail in failures]
+    if pages := check_wording.unused_pages(result):
+        shown.append("– pages of the web that are no evidence:")
+        shown += [f"    {cells.one_line(url)}: {cells.one_line(why)}" for url, why in pages]
     return [*parts, *(_indented(Text(line, style="yellow")) for line in shown)]
 
 
@@ -113,6 +116,8 @@ def _item(item: Weighed) -> Text:
     text.append(f", {item.published or 'without a date'}", style="dim")
     if item.corpus:
         text.append(f", corpus {cells.one_line(item.corpus)}", style="dim")
+    if item.origin is CopyKind.LIVE:
+        text.append(", from the web", style="dim")
     if item.copies:
         n_pages = len(item.copies)
         pages = "1 other page" if n_pages == 1 else f"{n_pages} other pages"

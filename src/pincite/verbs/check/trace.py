@@ -2,7 +2,8 @@
 
 One JSON object a line. The first of a run has the event "run" with settings and versions; then come
 "statement" (with its readings), "call" (a prompt and its reply), "unreadable" (a call whose reply
-could not be used), "judged" (a passage and what it says) and at last "report". A second run with
+could not be used), "searched" (pages of the web that are no evidence, and why), "judged" (a passage
+and what it says) and at last "report". A second run with
 the same file is written behind the first and asks for no reply that stands in it already. Keys of
 servers are in none of it.
 
@@ -11,7 +12,7 @@ servers are in none of it.
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,10 @@ from pincite.errors import ConfigError, InputError, NotAsked, ServerError
 from pincite.judgement.confirmation import StatementType
 from pincite.llm.calls import Calls, completion_of, key_of
 from pincite.llm.templates import Templates
-from pincite.types import Evidence, Failed, Passage
+from pincite.types import Evidence, Exclusion, Failed, Passage, Unchecked
 from pincite.verbs.check import data
 from pincite.verbs.check.confirm import Asking, ModelJudge
-from pincite.verbs.check.evidence import Found
+from pincite.verbs.check.evidence import Found, Online
 from pincite.verbs.check.pipeline import CheckPipeline
 from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
 
@@ -164,7 +165,7 @@ def replayed(trace: Trace) -> CheckReport:
     """
     run, recorded = trace.run, trace.report
     try:
-        checks = [_check(trace, statement, judged) for statement, judged in _statements(trace)]
+        checks = [_check(trace, *of_statement) for of_statement in _statements(trace)]
         return CheckReport(
             checks=tuple(checks),
             n_statements=recorded.n_statements if recorded else len(checks),
@@ -182,19 +183,23 @@ def replayed(trace: Trace) -> CheckReport:
         ) from error
 
 
-def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
-    found: list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = []
+_Events = list[Mapping[str, Any]]
+
+
+def _statements(trace: Trace) -> list[tuple[Mapping[str, Any], _Events, _Events]]:
+    """Each statement with what was judged, and what was searched."""
+    found: list[tuple[Mapping[str, Any], _Events, _Events]] = []
     for event in trace.events:
         if event["event"] == "statement":
-            found.append((event, []))
+            found.append((event, [], []))
         elif event["event"] == "judged":
             found[-1][1].append(event)
+        elif event["event"] == "searched":
+            found[-1][2].append(event)
     return found
 
 
-def _check(
-    trace: Trace, statement: Mapping[str, Any], judged: Sequence[Mapping[str, Any]]
-) -> Check:
+def _check(trace: Trace, statement: Mapping[str, Any], judged: _Events, searched: _Events) -> Check:
     interpretation = codec.from_values(Interpretation, statement["interpretation"])
     readings = {r.reading_id: r for r in interpretation.readings}
     found = [codec.from_values(Found, event["found"]) for event in judged]
@@ -211,6 +216,7 @@ def _check(
         threshold=how["threshold"],
         count_copies=how["count_copies"],
         languages=None,
+        online=_RecordedPages({event["reading"]: event for event in searched}),
     )
     return pipeline.check(statement["statement"], interpretation)
 
@@ -230,7 +236,9 @@ def _model_judge(trace: Trace) -> ModelJudge | None:
 
 def model_of(judge: ModelJudge, models: Mapping[str, str]) -> dict[str, Any]:
     """What a trace must keep of a judge that asks a model; `models`: fingerprints by step."""
-    templates = {**asdict(judge.templates), "texts": dict(judge.templates.texts)}
+    names = ("options", "language", "fingerprint")
+    given = {name: getattr(judge.templates, name) for name in names}
+    templates = {**given, "texts": dict(judge.templates.texts)}
     return {"templates": templates, "asking": asdict(judge.how), "models": dict(models)}
 
 
@@ -263,6 +271,20 @@ class _Recorded:
             [found for of, found, _ in self.items if of.reading_id == reading.reading_id]
             for reading in readings
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedPages:
+    """What was no evidence; the passages that were are among the other ones."""
+
+    searched: Mapping[str, Mapping[str, Any]]  # by reading
+
+    def find(self, reading: Reading, known: Collection[str]) -> Online:
+        event = self.searched.get(reading.reading_id, {"unread": [], "excluded": []})
+        return Online(
+            unread=tuple(codec.from_values(Unchecked, page) for page in event["unread"]),
+            excluded=tuple(codec.from_values(Exclusion, page) for page in event["excluded"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
 """The words and signs in which the results of `check` reach a person."""
 
+from collections.abc import Callable
+
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells
+from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.settings import renamed
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
@@ -27,7 +30,7 @@ LABELS = {
     Outcome.WEAK_DISCONFIRMATION: "weak disconfirmation",
     Outcome.DISCONFIRMATION: "disconfirmation",
     Outcome.STRONG_DISCONFIRMATION: "strong disconfirmation",
-    Outcome.NO_EVIDENCE: "no evidence in the knowledge base",
+    Outcome.NO_EVIDENCE: "no evidence found",
     Outcome.FAILED: "could not be judged",
     Outcome.NOT_JUDGED: "not judged",
 }
@@ -122,6 +125,12 @@ def warning(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
             n,
         )
     return said % {"num": n}
+
+
+def unused_pages(result: ReadingResult, say: Callable[[str], str] = str) -> list[tuple[str, str]]:
+    """The pages of the web that are no evidence, with the reason in words."""
+    unread = [(page.url, why_unchecked(page, say)) for page in result.unread]
+    return [*unread, *((page.url, why_excluded(page, say)) for page in result.excluded)]
 
 
 def signed(doc: float | None) -> str:

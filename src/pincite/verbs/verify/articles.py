@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pincite.errors import FetchError, FetchingIsOff, InputError
+from pincite.library import web_pages
 from pincite.settings import Settings
 from pincite.types import Article
-from pincite.verbs.verify import web_pages
 from pincite.wiki.article import read_articles
 from pincite.wiki.site.addresses import ArticleAddress, Site, parse_address, site_at, wikipedia
 from pincite.wiki.site.api import ActionApi, Web, WikiError

@@ -15,8 +15,10 @@ from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
+from pincite.library.exclusions import Exclusions
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
+from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
@@ -25,11 +27,9 @@ from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
-from pincite.verbs.verify.exclusions import Exclusions
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.verbs.verify.second_opinion import SecondOpinion
-from pincite.verbs.verify.web_pages import web_candidates, web_pages
 from pincite.web.sources import FetchStep
 from pincite.wiki.uncited import is_read, uncited
 
@@ -106,7 +106,9 @@ def verifying(
             expander=runtime.expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
-            online=stack.enter_context(web_candidates(settings.web, web, settings.language)),
+            online=stack.enter_context(
+                web_candidates(settings.web, web, settings.language, settings.filters.chosen)
+            ),
         )
         versions = {"pincite": version("pincite"), "verifier": verifier.fingerprint}
         if stored:
@@ -118,7 +120,7 @@ def verifying(
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
         warnings = tuple(map(_of_copies, copies.warnings)) if copies else ()
-        if stored and settings.filters.chosen.leaves_out_undated:
+        if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.verify.threshold)
         estimator = Estimator(
@@ -262,6 +264,7 @@ def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Fus
         corpora.dense(*chosen),
         settings.retrieval.fusion,
         settings.retrieval.depth,
+        settings.retrieval.dense_share,
     )
 
 

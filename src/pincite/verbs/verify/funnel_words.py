@@ -6,8 +6,9 @@ from typing import NamedTuple
 from pincite.contract.codec import made
 from pincite.contract.verify import FunnelRecord, TallyRecord
 from pincite.report.cells import n_of
+from pincite.report.reasons import REASONS
 from pincite.types import Finding, Funnel, Label, Reason, Stage, Tally, Unchecked
-from pincite.verbs.verify.wording import COPIES, REASONS, STEPS
+from pincite.verbs.verify.wording import COPIES, STEPS
 
 COUNTED = (
     "A citation is one use of a source for a claim, and one reference may hold several; a source "

@@ -13,6 +13,7 @@ from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS
 from pincite.notes import Note
 from pincite.report import cells, templates
+from pincite.report.reasons import REASONS, why_excluded
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -150,8 +151,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "suggestions": [_suggestion(suggestion) for suggestion in finding.suggestions],
         "wikitext": [text for text in texts if text],
         "excluded": [
-            {"url": left_out.url, "why": wording.why_excluded(left_out)}
-            for left_out in finding.excluded
+            {"url": left_out.url, "why": why_excluded(left_out)} for left_out in finding.excluded
         ],
     }
 
@@ -202,7 +202,7 @@ def _unchecked(finding: Finding) -> list[dict[str, object]]:
                 "detail": "" if known else detail,
                 "listed": _listed(result.listing),
             }
-            groups.setdefault(wording.REASONS[result.outcome.reason], []).append(source)
+            groups.setdefault(REASONS[result.outcome.reason], []).append(source)
     return [{"why": _sentence(why), "sources": sources} for why, sources in groups.items()]
 
 

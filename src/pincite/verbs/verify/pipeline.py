@@ -13,6 +13,8 @@ from typing import Literal, NamedTuple
 from pincite.documents.language import code_of
 from pincite.judgement import aggregation, changes, own, parts
 from pincite.judgement.funnel import addresses
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions
+from pincite.library.web_pages import WebCandidates
 from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
@@ -43,8 +45,6 @@ from pincite.types import (
     Uncited,
 )
 from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource
-from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
-from pincite.verbs.verify.web_pages import WebCandidates
 
 # What wikis in English call their language.
 _ENGLISH = {"simple": "en", "": "en"}
@@ -110,7 +110,7 @@ class VerifyPipeline:
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Everything about one claim: first its sources, then, where they fail it, better ones.
 
-        `written`: when the article's text was there, an ISO date; see `verbs.verify.exclusions`.
+        `written`: when the article's text was there, an ISO date; see `library.exclusions`.
         """
         sources = [self._source(citation, written) for citation in claim.citations]
         evidence = self._evidence(claim, claim.citations, sources)
@@ -346,9 +346,9 @@ class VerifyPipeline:
         """What a search engine finds for a claim, under the rules of a corpus's candidates."""
         assert self.online
         cited = {address for citation in claim.citations for address in addresses(citation)}
-        hits, barred = self.online.of(claim, cited, self.exclusions)
-        allowed, copies = self.exclusions.sifted(claim, hits, (), self.online.get, written)
-        return without_copies(allowed), (*barred, *copies)
+        found = self.online.of(claim, cited, self.exclusions)
+        allowed, copies = self.exclusions.sifted(claim, found.hits, (), self.online.get, written)
+        return without_copies(allowed), (*found.excluded, *copies)
 
     def documents(self, urls: Sequence[str]) -> list[Document | None]:
         """Candidates' documents: of the corpus, else of the web."""

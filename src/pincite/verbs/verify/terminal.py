@@ -13,6 +13,7 @@ from rich.text import Text
 from pincite.judgement import aggregation
 from pincite.notes import Note
 from pincite.report import cells
+from pincite.report.reasons import why_excluded, why_unchecked
 from pincite.types import (
     CitationResult,
     Claim,
@@ -183,7 +184,7 @@ def _details(finding: Finding) -> Text:
             if place := wording.where(result.place, result.label):
                 text.append(f"\n      {place}", style="dim")
         else:
-            text.append(f"\n      {wording.why_unchecked(result.outcome)}", style="dim")
+            text.append(f"\n      {why_unchecked(result.outcome)}", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(
             f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", style="dim"
@@ -228,7 +229,7 @@ def _excluded(report: Report) -> Text:
     for rank, finding in enumerate(report.findings, 1):
         for left_out in finding.excluded:
             text.append(f"\n{rank:3} {cells.one_line(left_out.url)}", style="")
-            text.append(f"\n      {wording.why_excluded(left_out)}", style="dim")
+            text.append(f"\n      {why_excluded(left_out)}", style="dim")
     if not any(finding.excluded for finding in report.findings):
         text.append("\n    nothing was", style="dim")
     return text

@@ -11,13 +11,12 @@ from pincite.judgement.reliability import LABELS as LISTED
 from pincite.notes import Note
 from pincite.opinions import Verdict
 from pincite.report import cells
+from pincite.report.reasons import why_unchecked
 from pincite.types import (
-    Bar,
     Citation,
     CitationResult,
     Copy,
     CopyKind,
-    Exclusion,
     Failed,
     Finding,
     Label,
@@ -25,7 +24,6 @@ from pincite.types import (
     Part,
     Place,
     Reason,
-    Unchecked,
 )
 
 SIGNS = {
@@ -50,34 +48,7 @@ LEGEND = {
     Label.REFUTED: "the source seems to say something else",
     Label.UNCHECKED: "the source could not be read: no verdict",
 }
-REASONS = {
-    Reason.DEAD: "dead link",
-    Reason.SOFT_404: "a page that says it was not found",
-    Reason.FRONT_PAGE: "leads to the site's front page now",
-    Reason.NO_HOST: "the site does not exist",
-    Reason.UNREACHABLE: "the site cannot be reached",
-    Reason.REDIRECTS: "redirects that lead nowhere",
-    Reason.UNSAFE_ADDRESS: "not a public web address",
-    Reason.ROBOTS: "the site asks programs to stay away",
-    Reason.REFUSED: "access refused, try again later",
-    Reason.PAYWALL: "behind a paywall",
-    Reason.LOGIN: "behind a login",
-    Reason.CONSENT: "behind a question about cookies",
-    Reason.OFFLINE: "offline source",
-    Reason.NOT_SUPPLIED: "no stored copy was given",
-    Reason.EMPTY: "no text in the copy",
-    Reason.UNDECODABLE: "the copy cannot be decoded",
-    Reason.ENCRYPTED: "the PDF asks for a password",
-    Reason.TOO_LARGE: "too large",
-    Reason.TRUNCATED: "broke off before its end",
-    Reason.TIMED_OUT: "took too long to read",
-    Reason.UNSUPPORTED_TYPE: "not a kind of file that can be read",
-    Reason.LANGUAGE: "in a language the model does not read",
-    Reason.TITLE_ONLY: "a record without an abstract",
-    Reason.WITHDRAWN: "withdrawn by its publisher",
-    Reason.USURPED: "its address is in other hands",
-}
-# What a person can do about each.
+# What a person can do about a source that could not be read.
 STEPS = {
     Reason.DEAD: "look for an archived copy; tag {{dead link}} if there is none",
     Reason.SOFT_404: "look for an archived copy; tag {{dead link}} if there is none",
@@ -155,13 +126,6 @@ ELSEWHERE = {
     )
 }
 CHANGED_STEP = "read both; if so, set url-status=deviated in the citation"
-BARS = {
-    Bar.WIKI: "Wikipedia or a mirror",
-    Bar.SITE: "excluded by the settings",
-    Bar.DEPRECATED: "deprecated",
-    Bar.BLACKLISTED: "blacklisted",
-    Bar.COPY: "copies the article",
-}
 VERDICTS = {
     Verdict.SUPPORTED: "supported",
     Verdict.PARTLY_SUPPORTED: "partly supported",
@@ -204,12 +168,6 @@ def verdict(label: Label) -> str:
     return f"{SIGNS[label]} {LABELS[label]}"
 
 
-def why_unchecked(outcome: Unchecked, say: Callable[[str], str] = str) -> str:
-    """The reason in words, which `say` may translate, with the detail where there is one."""
-    words = say(REASONS[outcome.reason])
-    return f"{words} ({outcome.detail})" if outcome.detail else words
-
-
 def where(place: Place | None, label: Label, say: Callable[[str], str] = str) -> str:
     """Where in its source a quote stands, and where it was cited if that is elsewhere.
 
@@ -233,7 +191,7 @@ def copy_read(result: CitationResult, say: Callable[[str], str] = str) -> str:
 
     Args:
         result: of the citation.
-        say: may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `REASONS`.
+        say: may translate the texts of `READ`, `NOT_LIVE`, `NOT_LIVE_STATUS` and `report.reasons`.
     """
     copy, instead = result.copy, result.not_live
     if copy is None:
@@ -303,12 +261,6 @@ def reliability(listing: Listing | None) -> str:
     scope = f" ({listing.scope})" if listing.scope else ""
     others = f"; {'; '.join(listing.others)}" if listing.others else ""
     return cells.one_line(f"{label}{scope}{others}")
-
-
-def why_excluded(left_out: Exclusion) -> str:
-    """The reason in words, with the detail."""
-    words, detail = BARS[left_out.bar], left_out.detail
-    return cells.one_line(f"{words}: {detail}" if detail else words)
 
 
 def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:

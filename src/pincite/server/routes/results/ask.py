@@ -13,7 +13,7 @@ from pincite.errors import InputError
 from pincite.report import cells
 from pincite.server import demo
 from pincite.server.jobs.store import Event
-from pincite.server.pages import faults, forms
+from pincite.server.pages import faults, forms, tuning
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
@@ -49,6 +49,7 @@ def ask_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Ask, and go where the answer appears."""
     settings: dict[str, Any] = {n: v for n in FIELDS if (v := forms.text(form, n))}
+    settings |= tuning.given(form, "ask")
     if forms.text(form, "undated"):
         settings["undated"] = True
     if forms.text(form, "include_retracted"):
@@ -70,8 +71,11 @@ def _form(
     request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.questions(site)
-    values: dict[str, Any] = {"corpora": filled(site, who, "ask", tried), "examples": tried}
-    return page(request, "ask_form.html", who, modes=_modes(request), **values, **back.values)
+    corpora = filled(site, who, "ask", tried)
+    own = demo.own(request.app.state.branding.questions, corpora)
+    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
+    values |= {"given": back.given or tuning.kept(site, who, "ask"), "modes": _modes(request)}
+    return page(request, "ask_form.html", who, tuned=tuning.tuned(site, "ask"), **values)
 
 
 @router.get("/jobs/{job_id}/answer.{ending}")

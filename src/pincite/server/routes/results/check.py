@@ -19,7 +19,7 @@ from pincite.library.feedback import SIGNS
 from pincite.server import demo
 from pincite.server.jobs.store import Job
 from pincite.server.library.register import CorpusEntry
-from pincite.server.pages import faults, forms
+from pincite.server.pages import faults, forms, tuning
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
@@ -147,8 +147,11 @@ def _form(
     request: Request, who: Identity, site: Site, back: faults.Back = faults.FRESH
 ) -> HTMLResponse:
     tried = demo.statements(site)
-    values: dict[str, Any] = {"corpora": filled(site, who, "check", tried), "examples": tried}
-    return page(request, "check_form.html", who, **values, **back.values)
+    corpora = filled(site, who, "check", tried)
+    own = demo.own(request.app.state.branding.examples, corpora)
+    values: dict[str, Any] = {"corpora": corpora, "examples": own or tried, **back.values}
+    values |= {"given": back.given or tuning.kept(site, who, "check")}
+    return page(request, "check_form.html", who, tuned=tuning.tuned(site, "check"), **values)
 
 
 def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> list[CorpusEntry]:
@@ -167,9 +170,10 @@ def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectRes
 
 
 def _settings(form: Form) -> dict[str, Any]:
-    """The filters that were filled in."""
+    """The filters and settings that were filled in."""
     names = ("published_from", "published_to")
     given = {name: value for name in names if (value := forms.text(form, name))}
+    given |= tuning.given(form, "check")
     return {"settings": given | ({"undated": True} if forms.text(form, "undated") else {})}
 
 
@@ -250,6 +254,7 @@ def _worded(
             or wording.sentence(result, words.language),
             "sides": check_view.sides(result, threshold),
             "warning": wording.warning(result, words.language),
+            "unused": wording.unused_pages(result, words.language.say),
             "reading_id": result.reading.reading_id,
             "years": [
                 (year, wording.signed(then.doc), words.outcome(then.outcome))

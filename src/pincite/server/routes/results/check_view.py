@@ -13,7 +13,7 @@ from pincite.report import cells
 from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
 from pincite.text.page_numbers import PageNumber, number_at
-from pincite.types import Document, Failed, Span
+from pincite.types import CopyKind, Document, Failed, Span
 from pincite.verbs.check import wording as check_wording
 from pincite.verbs.check.records import ReadingResult
 
@@ -59,6 +59,7 @@ def _document(result: ReadingResult, places: Places) -> dict[str, Any]:
         "published": item.published,
         "source": " · ".join(dict.fromkeys(part for part in source if part)),
         "copies": item.copies,
+        "online": item.origin is CopyKind.LIVE,
         "passages": [_passage(result, place) for place in places],
     }
 

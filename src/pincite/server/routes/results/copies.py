@@ -15,6 +15,7 @@ from pincite.library import own_refs, own_sources
 from pincite.library.own_copies import OwnCopy
 from pincite.library.own_refs import Named
 from pincite.report.cells import one_line
+from pincite.report.reasons import REASONS
 from pincite.server.jobs.store import Job
 from pincite.server.library.attaching import Given, attached
 from pincite.server.library.multipart import Form
@@ -27,7 +28,7 @@ from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Citation, Unchecked
 from pincite.verbs.verify import data
-from pincite.verbs.verify.wording import REASONS, STEPS
+from pincite.verbs.verify.wording import STEPS
 
 router = APIRouter(
     prefix="/api/v1",

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from pincite.judgement.reliability import Entry, ReliabilityList
+from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.types import Bar, Citation, Claim, Document, Hit, Passage, Reliability, Span
-from pincite.verbs.verify.exclusions import WITHOUT_LIST, Exclusions
 
 BEFORE = "The Varde Bridge is a road bridge over the river in the west of the town of Varde."
 TEXT = "It was built by the county between 1909 and 1911 and has been widened twice since then."

@@ -1,0 +1,146 @@
+"""The web for a run, as the settings allow it: cited pages, and pages that a search engine names.
+
+A search engine names pages, the fetcher gets them. What it finds goes the way of a corpus's hits:
+passages, rules of exclusion, verifier. `verify` sends it claims that their own sources fail,
+`check` the readings that it judges.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pincite.library.exclusions import Exclusions
+from pincite.protocols import WebSearch
+from pincite.retrieval import cascade, queries
+from pincite.retrieval.filters import Facts, Filters
+from pincite.settings.web import WebSettings
+from pincite.text import words
+from pincite.text.hosts import is_below
+from pincite.text.passages import passages
+from pincite.types import Bar, Claim, Document, Exclusion, Hit, Reason, Unchecked, WebResult
+from pincite.web.cache import FetchCache
+from pincite.web.fetch import WebClient
+from pincite.web.pages import WebPages
+from pincite.web.search import SearxSearch
+from pincite.web.sources import FetchStep, WebSources
+from pincite.web.wayback import Wayback
+
+PASSAGES = 4  # of each page that the verifier reads; the best of a page nearly always share most
+
+
+class FoundOnline(NamedTuple):
+    """What became of the pages that a search named for a claim: each is in one of the three."""
+
+    hits: list[Hit]  # passages of those that were read, first those that share most with the claim
+    unread: tuple[Unchecked, ...] = ()  # fetched in vain
+    excluded: tuple[Exclusion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WebCandidates:
+    """Pages of the web as candidates for claims."""
+
+    search: WebSearch
+    pages: WebPages
+    n_pages: int = 5  # fetched for a claim
+    language: str = ""  # of the pages that are asked for
+    filters: Filters = field(default_factory=Filters)  # that a page must pass, as a corpus's must
+    _read: dict[str, Document] = field(default_factory=dict)
+
+    def of(self, claim: Claim, cited: Collection[str], exclusions: Exclusions) -> FoundOnline:
+        """Passages of the pages found, with what could not be read and what may not be used.
+
+        `cited`: addresses that are no candidates, because the claim has them already. Pages of
+        sites that may not be used are not fetched.
+        """
+        asked = [queries.web_query(claim)]
+        (found,) = self.search.search(asked, 2 * self.n_pages, self.language)
+        named = [(page, self._barred(page, exclusions)) for page in found if page.url not in cited]
+        barred = [why for _, why in named if why]
+        wanted = [page.url for page, why in named if not why][: self.n_pages]
+        self.pages.fetch(wanted)
+        read, unread = list[Document](), list[Unchecked]()
+        for page in map(self.pages.get, wanted):
+            if isinstance(page.source, Unchecked):
+                unread.append(page.source)
+            elif why := self._left_out(page.source, page.final_url, exclusions):
+                barred.append(why)
+            else:
+                read.append(page.source)
+        self._read.update((document.url, document) for document in read)
+        cut = [(document.url, passages(document)) for document in read]
+        unread += [Unchecked(url, Reason.EMPTY) for url, texts in cut if not texts]
+        best = [
+            (words.shared(claim.text, passage.text), passage)
+            for _, texts in cut
+            for passage in cascade.worth_reading(claim.text, texts, PASSAGES)
+        ]
+        best.sort(key=lambda pair: (-pair[0], pair[1].passage_id))
+        hits = [Hit(passage, score, rank) for rank, (score, passage) in enumerate(best, 1)]
+        return FoundOnline(hits, tuple(unread), tuple(barred))
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """Pages that were found before."""
+        return [self._read.get(url) for url in urls]
+
+    def _barred(self, page: WebResult, exclusions: Exclusions) -> Exclusion | None:
+        """Why a page is not worth fetching: its address alone says so."""
+        if why := exclusions.of_site(page.url, page.title):
+            return why
+        sites = self.filters.domains
+        passed = not sites or is_below(page.url, sites)
+        return None if passed else self._filtered(page.url, page.title)
+
+    def _left_out(self, page: Document, url: str, exclusions: Exclusions) -> Exclusion | None:
+        """Why a page that was read is not used; `url`: where it came from after redirects."""
+        if why := exclusions.of_site(url, page.title):
+            return Exclusion(page.url, why.title, why.bar, why.detail)
+        facts = Facts(page.url, page.title, page.kind, page.published, page.language, page.meta)
+        return None if self.filters.accepts(facts) else self._filtered(page.url, page.title)
+
+    def _filtered(self, url: str, title: str) -> Exclusion:
+        return Exclusion(url, title, Bar.FILTER, str(self.filters))
+
+
+def open_web(settings: WebSettings) -> WebClient:
+    """The door to the web, as the settings want it; a context manager."""
+    return WebClient(settings.rules)
+
+
+@contextmanager
+def web_pages(
+    settings: WebSettings, progress: Callable[[FetchStep], None] = lambda step: None
+) -> Iterator[WebPages]:
+    """Ready to fetch; closes its connections and its cache."""
+    with ExitStack() as stack:
+        client = stack.enter_context(open_web(settings))
+        settings.cache_file.parent.mkdir(parents=True, exist_ok=True)
+        cache = stack.enter_context(FetchCache(settings.cache_file))
+        wayback = None
+        if settings.wayback:
+            wayback = Wayback(
+                client,
+                cache,
+                api=settings.wayback_api,
+                pause=settings.wayback_pause,
+                asking=lambda page: progress(FetchStep(page, "sought", 0, 1)),
+            )
+        yield WebPages(WebSources(client, cache, progress=progress), wayback)
+
+
+@contextmanager
+def web_candidates(
+    settings: WebSettings, pages: WebPages | None, language: str, filters: Filters
+) -> Iterator[WebCandidates | None]:
+    """What asks a search engine; None where the settings name none, or nothing may be fetched."""
+    if pages is None or not settings.search_url:
+        yield None
+        return
+    with (
+        FetchCache(settings.cache_file) as cache,
+        SearxSearch(settings.search_url, cache, settings.rules) as search,
+    ):
+        yield WebCandidates(
+            search, pages, settings.search_results, language=language, filters=filters
+        )
