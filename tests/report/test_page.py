@@ -43,6 +43,7 @@ def of(findings: list[Finding]) -> Report:
         findings=tuple(findings),
         n_claims=len(findings),
         funnel=funnel(article, findings),
+        uncited=None,
     )
 
 

@@ -2,9 +2,8 @@
 
 Queries are built by hand, one clause for each different word, boosted by how often it stands in the
 query and with which weight: tantivy's own query parser drops repeated words (engines.md, B2).
-Nothing is stored but the passages' keys. The index follows the store's log of changes: the stamp
-names the last sequence number it holds, and replaying is harmless, since a range of keys is deleted
-before it is added.
+Only the passages' keys are stored. The index follows the store's log of changes: the stamp names
+the last sequence number it holds; replaying is harmless: keys are deleted before they are added.
 
 Known and accepted, as in Lucene: deleted passages count in the word statistics until their segment
 is merged, so scores move a little when an index is built anew.
