@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-all gate fmt format lint types layers spelling wheel check encoder reranker bench bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -128,6 +128,10 @@ $(BENCH)/.installed: $(STAMP)
 
 bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
+
+profile: $(BENCH)/.installed ## where the processor time goes: make profile, or make profile OF=demo
+	$(BENCH)/bin/python -m pip install --quiet py-spy
+	$(BENCH)/bin/python tools/profile_stages.py $(OF)
 
 bench-server: $(STAMP) ## 50 people reading while four jobs run
 	$(BIN)/python tools/bench_server.py

@@ -122,3 +122,9 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
     values.unstated(text[:5_000], text)
     names.missing(text[:5_000], text)
     assert time.process_time() - started < 10
+
+
+def test_marching_is_no_month() -> None:
+    claim = "A hymn was sung by the army on the march."
+    assert not values.unstated(claim, "The army sang a hymn before battle.")
+    assert values.unstated("It was sung in March.", "It was sung in May.")

@@ -46,7 +46,7 @@ _DATES = re.compile(
     rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}}))?(?!\d)"
     rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
     rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
-    rf"|March(?!\s+(?:on|to)\b))\b"
+    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # "the army on the march" is no month
     rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
     rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|{any_of([*PLACES, 'twenty-first'])})"
     rf"[ -]centur(?:y|ies)\b(?P<bc>\s+BC)?"
