@@ -1,8 +1,9 @@
 """A folder with documents that can be searched by words and by meaning: the embedded corpus.
 
-One process writes, any number read meanwhile and see each batch at their next call. What a kill
-left behind is brought up to date by whoever opens the corpus next. This module opens, locks and
-answers; `store`, `lexical` and `dense` keep, and `ranking` decides what is best.
+One process writes, any number read meanwhile and see each batch at their next call (by words a
+little later while a writer is `indexing_behind`). What a kill left behind is brought up to date by
+whoever opens the corpus next. This module opens, locks and answers; `store`, `lexical` and `dense`
+keep, and `ranking` decides what is best.
 """
 
 import contextlib
