@@ -103,7 +103,12 @@ def test_a_dead_page_without_one_is_looked_for(wiki: Wiki) -> None:
     (asked,) = [a for a in wiki.asked if a["path"].startswith("/wayback")]
     assert (asked["url"], asked["timestamp"]) == (f"{wiki.url}/bridge", "20140302")
     assert finding["label"] == "supported"
-    assert citation["copy"] == {"kind": "wayback", "url": copy, "date": "2014-03-05"}
+    assert citation["copy"] == {
+        "kind": "wayback",
+        "url": copy,
+        "date": "2014-03-05",
+        "corpus": "",
+    }
     pasted = f"|archive-url={copy}|archive-date=2014-03-05|url-status=dead\n"
     assert pasted in Path("out.wiki").read_text()
 

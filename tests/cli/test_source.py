@@ -82,7 +82,12 @@ def test_no_output_holds_more_than_quotes(home: Path) -> None:
     )
     assert first["evidence"]["quote"] == first["evidence"]["passage"]
     digest = first["copy"]["url"].removeprefix("own:")
-    assert first["copy"] == {"kind": "own", "url": f"own:{digest}", "date": None}
+    assert first["copy"] == {
+        "kind": "own",
+        "url": f"own:{digest}",
+        "date": None,
+        "corpus": "",
+    }
     assert len(digest) == 64
     assert first["evidence"]["url"] == first["copy"]["url"]
     assert first["place"] == {

@@ -58,9 +58,9 @@ def test_a_hub_that_is_not_reached_is_said_in_one_line(monkeypatch: pytest.Monke
     class Away(Exception):
         """As httpx2's: no OSError, and none of the hub's own."""
 
-    def unreachable(*_: object) -> None:
+    def unreachable(*_: object, **__: object) -> None:
         raise Away("[Errno -2] Name or\nservice not known")
 
-    monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", unreachable)
-    with pytest.raises(MissingModel, match=r"org/name .*Name or service not known.*a network\?$"):
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", unreachable)
+    with pytest.raises(MissingModel, match=r"org/name .*Name or service not known.*instead\.$"):
         weights.fetch("org/name")

@@ -92,7 +92,7 @@ def command(
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
     settings = options.settings_of(given)
-    corpora = options.corpora_of(corpus, settings, web_is_enough=True)
+    corpora = [*corpus] or settings.library.folders
     if shown["template"] is None and (own := settings.check.template_file):
         shown["template"] = own
         templates.parsed(own)

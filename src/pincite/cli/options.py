@@ -35,15 +35,9 @@ def corpus_option(help_text: str) -> Callable[[Command], Command]:
     )
 
 
-def corpora_of(
-    given: tuple[Path, ...], settings: Settings, *, web_is_enough: bool = False
-) -> list[Path]:
-    """The corpora to search: those given, else those of the settings; refused if there is none.
-
-    `web_is_enough`: none is needed where the settings let the web be searched.
-    """
-    found = [*given] or settings.library.folders
-    if found or (web_is_enough and settings.web.online and settings.web.search_url):
+def corpora_of(given: tuple[Path, ...], settings: Settings) -> list[Path]:
+    """The corpora to search: those given, else those of the settings; refused if there is none."""
+    if found := [*given] or settings.library.folders:
         return found
     raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
 

@@ -86,7 +86,7 @@ def checking(
     Raises:
         ConfigError: there is nothing to search.
     """
-    if corpus is None and not (settings.web.online and settings.web.search_url):
+    if not corpus and not (settings.web.online and settings.web.search_url):
         raise ConfigError("There is nothing to search; expected --corpus, or --search-url --online")
     with ExitStack() as stack:
         writer = None
