@@ -26,6 +26,7 @@ VALUES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "window_size": ("check.window_size", _same),
     "ignore_statement_types": ("check.ignore_statement_types", _types),
     "embed_model_name": ("models.encoder", _same),
+    "embed_batch_size": ("embeddings.batch", _same),
 }
 # Of the model that most steps use.
 MODEL_OPTIONS: Mapping[str, str] = {
@@ -66,7 +67,7 @@ STEP_OPTIONS: Mapping[str, str] = {
     "validation_regex": _DERIVED,
 }
 _VARIABLE = "is set in the variable itself; files of variables are not read"
-_ENCODER = "the encoder runs on this machine; no server, no batches to choose"
+_ENCODER = "runs on this machine; one on a server is set as models.encoder = NAME@URL"
 _TOKEN = "set HF_TOKEN while `pincite models fetch` runs; nothing else asks Hugging Face"  # noqa: S105
 _FOLDER = "a corpus is a folder, named when it is used: pincite corpus update FOLDER PATHS"
 _SQLITE = "the corpus keeps its own SQLite file: no server to run"
@@ -86,9 +87,8 @@ NO_PLACE: Mapping[str, str] = {
     "api_key_name": f"the key of the server stands in {chat.KEY_VARIABLE}: set that instead",
     "embed_backend_type": _ENCODER,
     "embed_base_url": _ENCODER,
-    "embed_batch_size": _ENCODER,
     "trust_remote_code": "code that comes with a model is never run",
-    "bill_to": "nothing is billed: the encoder runs on this machine",
+    "bill_to": "no such header is sent",
     "hub_key_name": _TOKEN,
     "document_input_dir": "give it to: pincite corpus update FOLDER PATHS",
     "document_input_files": "give them to: pincite corpus update FOLDER PATHS",
@@ -96,7 +96,7 @@ NO_PLACE: Mapping[str, str] = {
     "meta_data_file": "give it to the same command as it is: pincite corpus update FOLDER PATHS",
     "index_id": _FOLDER,
     "index_persist_path": _FOLDER,
-    "index_hub_path": "a corpus is a folder: copy it, or add its files anew elsewhere",
+    "index_hub_path": "pincite corpus pack makes one file of a corpus; put it where you like",
     "use_postgres": _SQLITE,
     **{
         f"postgres_{name}": _SQLITE
