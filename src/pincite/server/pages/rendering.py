@@ -24,6 +24,7 @@ from fastapi.responses import HTMLResponse
 from pincite import notes
 from pincite.report import cells, templates
 from pincite.report.reasons import BARS, REASONS
+from pincite.server.branding import Branding
 from pincite.server.jobs.ingesting import SCHEME
 from pincite.server.pages import languages, static
 from pincite.server.pages.words import STEPS
@@ -80,7 +81,8 @@ def page(
 def rendered(name: str, language: str, **values: Any) -> str:
     """A page that nobody asks a server for: one file, with its style inside."""
     template = _environment(language).get_template(name)
-    return str(template.render(**values, language=language, style=templates.style()))
+    values |= {"language": language, "style": templates.style(), "branding": Branding()}
+    return str(template.render(**values))
 
 
 @cache
