@@ -36,6 +36,7 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
+from pincite.corpus.ranking import idf
 from pincite.corpus.rows import Place
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError
@@ -356,11 +357,6 @@ class _Searcher:
             (int(key or 0), round(float(score), SCORE_DECIMALS))
             for key, (score, _) in zip(keys, found, strict=True)
         ]
-
-
-def idf(n_all: int, n_having: int) -> float:
-    """How rare a word is, as Lucene has it."""
-    return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
 
 
 def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:

@@ -5,6 +5,7 @@ must not use up the k, and the order of equal scores must not depend on the inde
 goes deeper until k survive *and* the cut does not go through a tie, or nothing is left.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -46,3 +47,8 @@ def best(
 def _is_settled(kept: Sequence[tuple[Place, float]], k: int, lowest: float) -> bool:
     """Whether nothing below the candidates can belong to the k best."""
     return len(kept) >= k and kept[k - 1][1] > lowest
+
+
+def idf(n_all: int, n_having: int) -> float:
+    """How rare a word is that so many of all passages have, as in Lucene."""
+    return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
-from pincite.corpus.lexical import idf
+from pincite.corpus.ranking import idf
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import merged, pooled
