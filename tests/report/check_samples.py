@@ -19,7 +19,7 @@ def weighed(doc: float | None, n: int, text: str, url: str) -> Weighed:
     judged = replace(answers, reasons_coded=as_written(text), analysis=text)
     meta = {"author": text, "publisher": text}
     origin = CopyKind.LIVE if n == 1 else CopyKind.CORPUS
-    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,), origin)
+    return Weighed(passage, judged, n, f"20{10 + n}-05-14", meta, (url,), origin=origin)
 
 
 def reading(number: int, text: str, kind: str) -> Reading:
