@@ -189,7 +189,7 @@ def test_a_real_server_s_answer_streams_and_every_sentence_has_a_standing(
     monkeypatch.setenv("PINCITE_CHAT_KEY", REAL_KEY)
     told: list[str] = []
     monkeypatch.setattr("pincite.cli.ask._shower", lambda: lambda c: told.append(c.sentence.text))
-    settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 100\n"
+    settings = "chat.dialect = 'llamacpp'\nask.answer_tokens = 60\nask.prompt_tokens = 700\n"
     Path("pincite.toml").write_text(settings)
     server = ("--llm", "--chat-url", real_server.url, "--chat-model", NAME)
     done = CliRunner().invoke(
