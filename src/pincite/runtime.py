@@ -27,6 +27,7 @@ from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Expander, Verifier
 from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
+from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.settings.chat import ChatSettings, EmbeddingsSettings
 from pincite.settings.search import ModelSettings
@@ -80,6 +81,15 @@ def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
                 encoders[chosen] = encoder(settings, chosen)
             found[name] = stack.enter_context(EmbeddedCorpus.open(place, encoders[chosen]))
         yield Corpora(found)
+
+
+def search(
+    settings: Settings, corpora: Corpora, hosts: Sequence[str], *, by_meaning: bool = True
+) -> Fused:
+    """Words and meaning as the settings weigh them; nothing of `hosts`, nor what filters refuse."""
+    chosen, how = (hosts, settings.filters.chosen), settings.retrieval
+    dense = corpora.dense(*chosen) if by_meaning else None
+    return Fused(corpora.lexical(*chosen), dense, how.fusion, how.depth, how.dense_share)
 
 
 def named(corpora: Places) -> dict[str, Place]:

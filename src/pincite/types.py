@@ -28,6 +28,10 @@ class Span(NamedTuple):
         """The same characters, counted from another place."""
         return Span(self.start + by, self.end + by)
 
+    def overlaps(self, other: "Span") -> bool:
+        """Whether both cover a character, or one that is empty lies within the other."""
+        return self.start < other.end and other.start < self.end
+
 
 # ── Sources ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -384,7 +388,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Today's page, which bears less of the claim out than the archived copy."""
+    """Today's page, which supports less of the claim than the archived copy does."""
 
     copy: Copy
     evidence: Evidence
@@ -465,36 +469,3 @@ class Uncited:
     def reasons(self) -> tuple[str, ...]:
         """In English."""
         return texts(self.reasons_coded)
-
-
-class Stage(StrEnum):
-    """How far a citation came. Each stage has passed all those before it."""
-
-    CITED = "cited"  # stands at a claim
-    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
-    OBTAINED = "obtained"  # a copy of the page itself is at hand: supplied, kept or fetched
-    READ = "read"  # text was found in it
-    JUDGED = "judged"
-    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
-
-
-class Tally(NamedTuple):
-    """How many citations, in two counts: a source that is cited five times is fetched once."""
-
-    uses: int  # of references
-    sources: int  # distinct ones
-
-
-@dataclass(frozen=True, slots=True)
-class Funnel:
-    """How many of an article's citations came how far, and why the others did not.
-
-    `stages` counts who reached a stage, so no number is above the one before it. The first two
-    count all claims of the article, the others those that were judged before the run ended.
-    """
-
-    n_references: int  # uses of references in the article, those at no claim included
-    stages: Mapping[Stage, Tally]  # every stage, in its order
-    waiting: int  # uses whose claims were not come to, because the run was stopped
-    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
-    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pincite.judgement.funnel import FLAGS, STAGES, funnel, stage, together
+from pincite.judgement.funnel import FLAGS, STAGES, Stage, Tally, funnel, stage, together
 from pincite.types import (
     Article,
     Citation,
@@ -19,8 +19,6 @@ from pincite.types import (
     Passage,
     Reason,
     Span,
-    Stage,
-    Tally,
     Unchecked,
 )
 from pincite.verbs.verify.funnel_words import funnel_of, lost, record_of

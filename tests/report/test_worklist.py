@@ -11,7 +11,7 @@ from hostile import CASES, Page
 from rich.console import Console
 from samples import report
 
-from pincite.types import Stage, Tally
+from pincite.judgement.funnel import Stage, Tally
 from pincite.verbs.verify import data, worklist, worklist_terminal
 
 

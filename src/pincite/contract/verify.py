@@ -18,6 +18,7 @@ from pincite.contract.codec import (
     Whole,
     Within,
 )
+from pincite.judgement.funnel import Stage
 from pincite.opinions import Verdict
 from pincite.types import (
     Bar,
@@ -29,7 +30,6 @@ from pincite.types import (
     Place,
     Reason,
     Reliability,
-    Stage,
 )
 
 Texts: TypeAlias = tuple[str, ...]

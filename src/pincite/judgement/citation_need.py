@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pincite.judgement.aggregation import sigmoid
 from pincite.judgement.parts import atoms
 from pincite.notes import Note
 
@@ -157,7 +158,7 @@ def need(text: str, place: Place) -> Need:
         note for name in ordered if weighed[name] > 0 for note in _reason(name, text, place)
     )
     chosen = tuple(reasons)[:MAX_REASONS] or (Note("need_alike"),)
-    return Need(1 / (1 + math.exp(-log_odds)), chosen, "quotation" in found)
+    return Need(sigmoid(log_odds), chosen, "quotation" in found)
 
 
 def threshold() -> float:

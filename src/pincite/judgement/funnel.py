@@ -3,8 +3,10 @@
 Nothing here is a finding against an article: a citation that was not judged is work for a person.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
 
 from pincite.types import (
     Article,
@@ -12,13 +14,44 @@ from pincite.types import (
     CitationResult,
     CopyKind,
     Finding,
-    Funnel,
     Label,
     Reason,
-    Stage,
-    Tally,
     Unchecked,
 )
+
+
+class Stage(StrEnum):
+    """How far a citation came. Each stage has passed all those before it."""
+
+    CITED = "cited"  # stands at a claim
+    ADDRESSED = "addressed"  # names an address, a DOI or a PubMed number
+    OBTAINED = "obtained"  # a copy of the page itself is at hand: supplied, kept or fetched
+    READ = "read"  # text was found in it
+    JUDGED = "judged"
+    FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
+
+
+class Tally(NamedTuple):
+    """How many citations, in two counts: a source that is cited five times is fetched once."""
+
+    uses: int  # of references
+    sources: int  # distinct ones
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many of an article's citations came how far, and why the others did not.
+
+    `stages` counts who reached a stage, so no number is above the one before it. The first two
+    count all claims of the article, the others those that were judged before the run ended.
+    """
+
+    n_references: int  # uses of references in the article, those at no claim included
+    stages: Mapping[Stage, Tally]  # every stage, in its order
+    waiting: int  # uses whose claims were not come to, because the run was stopped
+    reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
+    copies: Mapping[CopyKind, Tally]  # which copies were judged; the most frequent first
+
 
 K = TypeVar("K", Reason, CopyKind)
 FLAGS = (Label.REFUTED, Label.NOT_SUPPORTED)

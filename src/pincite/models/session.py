@@ -93,16 +93,16 @@ class Session:
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         if self._threads == 1 or len(order) < 2:
             for row in order:
-                yield row, self._output(encodings[row])
+                yield self._output(row, encodings[row])
             return
         with ThreadPoolExecutor(self._threads, "pincite-model") as pool:
-            under_way: deque[tuple[int, Future[Floats]]] = deque()
+            under_way: deque[Future[tuple[int, Floats]]] = deque()
             for row in order:
                 if len(under_way) > self._threads:  # outputs are large: few wait for the caller
-                    yield _ended(*under_way.popleft())
-                under_way.append((row, pool.submit(self._output, encodings[row])))
+                    yield under_way.popleft().result()
+                under_way.append(pool.submit(self._output, row, encodings[row]))
             while under_way:
-                yield _ended(*under_way.popleft())
+                yield under_way.popleft().result()
 
     def _bounded(self, row: str | tuple[str, str]) -> str | tuple[str, str]:
         """A row whose texts have no more characters than its tokens can need.
@@ -113,16 +113,12 @@ class Session:
             return row[: self._max_chars]
         return row[0][: self._max_chars], row[1][: self._max_chars]
 
-    def _output(self, encoding: Any) -> Floats:
+    def _output(self, row: int, encoding: Any) -> tuple[int, Floats]:
         feed = {
             name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64)
             for name in self._inputs
         }
-        return np.asarray(self._network.run(None, feed)[0][0], dtype=np.float32)
-
-
-def _ended(row: int, output: Future[Floats]) -> tuple[int, Floats]:
-    return row, output.result()
+        return row, np.asarray(self._network.run(None, feed)[0][0], dtype=np.float32)
 
 
 def _cores() -> int:

@@ -65,17 +65,15 @@ def read(
     All pages' first looks are one batch for `judge`, and so are all second ones: of the pages that
     `is_open` after the first.
     """
-    looks = [_looks(page, first, most) for page in pages]
+    looks = [_looks(page.claim.text, page.passages, page.pointed_at, first, most) for page in pages]
     found = _judged(pages, [at_once for at_once, _ in looks], judge)
     rests = [
         rest if rest and is_open(list(of_page.values())) else []
         for (_, rest), of_page in zip(looks, found, strict=True)
     ]
     more = _judged(pages, rests, judge)
-    return [
-        [evidence for _, evidence in sorted({**one, **other}.items(), key=lambda item: item[0])]
-        for one, other in zip(found, more, strict=True)
-    ]
+    read_all = [one | other for one, other in zip(found, more, strict=True)]
+    return [[of_page[i] for i in sorted(of_page)] for of_page in read_all]
 
 
 def worth_reading(
@@ -92,24 +90,24 @@ def worth_reading(
     """
     if len(passages) <= most:
         return list(passages)
-    best, cited = _best(claim, passages, pointed_at)
-    return [passages[i] for i in sorted({*best[:most], *cited[:POINTED_AT]})]
+    _, worth = _looks(claim, passages, pointed_at, 0, most)
+    return [passages[i] for i in sorted(worth)]
 
 
-def _looks(page: Page, first: int, most: int) -> tuple[Indices, Indices]:
-    """Positions of the passages to read at first, and of the others that are worth reading."""
-    best, cited = _best(page.claim.text, page.passages, page.pointed_at)
-    at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))
-    return at_once, [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
-
-
-def _best(
-    claim: str, passages: Sequence[Passage], spans: Sequence[Span]
+def _looks(
+    claim: str, passages: Sequence[Passage], spans: Sequence[Span], first: int, most: int
 ) -> tuple[Indices, Indices]:
-    """Positions of all passages, and of those that the spans touch: sharing most with it first."""
+    """Positions of the passages to read at first, and of the others that are worth reading.
+
+    Sharing most with the claim comes first; as many more of each kind as the spans touch.
+    """
+    if len(passages) <= first:
+        return list(range(len(passages))), []
     shared = [words.shared(claim, passage.text) for passage in passages]
     best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
-    return best, [i for i in best if _touches(passages[i].span, spans)] if spans else []
+    cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]
+    at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))
+    return at_once, [i for i in {*best[:most], *cited[:POINTED_AT]} if i not in at_once]
 
 
 def _judged(
@@ -123,7 +121,3 @@ def _judged(
     ]
     answers = iter(judge(pairs))
     return [{i: next(answers) for i in of_page} for of_page in chosen]
-
-
-def _touches(span: Span, others: Sequence[Span]) -> bool:
-    return any(span.start < other.end and other.start < span.end for other in others)

@@ -39,7 +39,7 @@ class Aim:
 
     def meets(self, span: Span) -> bool:
         """Whether some of `span` is pointed at."""
-        return any(span.start < own.end and own.start < span.end for own in self.spans)
+        return any(map(span.overlaps, self.spans))
 
 
 class TextDirective(NamedTuple):

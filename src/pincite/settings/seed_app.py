@@ -42,7 +42,7 @@ def taken(given: Mapping[str, Any], folder: Path) -> App:
         (NOTICE, "server.notice", _plain(ui.get("info"), ui.get("description"))),
         (EXAMPLES, "server.examples", _examples(given, language, folder, notes)),
         (TEMPLATE, "check.template", _template(given, language, folder, notes)),
-        (CONSENT, "server.consent", _consent(given, ui, notes)),
+        (CONSENT, "server.consent", _consent(given, ui)),
     ):
         if text.strip():
             texts[name], values[setting] = text.rstrip("\n") + "\n", name
@@ -119,7 +119,7 @@ def _template(
     return str(inline or "") if of_file is None else of_file
 
 
-def _consent(given: Mapping[str, Any], ui: Mapping[str, Any], notes: list[tuple[str, str]]) -> str:
+def _consent(given: Mapping[str, Any], ui: Mapping[str, Any]) -> str:
     if not given.get("force_agreement"):
         return ""
     return _plain(*(ui.get(name) for name in _OF_CONSENT), ui.get("consent_text"))

@@ -56,7 +56,7 @@ def apart(document: Document, chosen: Span) -> list[Passage]:
     n_words = len(_WORD.findall(chosen.of(document.text)))
     size = PASSAGE_WORDS if n_words <= PASSAGE_WORDS else WIDE_WORDS
     windows = _windows(_units(document), size, overlap=True)
-    return _as_passages(document, [span for span in windows if not _touch(span, chosen)])
+    return _as_passages(document, [span for span in windows if not span.overlaps(chosen)])
 
 
 def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
@@ -69,7 +69,7 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
         (unit.moved(lines.start), n)
         for unit, n in _cut(lines.of(document.text), document.language or "en")
     ]
-    within = [n for n, (unit, _) in enumerate(units) if _touch(unit, span)]
+    within = [n for n, (unit, _) in enumerate(units) if unit.overlaps(span)]
     if not within:
         return span
     first, last = within[0], within[-1]
@@ -82,10 +82,6 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
         if first > 0 and units[first - 1][1] <= left:
             first, left, grown = first - 1, left - units[first - 1][1], True
     return Span(units[first][0].start, units[last][0].end)
-
-
-def _touch(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:

@@ -145,7 +145,7 @@ def cut(row: LabelledClaim, most: int, n_words: int = 0) -> Cut:
         chosen = sorted(range(len(passages)), key=lambda i: (-shared[i], i))[:most]
         return tuple(passages[i].text for i in sorted(chosen))
 
-    speaking = [p for p in found if any(_overlap(p.span, line) for line in marked)]
+    speaking = [p for p in found if any(p.span.overlaps(line) for line in marked)]
     if not speaking:
         return Cut(best(found) or (row.evidence,))
     return Cut(best(speaking), best([p for p in found if p not in speaking]))
@@ -162,10 +162,6 @@ def _marked(row: LabelledClaim) -> list[Span]:
             spans.append(Span(start, start + len(line)))
         start += len(line) + 1
     return spans
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def made_claims(

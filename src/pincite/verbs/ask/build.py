@@ -16,7 +16,7 @@ from pincite.llm.templates import Templates
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.notes import Note
 from pincite.protocols import Encoder, Verifier
-from pincite.retrieval.retrievers import OF_ONE, Fused, Reranked
+from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
 from pincite.verbs.ask.answer_check import AnswerChecker
@@ -131,10 +131,7 @@ def finder(
 ) -> LiteratureFinder:
     """What finds the documents of an answer; `verifier` reads what was found."""
     # Wikipedia is no source for Wikipedia, but may well be one of a user's own corpus.
-    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
-    lexical, dense = corpora.lexical(*chosen), corpora.dense(*chosen)
-    how = settings.retrieval
-    search = Fused(lexical, dense, how.fusion, how.depth, how.dense_share)
+    search = runtime.search(settings, corpora, settings.filters.exclude_hosts)
     return LiteratureFinder(
         search=Reranked(search, verifier, settings.retrieval.judged, OF_ONE)
         if settings.ask.rerank

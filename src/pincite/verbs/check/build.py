@@ -22,7 +22,7 @@ from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
 from pincite.protocols import Expander, WebSearch
-from pincite.retrieval.retrievers import Expanded, Fused
+from pincite.retrieval.retrievers import Expanded
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
@@ -250,23 +250,18 @@ def _online(
 
 def _finder(settings: Settings, corpora: Corpora, expander: Expander | None) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
-    chosen = (settings.filters.exclude_hosts, settings.filters.chosen)
+    hosts = settings.filters.exclude_hosts
     if settings.check.retrieval == "windows":
         return WindowFinder(
-            corpora.dense(*chosen),
+            corpora.dense(hosts, settings.filters.chosen),
             corpora.encoder or runtime.encoder(settings),
             corpora.get,
             settings.check.top_k,
             settings.check.window_size,
             settings.retrieval.depth,
         )
-    search = Fused(
-        corpora.lexical(*chosen),
-        corpora.dense(*chosen) if settings.check.retrieval == "hybrid" else None,
-        settings.retrieval.fusion,
-        settings.retrieval.depth,
-        settings.retrieval.dense_share,
-    )
+    by_meaning = settings.check.retrieval == "hybrid"
+    search = runtime.search(settings, corpora, hosts, by_meaning=by_meaning)
     return PassageFinder(
         Expanded(search, expander) if expander else search,
         corpora.get,

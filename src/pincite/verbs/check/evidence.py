@@ -216,7 +216,7 @@ class WindowFinder:
             return passage
         place = Span(passage.span.start + span.start, passage.span.start + span.end)
         spans = sentences(document.text, document.language or "en")
-        within = [n for n, s in enumerate(spans) if s.start < place.end and place.start < s.end]
+        within = [n for n, s in enumerate(spans) if s.overlaps(place)]
         if not within:
             return passage
         first, last = max(0, within[0] - self.window), within[-1] + self.window

@@ -22,7 +22,6 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
-from pincite.retrieval.retrievers import Fused
 from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
@@ -92,7 +91,7 @@ def verifying(
         pipeline = VerifyPipeline(
             verifier=verifier,
             copies=CitedCopies(_places(copies, stored), web, own or without_own_copies),
-            search=_search(settings, stored, hosts) if stored else None,
+            search=runtime.search(settings, stored, hosts) if stored else None,
             documents_of=stored.get if stored else None,
             languages=runtime.languages(settings.models),
             depth=settings.retrieval.depth,
@@ -255,17 +254,6 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
     """
     full = renamed(recorded)
     return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
-
-
-def _search(settings: Settings, corpora: Corpora, hosts: tuple[str, ...]) -> Fused:
-    chosen = (hosts, settings.filters.chosen)
-    return Fused(
-        corpora.lexical(*chosen),
-        corpora.dense(*chosen),
-        settings.retrieval.fusion,
-        settings.retrieval.depth,
-        settings.retrieval.dense_share,
-    )
 
 
 def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:

@@ -57,9 +57,7 @@ def in_menu(text: str, quote: Span) -> bool:
     Rows of a table are not: they say which value belongs to which name.
     """
     lines = _lines(text)
-    places = [
-        n for n, line in enumerate(lines) if line.start < quote.end and quote.start < line.end
-    ]
+    places = [n for n, line in enumerate(lines) if line.overlaps(quote)]
     if not places or not all(_is_item(lines[n].of(text)) for n in places):
         return False
     first, last = places[0], places[-1]

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from pincite.contract.codec import made
 from pincite.contract.verify import FunnelRecord, TallyRecord
+from pincite.judgement.funnel import Funnel, Stage, Tally
 from pincite.report.cells import n_of
 from pincite.report.reasons import REASONS
-from pincite.types import Finding, Funnel, Label, Reason, Stage, Tally, Unchecked
+from pincite.types import Finding, Label, Reason, Unchecked
 from pincite.verbs.verify.wording import COPIES, STEPS
 
 COUNTED = (

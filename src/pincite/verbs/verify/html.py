@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from pincite.judgement import aggregation
-from pincite.judgement.funnel import FLAGS
+from pincite.judgement.funnel import FLAGS, Stage
 from pincite.notes import Note
 from pincite.report import cells, templates
 from pincite.report.reasons import REASONS, why_excluded
@@ -21,7 +21,6 @@ from pincite.types import (
     Label,
     Listing,
     Part,
-    Stage,
     Suggestion,
     Unchecked,
     Uncited,

@@ -8,6 +8,7 @@ pages that fail it ─▶ their archived copies, judged alike ─▶ which of th
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from pincite.documents.language import code_of
@@ -282,9 +283,10 @@ class VerifyPipeline:
             for clause in asked
             if of_source
         ]
-        answers = iter(cascade.read(pages, self.verifier.verify, self._fails, first=1))
+        answers = cascade.read(pages, self.verifier.verify, self._fails, first=1)
+        strongest = filter(None, map(aggregation.best, answers))
         return [
-            parts.judged(found, [_best(next(answers)) for _ in found], self.threshold) if s else []
+            parts.judged(found, list(islice(strongest, len(found))), self.threshold) if s else []
             for s in best
         ]
 
@@ -394,7 +396,7 @@ class VerifyPipeline:
         best = sorted(candidates, key=lambda e: -e.score)[: RECONSIDERED * self.k]
         documents = self.documents([evidence.passage.url for evidence in best])
         pages = [
-            cascade.Page(claim, [w for w in cited_passages(document) if _touch(w.span, evidence)])
+            cascade.Page(claim, _around(evidence.passage, document))
             for evidence, document in zip(best, documents, strict=True)
             if document
         ]
@@ -424,9 +426,8 @@ def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
     return {hit.passage.url: share for hit, share in reversed(of_hits)}
 
 
-def _touch(span: Span, evidence: Evidence) -> bool:
-    hit = evidence.passage.span
-    return span.start < hit.end and hit.start < span.end
+def _around(hit: Passage, document: Document) -> list[Passage]:
+    return [wide for wide in cited_passages(document) if wide.span.overlaps(hit.span)]
 
 
 def _stands_in(passage: Passage, document: Document) -> bool:
@@ -455,11 +456,6 @@ def _place(
     if isinstance(outcome, Evidence) and isinstance(source, Document):
         return pinpoint.place_of(outcome, source, aim)
     return None
-
-
-def _best(evidence: Sequence[Evidence]) -> Evidence:
-    """The best of some, at least one."""
-    return max(evidence, key=lambda each: each.score)
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pincite.judgement.funnel import Funnel
 from pincite.notes import Note, texts
-from pincite.types import Finding, Funnel, Uncited
+from pincite.types import Finding, Uncited
 from pincite.wiki.uncited import is_read
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement import aggregation
+from pincite.judgement.funnel import Funnel, Stage
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
@@ -20,11 +21,9 @@ from pincite.types import (
     CopyKind,
     Evidence,
     Finding,
-    Funnel,
     Label,
     Listing,
     Reliability,
-    Stage,
     Suggestion,
     Uncited,
 )
@@ -243,20 +242,27 @@ def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
     return "".join(lines)
 
 
-def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
-    """The claims that could not be checked, under the reasons that they share."""
-    n_claims = sum(len(group.findings) for group in groups)
+def _list(title: Text, width: int) -> Table:
+    """Rows of a number, in a column of this width, and a text."""
     table = Table(
-        title=f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do",
+        title=title,
         title_justify="left",
-        title_style="yellow",
+        title_style="",
         box=None,
         padding=(0, 1, 0, 0),
         show_header=False,
         expand=True,
     )
-    table.add_column(justify="right", width=4)
+    table.add_column(justify="right", width=width)
     table.add_column(ratio=1)
+    return table
+
+
+def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
+    """The claims that could not be checked, under the reasons that they share."""
+    n_claims = sum(len(group.findings) for group in groups)
+    said = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
+    table = _list(Text(said, style="yellow"), 4)
     for group in groups:
         head = Text(f"{cells.n_of(len(group.findings), 'claim')}: {group.why}", style="yellow")
         head.append(f"\n{group.steps}" if group.steps else "", style="dim")
@@ -274,17 +280,7 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
     title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
     about = wording.UNCITED["advice" if uncited else "none"]
     title.append(f"\n{about}", style="not bold dim")
-    table = Table(
-        title=title,
-        title_justify="left",
-        title_style="",
-        box=None,
-        padding=(0, 1, 0, 0),
-        show_header=False,
-        expand=True,
-    )
-    table.add_column(justify="right", width=5)
-    table.add_column(ratio=1)
+    table = _list(title, 5)
     for each in uncited[:SHOWN]:
         text = Text(cells.shortened(each.claim.text, CLAIM_WIDTH))
         text.append(f"\n  {cells.one_line('; '.join(each.reasons))}", style="dim")

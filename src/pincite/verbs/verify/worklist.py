@@ -14,10 +14,10 @@ from typing import Any
 
 from pincite.contract.codec import values_of
 from pincite.contract.verify import ReportRecord
-from pincite.judgement.funnel import FLAGS, together
+from pincite.judgement.funnel import FLAGS, Funnel, Stage, together
 from pincite.report import cells, templates
 from pincite.report.cells import cell, n_of, safe_link
-from pincite.types import Funnel, Label, Reliability, Stage
+from pincite.types import Label, Reliability
 from pincite.verbs.verify import funnel_words as funnel
 from pincite.verbs.verify import wording
 

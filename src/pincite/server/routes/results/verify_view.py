@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from pincite.errors import InputError
 from pincite.judgement import aggregation
-from pincite.judgement.funnel import stage
+from pincite.judgement.funnel import Stage, stage
 from pincite.judgement.thresholds import relabelled
 from pincite.library.own_refs import keys_of
 from pincite.notes import Note
@@ -19,7 +19,7 @@ from pincite.server.jobs.display import atoms_of
 from pincite.server.jobs.store import JobStore
 from pincite.settings import renamed
 from pincite.text.hosts import host_of
-from pincite.types import CitationResult, Evidence, Finding, Label, Stage, Suggestion, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
 from pincite.verbs.verify import data, html, wikitext, wording
 from pincite.verbs.verify.records import Report
 
