@@ -29,6 +29,18 @@ def on_terminal(found: Report) -> str:
     return out.getvalue()
 
 
+def test_a_run_that_goes_on_tells_the_claims_that_need_an_editor() -> None:
+    finding = report(CLAIM).findings[0]
+    labelled = (dataclasses.replace(finding, label=label) for label in Label)
+    told = {each.label: terminal.in_passing(each) for each in labelled}
+    assert {label for label, line in told.items() if line} == {
+        Label.REFUTED,
+        Label.NOT_SUPPORTED,
+        Label.PARTLY_SUPPORTED,
+    }
+    assert str(told[Label.REFUTED]) == f"{wording.verdict(Label.REFUTED)}  {CLAIM}"
+
+
 def texts(found: Report) -> list[str]:
     """All that a person reads of a report; JSON is for programs."""
     return [page(found), on_terminal(found), csv.to_csv(found), wikitext.to_wikitext(found, TODAY)]

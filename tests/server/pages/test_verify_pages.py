@@ -56,6 +56,24 @@ def sent(
     return client.post(FILES, data=fields, files=parts, follow_redirects=False)
 
 
+def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClient) -> None:
+    job, _ = site.jobs.submit("local", "verify", "Varde", {"text": "Varde"})
+    site.jobs.take("w")
+    labels = (Label.SUPPORTED, Label.NOT_SUPPORTED, Label.SUPPORTED)
+    told = [
+        ("judged", {"label": str(label), "text": f"<b>{n}", "done": n, "total": 9})
+        for n, label in enumerate(labels, 1)
+    ]
+    site.jobs.tell(job.job_id, "w", [*told, ("judged", {"done": 4, "total": 9})])
+    shown = client.get(f"/jobs/{job.job_id}/progress").text
+    said = unescape(re.sub(r"<[^>]+>", "", shown))
+    assert f"{LABELS[Label.SUPPORTED]} 2" in said
+    assert f"{LABELS[Label.NOT_SUPPORTED]} 1" in said
+    assert "<b>2" in said, "the claim that fails is named"
+    assert "<b>1" not in said
+    assert "<b>" not in shown
+
+
 # ── What is missing ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -146,6 +146,7 @@ class _Going:
             article,
             self._shown,
             first=lambda: said(self._run, article, settings, quiet),
+            in_passing=False,
         )
         found = None if interrupted else uncited(self._run, article, self._shown)
         if findings or not interrupted:

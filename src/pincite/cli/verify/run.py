@@ -26,10 +26,15 @@ def told(plan: Any, settings: Any, json_path: Path | None) -> None:
 
 
 def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
-    """An estimate before a run; a quiet one makes none."""
+    """An estimate before a run that asks anyone for anything; a quiet one makes none.
+
+    It reads every source, and where all are at hand the first findings come sooner than it would.
+    """
     from pincite.verbs.verify import estimate_words as estimate
 
-    for line in [] if quiet else estimate.lines(run.estimate(page), settings):
+    if quiet or not (settings.web.online or run.second or estimate.asks_a_server(settings)):
+        return
+    for line in estimate.lines(run.estimate(page), settings):
         options.say(f"  {line}")
 
 
@@ -67,12 +72,20 @@ def fetched(shown: Any) -> Callable[[Any], None]:
 
 
 def judged(
-    run: Any, page: Article, shown: Any, first: Callable[[], None] = lambda: None
+    run: Any,
+    page: Article,
+    shown: Any,
+    first: Callable[[], None] = lambda: None,
+    *,
+    in_passing: bool = True,
 ) -> tuple[list[Finding], bool]:
     """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched.
 
-    `first` is done before; Ctrl-C may come then too.
+    `first` is done before; Ctrl-C may come then too. `in_passing`: beside the progress, each claim
+    that needs an editor is told as soon as it is known.
     """
+    from pincite.verbs.verify import terminal
+
     findings: list[Finding] = []
     try:
         first()
@@ -80,6 +93,8 @@ def judged(
         task = shown.add_task("checking claims", total=len(page.claims))
         for finding in run.pipeline.findings(page):
             findings.append(finding)
+            if in_passing and not shown.disable and (line := terminal.in_passing(finding)):
+                shown.console.print(line, no_wrap=True, overflow="ellipsis")
             shown.advance(task)
         shown.remove_task(task)
     except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.notes import Note
+from pincite.report import cells
 from pincite.server.examples import EXAMPLES
 from pincite.server.jobs.display import beside, blocks_of
 from pincite.server.jobs.source_files import laid_out
@@ -48,6 +49,7 @@ from pincite.web.sources import FetchStep
 
 LOG = logging.getLogger("pincite.server.jobs.work")
 NOT_SENT = "no file that you sent is a copy of it"
+TOLD = 140  # characters of a claim in what is told of it while the job runs
 SOURCE_CHARS = 20_000_000  # of the documents that are kept with a job, together
 Tell = Callable[[str, Mapping[str, Any]], None]  # kind of event, data
 
@@ -121,8 +123,8 @@ def _verified(
             run.prepare(article)
             for finding in pipeline.findings(article):
                 findings.append(finding)
-                judged = {"claim_id": finding.claim.claim_id, "label": str(finding.label)}
-                tell("judged", {**judged, "done": len(findings), "total": len(article.claims)})
+                counted = {"done": len(findings), "total": len(article.claims)}
+                tell("judged", {**_in_passing(finding), **counted})
             if run.second:
                 findings = run.second.on(article, findings, _asking(tell))
                 complete = not run.second.stopped
@@ -140,6 +142,12 @@ def _verified(
         view["sent"] = sent.told
     files = {"article": {"source": article.source, "title": article.title}, "view": view}
     return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
+
+
+def _in_passing(finding: Finding) -> dict[str, str]:
+    claim = finding.claim
+    text = cells.shortened(claim.text, TOLD)
+    return {"claim_id": claim.claim_id, "label": str(finding.label), "text": text}
 
 
 class _Sent:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pincite.judgement import aggregation
-from pincite.judgement.funnel import Funnel, Stage
+from pincite.judgement.funnel import FLAGS, Funnel, Stage
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
@@ -46,7 +46,7 @@ STYLES = {
     Label.REFUTED: "bold red",
     Label.UNCHECKED: "yellow",
 }
-CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH = 150, 90, 70  # characters before an ellipsis
+CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html has all
 SHOWN = 10  # claims of one reason for which nothing could be checked
 
@@ -142,6 +142,14 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     for rank, finding in findings:
         table.add_row(str(rank), _verdict(finding), _details(finding))
     return table
+
+
+def in_passing(finding: Finding) -> Text | None:
+    """A line for a run that goes on; None of a claim that gives an editor nothing to do."""
+    if finding.label not in (*FLAGS, Label.PARTLY_SUPPORTED):
+        return None
+    text = Text(f"{wording.verdict(finding.label)}  ", style=STYLES[finding.label])
+    return text.append(cells.shortened(finding.claim.text, PASSING_WIDTH), style="not bold default")
 
 
 def _verdict(finding: Finding) -> Text:

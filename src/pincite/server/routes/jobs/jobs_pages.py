@@ -1,11 +1,13 @@
 """A job's page: how far it is, then its result; and the list of one's jobs."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from pincite.judgement.funnel import FLAGS
 from pincite.server.jobs.store import Event, Job, Status
 from pincite.server.pages import forms, languages
 from pincite.server.pages.forms import Form
@@ -19,6 +21,7 @@ from pincite.server.routes.jobs import jobs
 from pincite.server.routes.results import ask, check, verified
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
+from pincite.types import Label
 
 # Makes the page of a result: the request, who looks at which job, the stores, the report's JSON.
 # None if another version of Pincite wrote it.
@@ -31,6 +34,8 @@ VIEWS: dict[Kind, View] = {
 }
 ROWS = 50
 MAX_STEPS = 8  # of those that were last; the rest would scroll away what matters
+MAX_EVENTS = 500  # of a job, the newest, that its page is made of while it runs
+FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
 router = APIRouter(include_in_schema=False)
 
@@ -105,7 +110,7 @@ def _words(request: Request) -> dict[str, Any]:
 
 def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
     """What the progress says: the last event in words, how many are done, and the last steps."""
-    events = site.jobs.events(job.job_id, max(0, job.n_events - 200))
+    events = site.jobs.events(job.job_id, max(0, job.n_events - MAX_EVENTS))
     counted = next((e.data for e in reversed(events) if e.data.get("total")), {})
     steps = _steps(request, events)
     return {
@@ -115,8 +120,16 @@ def _progress(request: Request, site: Site, job: Job) -> dict[str, Any]:
         "total": counted.get("total", 0),
         "steps": steps[-MAX_STEPS - 1 : -1],
         **(ask.so_far(request, events) if job.kind == "ask" else {}),
+        **(_judged(events) if job.kind == "verify" else {}),
         **_words(request),
     }
+
+
+def _judged(events: Sequence[Event]) -> dict[str, Any]:
+    """How many claims have which label so far, and the last that need an editor, newest first."""
+    told = [event.data for event in events if event.kind == "judged" and event.data.get("text")]
+    failing = [each for each in reversed(told) if each["label"] in FAILING]
+    return {"labels": Counter(each["label"] for each in told), "failing": failing[:MAX_STEPS]}
 
 
 def _steps(request: Request, events: Sequence[Event]) -> list[str]:
