@@ -151,6 +151,40 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     _train(lambda *told: train_answerer(run, *told), run.folder, quiet, f"{EXPORT} --merge")
 
 
+@command.command("rows")
+@click.argument("reports", nargs=-1, required=True, type=options.FilePath)
+@click.option("--out", type=options.FilePath, default=Path("pincite-rows"), show_default=True)
+@click.option(
+    "--least-verified",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    help="Share of an answer's sentences that must be; the others are left out of it.",
+)
+@click.option("--extracts/--no-extracts", default=True, help="Answers that no model wrote too.")
+@click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any) -> None:
+    """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
+
+    The folder OUT gets train.jsonl, dev.jsonl and test.jsonl, without a question or a set of
+    references in two of them, and a card. Corrections that pincite feedback keeps take the place
+    of what they correct; what was called wrong is left out.
+    """
+    from pincite.library.feedback import Opinions, file_of
+    from pincite.training.answerer.rows import Builder, files
+
+    with Opinions(file_of(options.settings_of({"config": config}).library.feedback_file)) as kept:
+        built = Builder(kept.all(), **given)
+    for path in reports:
+        built.add(path)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in files(built).items():
+        options.write(text, out / name)
+    for why, count in sorted(built.left_out.items()):
+        options.say(f"left out: {count} {why}")
+    options.say(f"{len(built.rows)} rows of {built.n_answers} answers in {out}.")
+
+
 def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
     """Go through a run with its progress shown; Ctrl-C says how to go on, the end what is next."""
     with options.progress(quiet) as shown:

@@ -279,14 +279,14 @@ def _excerpt(reference: Reference, tokens: int) -> str:
         else:
             left += cost
     while chosen:
-        shown = _shown(reference, _joined(document.text, sorted(chosen)))
+        shown = _shown(reference, excerpt(document.text, sorted(chosen)))
         if tokens_of(shown) <= tokens:
             return shown
         chosen.pop()
     return ""
 
 
-def _joined(text: str, spans: Sequence[Span]) -> str:
+def excerpt(text: str, spans: Sequence[Span]) -> str:
     """The spans, with a sign where something between two is left out."""
     said = spans[0].of(text)
     for before, span in pairwise(spans):
