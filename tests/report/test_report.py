@@ -10,7 +10,7 @@ from samples import report
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.judgement import aggregation
-from pincite.types import Evidence, Finding, Label, Part, Span
+from pincite.types import Evidence, Finding, Label, Part, Place, Span
 from pincite.verbs.verify import csv, data, html, terminal, wikitext, wording
 from pincite.verbs.verify.records import Report
 
@@ -185,6 +185,26 @@ def test_that_none_was_found_is_said_and_that_none_was_looked_for_is_not() -> No
         terminal.print_report(shown, Console(file=out, width=120))
         page = html.to_html(shown, TODAY)
         assert [wording.UNCITED["title"] in text for text in (out.getvalue(), page)] == [said] * 2
+
+
+def test_csv_says_where_what_could_be_cited_was_found() -> None:
+    """Of a sentence without a citation as of a claim with one."""
+    shown = report()
+    assert shown.uncited
+    bare, cited = shown.uncited[1], shown.findings[0]
+    found = [dataclasses.replace(each.suggestions[0], corpus="Press", place=Place("31"))
+             for each in (bare, cited)]  # fmt: skip
+    shown = dataclasses.replace(
+        shown,
+        findings=(dataclasses.replace(cited, suggestions=found[1:]),),
+        uncited=(dataclasses.replace(bare, suggestions=found[:1]),),
+    )
+    rows = csv_rows(shown)
+    assert {row["suggestion_corpus"] for row in rows} == {"Press"}
+    assert {row["suggestion_place"] for row in rows} == {
+        wording.where(Place("31"), Label.SUPPORTED)
+    }
+    assert rows[-1]["label"] == wording.NO_CITATION
 
 
 def csv_rows(shown: Report) -> list[dict[str, str]]:

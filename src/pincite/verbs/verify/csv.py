@@ -46,7 +46,7 @@ def to_csv(report: Report) -> str:
                 *_copy(result),
                 *_places(finding, result),
                 *_opinion(finding),
-                finding.suggestions[0].corpus or None if finding.suggestions else None,
+                _corpus(finding),
                 None,
             ]
             writer.writerow([cells.cell(value) for value in row])
@@ -85,6 +85,8 @@ def _uncited(uncited: Uncited) -> list[str | float | None]:
         "reasons": "; ".join(uncited.reasons),
         "suggestion_reliability": str(first.listing.reliability) if first and first.listing else "",
         "excluded": _excluded(uncited),
+        "suggestion_place": _place(uncited),
+        "suggestion_corpus": _corpus(uncited),
         "citation_need": uncited.probability,
     }
     return [(row | suggested).get(column) for column in COLUMNS]
@@ -95,6 +97,11 @@ def _of_suggestion(finding: Finding | Uncited) -> list[str | float | None]:
         return [None] * 4
     evidence: Evidence = finding.suggestions[0].evidence
     return [evidence.passage.url, evidence.passage.title, evidence.score, evidence.quoted]
+
+
+def _corpus(finding: Finding | Uncited) -> str | None:
+    """Where the first suggestion was found; empty where there is one corpus."""
+    return finding.suggestions[0].corpus or None if finding.suggestions else None
 
 
 def _missing(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
@@ -145,6 +152,10 @@ def _opinion(finding: Finding) -> list[str | float | None]:
 
 def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
     """Where the quotes stand in the source and in the first suggestion."""
-    suggested = finding.suggestions[0].place if finding.suggestions else None
     cited = wording.where(result.place, result.label) if result else ""
-    return [cited or None, wording.where(suggested, Label.SUPPORTED) or None]
+    return [cited or None, _place(finding)]
+
+
+def _place(finding: Finding | Uncited) -> str | None:
+    suggested = finding.suggestions[0].place if finding.suggestions else None
+    return wording.where(suggested, Label.SUPPORTED) or None
