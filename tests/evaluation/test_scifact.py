@@ -171,7 +171,22 @@ def test_thresholds_decide_and_seen_rows_are_apart() -> None:
     }  # fmt: skip
     table = tables.scifact_table(result)
     assert "The other 1 rows were seen in training: no result." in table
-    assert "DeBERTa" in table
+    assert result["side_by_side"]["note"] in table
+    rows = [line for line in table.splitlines() if line.startswith(scifact.LABELS)]
+    assert len(rows) == 3
+    assert rows[2].split() == "CONTRADICT 1.00 1.00 1.00 0.59 0.81 0.68 0.88 0.81 0.85".split()
+
+
+def test_the_published_figures_stand_beside_ours() -> None:
+    every = [judged(SUPPORT, [evidence(0.9, 0.0)]), judged(SUPPORT, [evidence(0.1, 0.0)])]
+    beside = scifact.measured(every, "official-dev", 0.5, 0.5)["side_by_side"]
+    assert not beside["same_rows"]
+    figures = beside["figures"]
+    assert list(figures) == ["Pincite (2)", *scifact.SEED_FIGURES]
+    assert figures["Pincite (2)"][SUPPORT] == [1.0, 0.5, pytest.approx(2 / 3, abs=1e-4)]
+    assert figures["DeBERTa"]["weighted"] == [0.88, 0.88, 0.88]
+    assert figures["DeBERTa"]["macro"] == [0.877, 0.863, 0.873]
+    assert "macro" not in figures["GPT-4, zero-shot"]
 
 
 def test_rows_of_dev_outside_the_tenth_are_measured_apart(folder: Path) -> None:

@@ -18,10 +18,7 @@ def scifact_table(result: Mapping[str, Any]) -> str:
         if result[part]:
             lines += ["", f"{title}: {result[part]['n']} ({_mix(result[part]['mix'])})"]
             lines += _by_class(result[part], thresholds)
-    lines += ["", "Verif.ai, Table I and III-C (its own rows and split)"]
-    for name, figures in result["verifai"]["table_1"].items():
-        lines.append(f"  {name}")
-        lines += [f"    {label:13}" + _plain(values) for label, values in figures.items()]
+    lines += ["", *_beside(result["side_by_side"])]
     if n_seen := result["n_seen_in_training"]:
         lines += ["", f"The other {n_seen} rows were seen in training: no result."]
     part = result["all_dev"] or result["unseen"]
@@ -121,8 +118,16 @@ def _interval(values: Mapping[str, Any], measure: str) -> str:
     return f"{values[measure]:.3f} [{low:.3f}, {high:.3f}]".rjust(24)
 
 
-def _plain(values: Sequence[float]) -> str:
-    return "".join(f"{value:8.2f}" for value in values)
+def _beside(found: Mapping[str, Any]) -> list[str]:
+    """A row for each class and mean, and for each system its precision, recall and F1."""
+    systems = found["figures"]
+    wide = max(map(len, systems)) + 2
+    lines = ["precision, recall, F1 as in Verif.ai's Table I", " " * 13]
+    lines[1] += "".join(f"{name:>{max(wide, 19)}}" for name in systems)
+    for place in dict.fromkeys(place for figures in systems.values() for place in figures):
+        cells = ("".join(f"{v:6.2f}" for v in of.get(place, ())) for of in systems.values())
+        lines.append(f"{place:13}" + "".join(f"{cell:>{max(wide, 19)}}" for cell in cells))
+    return [*lines, found["note"]]
 
 
 def _count(values: Mapping[str, Any]) -> str:
