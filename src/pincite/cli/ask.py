@@ -44,6 +44,7 @@ def output_options(command: Any) -> Any:
 @click.option("--chat-url", help="An OpenAI-compatible server, up to /v1: it gets the abstracts.")
 @click.option("--chat-model", help="As that server calls it.")
 @click.option("--repair", is_flag=True, default=None, help="Mend or strike what is not supported.")
+@click.option("--summaries", is_flag=True, default=None, help="With --llm: of each passage first.")
 @click.option("--again", type=options.FilePath, help="A result: its questions and settings.")
 @click.option("--documents", type=int, help="Papers to answer from. [10]")
 @click.option("--sentences", type=int, help="Of an answer without a model. [5]")
@@ -88,6 +89,8 @@ def command(
     if earlier:
         given = {**earlier.settings, **{k: v for k, v in given.items() if v not in (None, ())}}
     settings = options.settings_of(given)
+    if given.get("summaries") and settings.ask.answer != "model":
+        raise click.UsageError("--summaries are a model's: give --llm too.")
     asked = earlier.questions if earlier else _questions(question, file)
     report, interrupted = _answered(settings, options.corpora_of(corpus, settings), asked, quiet)
     deliver(report, outputs, template, quiet)

@@ -35,3 +35,4 @@ class AskSettings:
     repair: bool = False  # whether what is not supported is rewritten or struck out
     prompt_tokens: _Count = 6000  # of a prompt for a model, all in all
     answer_tokens: _Count = 1000  # of its answer (Verif.ai: 1000)
+    summaries: bool = False  # whether a model condenses each passage first: a call for each

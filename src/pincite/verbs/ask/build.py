@@ -166,6 +166,7 @@ def _writer(
         settings.ask.prompt_tokens,
         settings.ask.answer_tokens,
         settings.chat.temperature,
+        settings.chat.at_once if settings.ask.summaries else 0,
     )
 
 

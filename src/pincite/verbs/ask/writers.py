@@ -1,7 +1,8 @@
 """Who writes an answer: sentences taken from the sources, or a language model that reads them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
@@ -9,20 +10,23 @@ from pincite.completions import Completion, Prompt
 from pincite.documents.xml.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, tokens_of
+from pincite.llm.concurrency import all_at_once
 from pincite.llm.templates import Templates
 from pincite.protocols import Encoder, Reader
 from pincite.settings.ask import LEAST_ANSWER
 from pincite.text.fences import abstract
 from pincite.text.passages import passages
 from pincite.text.sentences import joined, sentences
-from pincite.types import Claim, Document, Passage, Span, claim_id_of
+from pincite.types import Claim, Document, Failed, Passage, Span, claim_id_of
 from pincite.verbs.ask import extract
 from pincite.verbs.ask.literature import WHOLE
 from pincite.verbs.ask.records import Reference
 
 EXTRACT = "extract"  # what `by` says of an answer that no model wrote
-STEP = "answer_question"
+STEP, SUMMARISE = "answer_question", "summarise_passage"
 CHAT_TOKENS = 64  # that a server puts around two messages: roles, and with some models a date
+SUMMARY_TOKENS, NOTHING = 150, "NONE"  # of a summary; what the prompt asks for where there is none
+SUMMARISED = 8  # passages of a long document, each of which is a call
 LEAST = 400  # tokens of a reference that is worth giving: an abstract, or two passages
 MOST_CHARS = 8  # of a token of running text
 BETWEEN, GAP = "\n\n", "\n[…]\n"  # between references; where some of one is left out
@@ -195,6 +199,7 @@ class ModelWriter:
     prompt_tokens: int = 6000  # of a prompt, all in all
     reply_tokens: int = 1000
     temperature: float = 0.0
+    summaries: int = 0  # passages summarised at once before it writes; 0: it reads them themselves
 
     @property
     def fingerprint(self) -> str:
@@ -203,6 +208,8 @@ class ModelWriter:
 
     def write(self, question: str, references: Sequence[Reference]) -> Iterator[Written]:
         """The reply as it comes; its end says whether it was cut or failed."""
+        if self.summaries:
+            references = self._summarised(question, references)
         prompt = self.prompt(question, references)
         if prompt is None:
             yield Written(failure=NO_ROOM.format(self.prompt_tokens))
@@ -227,6 +234,51 @@ class ModelWriter:
             return None
         system, user = self.templates.filled(STEP, question=question, abstracts=BETWEEN.join(given))
         return Prompt(user, system, self.reply_tokens, self.temperature)
+
+    def _summarised(self, question: str, references: Sequence[Reference]) -> Sequence[Reference]:
+        """References for the prompt alone, with what the model says of each passage as their text.
+
+        Those of which it says that nothing bears on the question are left out, unless all are.
+        """
+        texts = [(r.number, text) for r in references for text in _to_summarise(r)]
+        tasks = [partial(self._summary, question, text) for _, text in texts]
+        said = all_at_once(tasks, self.summaries, self.calls)
+        if self.calls.stopped:
+            raise KeyboardInterrupt
+        found = dict[int, list[str]]()
+        for (number, _), summary in zip(texts, said, strict=True):
+            found.setdefault(number, []).extend([summary] if summary else [])
+        short = [
+            replace(r, document=replace(r.document, text=GAP.join(found[r.number])), passages=())
+            for r in references
+            if found.get(r.number)
+        ]
+        return short or references
+
+    def _summary(self, question: str, text: str) -> str:
+        """Empty where nothing bears on the question; the text itself where the model fails."""
+        system, user = self.templates.filled(SUMMARISE, question=question, evidence_item=text)
+        if tokens_of(system + user) + CHAT_TOKENS > self.prompt_tokens:
+            return text
+
+        def read(reply: Completion) -> str | None:
+            said = " ".join(reply.text.split())
+            return said if reply.complete and said else None
+
+        prompt = Prompt(user, system, SUMMARY_TOKENS)
+        said = self.calls.read(SUMMARISE, prompt, {"question": question}, read)
+        if isinstance(said, Failed):
+            return text
+        return "" if said.strip(" .\"'*").upper() == NOTHING else said
+
+
+def _to_summarise(reference: Reference) -> list[str]:
+    """A short text as a whole; of a long one the passages of most use, in its order."""
+    document = reference.document
+    if len(document.text) <= WHOLE:
+        return [document.text] if document.text.strip() else []
+    best = (reference.passages or passages(document))[:SUMMARISED]
+    return [passage.text for passage in sorted(best, key=lambda each: each.span)]
 
 
 def within_budget(references: Sequence[Reference], tokens: int) -> list[str]:
