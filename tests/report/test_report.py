@@ -196,8 +196,8 @@ def test_csv_says_where_what_could_be_cited_was_found() -> None:
              for each in (bare, cited)]  # fmt: skip
     shown = dataclasses.replace(
         shown,
-        findings=(dataclasses.replace(cited, suggestions=found[1:]),),
-        uncited=(dataclasses.replace(bare, suggestions=found[:1]),),
+        findings=(dataclasses.replace(cited, suggestions=(found[1],)),),
+        uncited=(dataclasses.replace(bare, suggestions=(found[0],)),),
     )
     rows = csv_rows(shown)
     assert {row["suggestion_corpus"] for row in rows} == {"Press"}

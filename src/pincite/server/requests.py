@@ -5,6 +5,7 @@ settings' business; of its models a request names one that the server offers. Te
 or half a character pair, which a database would refuse, is refused here.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
@@ -24,8 +25,21 @@ def _storable(text: str) -> str:
 Text = Annotated[str, AfterValidator(_storable)]
 Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
 IdPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
+
+
+def corpora_in(corpus: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The corpora that a request names, each once: one, several, or none."""
+    return tuple(dict.fromkeys([corpus] if isinstance(corpus, str) else corpus or ()))
+
+
+def _one_or_more(corpus: str | Sequence[str]) -> str | Sequence[str]:
+    return found if len(found := corpora_in(corpus)) > 1 else found[0]
+
+
+Corpus = Annotated[Id | Ids, AfterValidator(_one_or_more)]  # one in a list is that one
 
 
 class Body(BaseModel):
@@ -72,7 +86,7 @@ class VerifyRequest(Body):
     markup: Literal["wikitext", "html"] = "wikitext"
     title: Line = ""  # of `text`
     example: Example | None = None
-    corpus: Id | None = None  # that better sources come from
+    corpus: Corpus | None = None  # that better sources come from
     settings: Tuning = Tuning()
 
     @model_validator(mode="after")
@@ -115,7 +129,7 @@ class CheckRequest(Body):
     """A statement and the knowledge base that it is checked against."""
 
     statement: Annotated[Line, Field(min_length=1)]
-    corpus: Id
+    corpus: Corpus
     readings: Annotated[tuple[ReadingBody, ...], Field(max_length=20)] | None = None
     only_readings: bool = False  # stop before anything is searched
     settings: Tuning = Tuning()
@@ -130,7 +144,7 @@ class AskRequest(Body):
     """A question and the corpus that answers it."""
 
     question: Annotated[Line, Field(min_length=1)]
-    corpus: Id
+    corpus: Corpus
     repair: bool | None = None
     settings: Tuning = Tuning()
 

@@ -15,7 +15,7 @@ import pytest
 from check_samples import check_report
 from fastapi.testclient import TestClient
 from samples import HOSTILE
-from server.corpora_of_tests import BRIDGE, C, run_next, send
+from server.corpora_of_tests import BRIDGE, TOWER, C, run_next, send
 from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
@@ -120,6 +120,64 @@ def test_the_corpus_that_one_used_last_comes_first(
         post(client, "/check", statement="It is old.", corpus=last)
         first, _ = re.findall(r'<option value="([^"]+)">', client.get("/check").text)
         assert first == last
+
+
+@pytest.fixture
+def two(client: TestClient, site: Site, corpus_id: str) -> list[str]:
+    """Two corpora with a document each."""
+    other = str(client.post(C, json={"name": "Towers"}).json()["corpus_id"])
+    send(client, other, ("tower.jsonl", TOWER))
+    run_next(site)
+    return [corpus_id, other]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [("/ask", {"question": "Was the tower built?"}), ("/check", {"statement": "It is old."}),
+     ("/verify", {"article": "One.\nTwo."})],
+)  # fmt: skip
+def test_several_corpora_by_their_boxes(
+    client: TestClient, site: Site, two: list[str], path: str, said: dict[str, str]
+) -> None:
+    shown = client.get("/" if path == "/verify" else path).text
+    assert set(re.findall(r'type="checkbox" name="corpus" value="([^"]+)">', shown)) == set(two)
+    assert request_of(site, post(client, path, **said, corpus=two))["corpus"] == two
+    for one in (two[1:], [two[1], two[1]]):
+        assert request_of(site, post(client, path, **said, corpus=one))["corpus"] == two[1]
+    again = post(client, path, **said, corpus=[two[0], "gone"])
+    assert again.status_code == 422
+    assert "Choose a corpus that has documents in it." in again.text
+    empty = dict.fromkeys(said, " ")
+    again = post(client, path, **empty, corpus=two)
+    assert again.status_code == 422
+    assert re.findall(r'value="([^"]+)" checked', again.text) == two[1:]
+    assert f'<option value="{two[0]}" selected' in again.text
+
+
+def test_several_corpora_beside_files_of_sources(
+    client: TestClient, site: Site, two: list[str]
+) -> None:
+    part = {"sources": ("a.txt", io.BytesIO(BRIDGE))}
+    form = {"article": "One.\nTwo.", "corpus": two}
+    sent = client.post("/verify/files", data=form, files=part, follow_redirects=False)
+    assert request_of(site, sent)["corpus"] == two
+
+
+def test_an_answer_from_several_corpora_names_them(
+    client: TestClient, site: Site, two: list[str]
+) -> None:
+    sent = client.post("/api/v1/ask", json={"question": "When was the tower built?", "corpus": two})
+    assert sent.status_code == 202, sent.text
+    job_id = run_next(site)
+    (answer,) = client.get(f"/api/v1/jobs/{job_id}/result").json()["answers"]
+    names = {each["url"]: each["corpus"] for each in answer["references"]}
+    assert names["https://e.example/tower"] == "Towers"
+    page = client.get(f"/jobs/{job_id}").text
+    assert [page.count(f'in <a href="/corpora/{each}"') for each in two] == [1, 1]
+    assert "corpus Towers" in page
+    client.delete(f"{C}/{two[0]}")
+    assert "no longer exists" in client.get(f"/jobs/{job_id}").text
+    assert client.post("/api/v1/ask", json={"question": "q", "corpus": []}).status_code == 422
 
 
 def field(page: str, name: str) -> str:

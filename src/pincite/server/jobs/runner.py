@@ -30,6 +30,7 @@ from pincite.server.library.library import removed
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusRegister
 from pincite.server.library.uploads import Uploads
+from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
 from pincite.settings import Settings
@@ -140,20 +141,20 @@ class Runner:
             self._tallies.add(counted)
 
     def _work(self, job: Job, tell: work.Tell) -> work.Done:
-        folder = self._folder(job)
+        places = self._places(job)
         if job.kind != "ingest":
             request = _patiently(lambda: self._store.whole_request(job))
             # What whoever runs the server has attached is not for the jobs of others.
             own = str(self._own.folder(job.owner))
             settings = self._settings.but(own_copies=own)
-            asked = (job.kind, request, folder, settings, tell)
+            asked = (job.kind, request, places, settings, tell)
             if upload := request.get("upload"):
                 with self._uploads.unpacking(upload) as sent:
                     return work.done(*asked, sent)
             return work.done(*asked)
-        if folder is None:
+        if places is None:
             raise InputError("The corpus is not there any more.")
-        files = self._uploads.at(job.request["upload"])
+        (folder,), files = places.values(), self._uploads.at(job.request["upload"])
         found = ingesting.done(job.request, folder, files, self._settings, tell)
         problems = codec.from_json(ingesting.Ingested, found.result).problems
         names = [each["name"] for each in job.request["files"]]
@@ -170,13 +171,21 @@ class Runner:
 
     def _without_paths(self, text: str, job: Job) -> str:
         """A message for whoever asked, who need not know where the server keeps its files."""
-        folder = self._folder(job)
-        return text.replace(str(folder), "The corpus") if folder else text
+        for folder in (self._places(job) or {}).values():
+            text = text.replace(str(folder), "The corpus")
+        return text
 
-    def _folder(self, job: Job) -> Path | None:
-        corpus_id = job.request.get("corpus")
-        entry = self._corpora.get(corpus_id) if corpus_id else None
-        return entry.folder if entry else None
+    def _places(self, job: Job) -> dict[str, Path] | None:
+        """Folders of the corpora that it names, by name; None if it names none, or one is gone."""
+        found = dict[str, Path]()
+        for corpus_id in corpora_in(job.request.get("corpus")):
+            entry = self._corpora.get(corpus_id)
+            if entry is None:
+                return None
+            found[f"{entry.name} ({corpus_id})" if entry.name in found else entry.name] = (
+                entry.folder
+            )
+        return found or None
 
     def _ending(
         self, job: Job, status: Status, problem: Mapping[str, Any] | None = None

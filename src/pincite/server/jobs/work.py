@@ -67,7 +67,7 @@ class Done:
 def done(
     kind: Kind,
     request: Mapping[str, Any],
-    corpus: Path | None,
+    corpus: Mapping[str, Path] | None,
     settings: Settings,
     tell: Tell,
     sent: Sources | None = None,
@@ -77,7 +77,7 @@ def done(
     Args:
         kind: "verify", "check" or "ask".
         request: as it was accepted, see `server.requests`.
-        corpus: folder of the corpus that it names.
+        corpus: folders of the corpora that it names, by name.
         settings: the server's, with the folder of own copies of whoever asked; those that the
             request sets take their place.
         tell: hears of what happens.
@@ -101,7 +101,11 @@ def done(
 
 
 def _verified(
-    body: VerifyRequest, corpus: Path | None, settings: Settings, tell: Tell, sent: "_Sent | None"
+    body: VerifyRequest,
+    corpus: Mapping[str, Path] | None,
+    settings: Settings,
+    tell: Tell,
+    sent: "_Sent | None",
 ) -> Done:
     from pincite.verbs.verify import build, data
 
@@ -286,7 +290,9 @@ def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _checked(body: CheckRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+def _checked(
+    body: CheckRequest, corpus: Mapping[str, Path], settings: Settings, tell: Tell
+) -> Done:
     from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
     from pincite.verbs.check import data as check_data
@@ -326,7 +332,7 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 # ── ask ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _answered(body: AskRequest, corpus: Path, settings: Settings, tell: Tell) -> Done:
+def _answered(body: AskRequest, corpus: Mapping[str, Path], settings: Settings, tell: Tell) -> Done:
     from pincite.contract.codec import values_of
     from pincite.verbs.ask import build as build_ask
     from pincite.verbs.ask import data as ask_data

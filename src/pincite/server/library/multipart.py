@@ -26,6 +26,7 @@ MAX_FILES = 1_000
 MAX_FIELDS = 20
 MAX_FIELD_BYTES = 10_000
 MAX_NAME = 300
+SEVERAL = "corpus"  # a field that may be sent more than once; its values stand side by side
 _ENDING = re.compile(r"(\.[a-z0-9]{1,8}){1,2}$")
 
 
@@ -157,7 +158,10 @@ class _Reader:
 
     def _part_end(self) -> None:
         if self._file is None:
-            self.form.fields[self._field] = _text(self._data)
+            said = _text(self._data)
+            if self._field == SEVERAL:
+                said = f"{self.form.fields.get(SEVERAL, '')} {said}".strip()[:MAX_FIELD_BYTES]
+            self.form.fields[self._field] = said
             return
         path = Path(self._file.name)
         self._file.close()

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from fastapi import Request
 from starlette.datastructures import FormData
 
-from pincite.server.pages import languages
+from pincite.server.pages import forms, languages
 from pincite.server.problems import Problem
 
 # Of pydantic: "too_…" of a text that a function of ours has looked at before.
@@ -93,4 +93,5 @@ def back(request: Request, problem: Problem, given: Mapping[str, str]) -> Back:
 
 def kept(form: FormData) -> dict[str, str]:
     """The texts of a form, to be shown in it again."""
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+    found = {name: value for name, value in form.items() if isinstance(value, str)}
+    return found | {"corpus": " ".join(forms.texts(form, "corpus"))}  # from a list, and by boxes

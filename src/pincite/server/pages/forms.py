@@ -40,6 +40,11 @@ def text(form: FormData, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def texts(form: FormData, name: str) -> list[str]:
+    """All that was chosen under a name, without what is empty."""
+    return [each for each in form.getlist(name) if isinstance(each, str) and each]
+
+
 def file(form: FormData, name: str) -> tuple[str, bytes] | None:
     """Name and content of a file that was chosen; None if there is none."""
     value = form.get(name)

@@ -10,7 +10,7 @@ from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import Job, Status
 from pincite.server.people.identity import Identity, owned
 from pincite.server.problems import Problem, not_found
-from pincite.server.requests import Request, VerifyRequest
+from pincite.server.requests import Request, VerifyRequest, corpora_in
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.server.texts import iso
@@ -60,8 +60,8 @@ def started(
     model = body.settings.chat_model
     if model is not None and model not in site.server.models:
         raise Problem(422, "unknown_model", f"The server offers no model {model!r}.")
-    if body.corpus:
-        entry = site.corpora.get(body.corpus)
+    for corpus_id in corpora_in(body.corpus):
+        entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
             raise Problem(422, "unknown_corpus", "There is no such corpus, or none for you.")
         if not is_corpus(entry.folder):

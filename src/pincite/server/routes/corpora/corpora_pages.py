@@ -1,5 +1,6 @@
 """The pages of corpora: make one, add files, leaf through it, search it, remove it."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
@@ -18,6 +19,7 @@ from pincite.server.pages.rendering import page
 from pincite.server.pages.viewer import Look
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem
+from pincite.server.requests import corpora_in
 from pincite.server.routes.corpora import corpora as api_corpora
 from pincite.server.routes.corpora import documents as api_documents
 from pincite.server.routes.corpora import search as api_search
@@ -191,12 +193,15 @@ def _found(site: Site, entry: CorpusEntry, asked: Asked) -> dict[str, Any]:
     return {"result": result, "wrong": wrong}
 
 
-def covered(site: Site, corpus_id: str, who: Identity) -> CorpusState | None:
-    """What a corpus holds, for pages that say what an answer is made of; None if it is gone."""
-    entry = site.corpora.get(corpus_id)
-    if entry is None or not who.may_read(entry):
-        return None
-    try:
-        return api_corpora.state_of(site, entry, who)
-    except Problem:
-        return None
+def covered(
+    site: Site, corpus: str | Sequence[str] | None, who: Identity
+) -> list[CorpusState | None]:
+    """What each corpus holds, for pages that say what an answer is made of; None: it is gone."""
+    found: list[CorpusState | None] = []
+    for entry in map(site.corpora.get, corpora_in(corpus)):
+        try:
+            known = entry and who.may_read(entry)
+            found.append(api_corpora.state_of(site, entry, who) if entry and known else None)
+        except Problem:
+            found.append(None)
+    return found

@@ -57,7 +57,8 @@ def ask(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     for name in ("kinds", "source_languages"):
         if values := [each for each in forms.text(form, name).replace(",", " ").split() if each]:
             settings[name] = values
-    asked: dict[str, Any] = {name: forms.text(form, name) for name in ("question", "corpus")}
+    asked: dict[str, Any] = {"question": forms.text(form, "question")}
+    asked |= {"corpus": forms.texts(form, "corpus")} if forms.texts(form, "corpus") else {}
     asked |= {"settings": settings, "repair": bool(forms.text(form, "repair"))}
     try:
         body = forms.checked(AskRequest, asked)
@@ -98,7 +99,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         return None
     words, who = words_of(request), look.who
     answers = report.answers if look.is_own else tuple(map(_without_texts, report.answers))
-    corpus = str(look.job.request.get("corpus", ""))
     return page(
         request,
         "answered.html",
@@ -109,7 +109,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         answers=[_worded(html.view(answer), answer, words) for answer in answers],
         words=words,
         used=cells.asked(report.usage),
-        covers=corpora.covered(site, corpus, who) if who else None,
+        covers=corpora.covered(site, look.job.request.get("corpus"), who) if who else [],
     )
 
 

@@ -26,7 +26,7 @@ from pincite.server.pages.viewer import Look
 from pincite.server.pages.words import Words, words_of
 from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, not_found
-from pincite.server.requests import CheckRequest
+from pincite.server.requests import CheckRequest, corpora_in
 from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.job import readable, started
 from pincite.server.routes.results import check_view
@@ -60,7 +60,8 @@ def check_form(request: Request, who: Reader, site: Stores) -> HTMLResponse:
 @router.post("/check", response_model=None)
 def check(form: Form, request: Request, who: Runner, site: Stores) -> Response:
     """Find readings, or look for evidence at once."""
-    asked = {name: forms.text(form, name) for name in ("statement", "corpus")}
+    asked: dict[str, Any] = {"statement": forms.text(form, "statement")}
+    asked |= {"corpus": forms.texts(form, "corpus")} if forms.texts(form, "corpus") else {}
     only_readings = forms.text(form, "step") != "evidence"
     try:
         return _started(site, who, {**asked, **_settings(form), "only_readings": only_readings})
@@ -121,7 +122,6 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         rows = [Row(each.text, each.kind, each.negation) for each in found.readings]
         return _edited(request, who, job, rows, [failure.detail for failure in found.failures])
     words, threshold = words_of(request), wording.threshold_of(report)
-    corpus = str(job.request.get("corpus", ""))
     return page(
         request,
         "checked.html",
@@ -136,7 +136,7 @@ def result_page(request: Request, look: Look, site: Site, result: bytes) -> HTML
         words=words,
         legend=wording.legend(threshold, words.language) if wording.has_degrees(report) else "",
         used=wording.used(report),
-        covers=corpora.covered(site, corpus, who) if who else None,
+        covers=corpora.covered(site, job.request.get("corpus"), who) if who else [],
         footnotes=markdown.to_footnotes(report),
         claimreview=claimreview.to_claimreview(report),
         signs=SIGNS,
@@ -160,7 +160,7 @@ def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> l
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
     usual = last.request.get("corpus") if last else tried and tried.corpus_id
     found = [entry for entry in found if is_corpus(entry.folder)]
-    return sorted(found, key=lambda entry: entry.corpus_id != usual)
+    return sorted(found, key=lambda entry: entry.corpus_id not in corpora_in(usual))
 
 
 def _started(site: Site, who: Identity, asked: Mapping[str, Any]) -> RedirectResponse:

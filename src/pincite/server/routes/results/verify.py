@@ -134,7 +134,8 @@ def _asked(form: Form) -> dict[str, Any]:
 def _values(fields: Mapping[str, str], chosen: tuple[str, bytes] | None) -> dict[str, Any]:
     """Several lines or markup are a text, one line is a name; a file counts before both."""
     given, title = fields.get("article", "").strip(), fields.get("title", "").strip()
-    beside: dict[str, Any] = {"corpus": name} if (name := fields.get("corpus", "").strip()) else {}
+    corpora = fields.get("corpus", "").split()
+    beside: dict[str, Any] = {"corpus": corpora} if corpora else {}
     if fields.get("uncited"):
         beside |= {"settings": {"verify_uncited": True}}
     markup = "wikitext"
