@@ -342,6 +342,20 @@ def test_sentences_without_a_citation_in_both_languages(client: TestClient, site
     assert "Sentences without a citation" not in none
 
 
+def test_a_better_source_names_its_corpus_where_there_are_several(
+    client: TestClient, site: Site
+) -> None:
+    renamed = dataclasses.replace
+    named = [
+        renamed(each, suggestions=tuple(renamed(s, corpus="Press") for s in each.suggestions))
+        for each in report().findings
+    ]
+    assert "corpus Press" not in client.get(f"/jobs/{ended(site, verified())}").text
+    place = f"/jobs/{ended(site, verified(findings=tuple(named)))}"
+    assert "corpus Press" in client.get(place).text
+    assert "Sammlung Press" in client.get(place, headers={"Accept-Language": "de"}).text
+
+
 def test_the_form_asks_for_sentences_without_a_citation(client: TestClient, site: Site) -> None:
     text = f"{ARTICLE}\nHolm wrote that it was “the finest bridge that was ever built here”.\n"
     for fields, n in (({"uncited": "yes"}, "1"), ({}, None)):

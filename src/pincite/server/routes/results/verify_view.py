@@ -275,6 +275,7 @@ def _suggestion(
         "name": cells.one_line(passage.title) or passage.url,
         "href": cells.safe_link(passage.url),
         "published": suggestion.published,
+        "corpus": suggestion.corpus,
         "listing": suggestion.listing,
         "quoted": quoted(suggestion.evidence, {}),  # its passage; the page is a click away
         "reference": wikitext.reference(suggestion, today),
