@@ -8,7 +8,7 @@ sentences stand in it that each of their references supports, or that somebody w
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -226,7 +226,7 @@ def _plain(row: Mapping[str, Any]) -> str:
     return " ".join(row["question"].casefold().split()).rstrip(" ?.!")
 
 
-def _together(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _together(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     """Rows that have a question in common, or the references given or cited; or do so in steps."""
     group, first = list(range(len(rows))), dict[Hashable, int]()
 
@@ -240,5 +240,7 @@ def _together(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         for key in (_plain(row), ("given", given), ("cited", frozenset(row["meta"]["cited"]))):
             one, other = sorted((root(number), root(first.setdefault(key, number))))
             group[other] = one
-    for own in dict.fromkeys(map(root, range(len(rows)))):
-        yield [row for number, row in enumerate(rows) if root(number) == own]
+    found: dict[int, list[dict[str, Any]]] = {}
+    for number, row in enumerate(rows):
+        found.setdefault(root(number), []).append(row)
+    return list(found.values())
