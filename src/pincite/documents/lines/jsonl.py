@@ -3,8 +3,8 @@
 `{"url": …, "title": …, "text": …}`; `url` (or `id`) and `text` must be there. BEIR's `corpus.jsonl`
 is such a file: its address is `metadata.url`, or `_id` where there is none, and of an article that
 has a title only the title is the text. CCNet's files (Wenzek et al. 2020) are such ones too: their
-text is `raw_content`, fetched on `date_download`. Files of any length are read line by line, and a bad line
-costs only itself.
+text is `raw_content`, fetched on `date_download`. Files of any length are read line by line, and a
+bad line costs only itself.
 """
 
 import gzip
