@@ -256,9 +256,7 @@ def card(counts: Mapping[str, Any]) -> str:
     names: Sequence[str] = ("records", "articles", "featured", "citations", "passages")
     splits = counts["splits"].items()
     rows = [f"| {s} | " + " | ".join(f"{one[n]:,}" for n in names) + " |" for s, one in splits]
-    aligned = (
-        f"{counts['pages']:,} stored pages were found for them, once each in `corpus.jsonl.gz`."
-    )
+    aligned = f"{counts['pages']:,} stored pages were found for them (`corpus.jsonl.gz`)."
     return _CARD.format(
         rows="\n".join(rows),
         articles=f"{counts['articles']:,}",
