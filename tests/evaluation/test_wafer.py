@@ -96,6 +96,9 @@ def test_what_failing_citations_are_compared_with() -> None:
     assert contrasted([*BAD, OTHER])[0] == "others"
     assert contrasted(BAD) == contrasted([*GOOD, OTHER]) == ("", [])
     assert measured(GOOD, pages, WordVerifier(), 0.3, silent) is None
+    gone = record(4, "https://b.example/gone", label="not_supported")
+    partly = record(5, "https://b.example/", label="partially_supported")
+    assert measured([labelled[0], partly, gone], pages, WordVerifier(), 0.3, silent) is None
 
 
 def test_depths_of_addresses_by_group() -> None:

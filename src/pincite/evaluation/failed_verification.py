@@ -76,7 +76,7 @@ def measured(
     if verifier and pages:
         systems = [ByVerifier(verifier), *systems, document_level(verifier)]
         rows = [row for row in rows if row.row.evidence]
-    if {"support", "not_support"} > {row.row.label for row in rows}:
+    if not {"support", "not_support"} <= {row.row.label for row in rows}:
         return None
     found = claims.predicted("failed verification", rows, systems, heard)
     curves = claims.curves(found)
