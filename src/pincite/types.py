@@ -282,6 +282,7 @@ class Claim:
     origin: str = "prose"  # prose, list, table, template, caption
     sentence: str = ""  # the whole sentence, for a reader; "": not known, the text is all there is
     part: Span | None = None  # of `sentence`: what is judged of it
+    after: str = ""  # what follows in its paragraph: WAFER keeps it, nothing is judged by it
 
     @property
     def words(self) -> str:
@@ -290,9 +291,10 @@ class Claim:
 
     @property
     def context(self) -> str:
-        """SIDE's input string: `title [SEP] section [SEP] text … [CIT]` (Petroni et al., §4)."""
+        """SIDE's input: `title [SEP] section [SEP] text … [CIT] text after` (Petroni et al.)."""
         text = f"{self.before} {self.words}".strip()
-        return f"{self.title} [SEP] {' :: '.join(self.section)} [SEP] {text}[CIT]"
+        path = " :: ".join(self.section)
+        return f"{self.title} [SEP] {path} [SEP] {text}[CIT] {self.after}".rstrip()
 
 
 def claim_id_of(title: str, section: tuple[str, ...], text: str) -> str:

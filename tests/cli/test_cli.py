@@ -140,6 +140,25 @@ def test_claims_as_text_json_and_wafer(home: Path) -> None:
     ]
 
 
+def test_a_wafer_collection_aligned_with_a_corpus_and_stored_pages(home: Path) -> None:
+    (home / "crawl").mkdir()
+    stored = {"url": "https://www.varde.example/bridge/", "title": "A", "text": "Opened in 1911."}
+    (home / "crawl" / "pages.jsonl").write_text(json.dumps(stored))
+    run("corpus", "add", "kb", "crawl/pages.jsonl", "--no-vectors")
+    for where in ("crawl", "kb"):
+        card = run("claims", "article.wiki", "--out", f"out-{where}", "--align", where).stdout
+        assert card.startswith("# A WAFER-like collection")
+        assert "1 (no stored page)" in card
+        counts = json.loads((home / f"out-{where}" / "counts.json").read_text())
+        assert sum(one["records"] for one in counts["splits"].values()) == 1
+        assert counts["pages"] == 1
+    # The collection's pages are the corpus's own: adding them changes nothing.
+    again = run("corpus", "add", "kb", "out-kb/corpus.jsonl.gz", "--no-vectors", "--json").stdout
+    assert json.loads(again)["added"] == []
+    run("claims", "article.wiki", "--align", "kb", code=2)
+    assert "Expected a new folder" in run("claims", "article.wiki", "--out", "kb", code=3).stderr
+
+
 def test_a_knowledge_base_is_kept_up_to_date(home: Path) -> None:
     docs = home / "docs"
     docs.mkdir()

@@ -73,13 +73,14 @@ def _assembled(objects: list[str], encrypt: str) -> bytes:
 def warc_record(
     url: str, body: bytes, http: str = "200 OK", kind: str = "response", **extra: str
 ) -> bytes:
-    """One packed record with an HTTP answer of the given status line and headers."""
+    """One packed record: an HTTP answer of this status line and headers; "" for none of HTTP."""
     headers = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in extra.items())
-    payload = f"HTTP/1.1 {http}\r\n{headers}\r\n".encode() + body
+    payload = f"HTTP/1.1 {http}\r\n{headers}\r\n".encode() + body if http else body
+    outer = "Content-Type: application/http\r\n" if http else headers
     warc = (
         f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
         "WARC-Date: 2020-05-06T07:08:09Z\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
-        f"Content-Type: application/http\r\nContent-Length: {len(payload)}\r\n\r\n"
+        f"{outer}Content-Length: {len(payload)}\r\n\r\n"
     )
     return gzip.compress(warc.encode() + payload + b"\r\n\r\n")
 

@@ -10,12 +10,24 @@ import pytest
 from pincite.documents.lines import jsonl, kilt, sphere, wiki_passages
 from pincite.documents.lines.line_formats import FIRST_LINES, reader_of
 from pincite.documents.read import read_path
+from pincite.documents.sources import open_sources
 from pincite.types import Document, Reason, Unchecked
 
 PLAIN = {"url": "https://e.org/1", "text": "Some words."}
 BEIR = {"_id": "7", "title": "One", "text": "Some words.", "metadata": {}}
 SPHERE = {"url": "https://e.org/1", "title": "One", "sha": "a", "raw": "Some words."}
 KILT = {"wikipedia_id": "1", "wikipedia_title": "One", "text": ["One", "Some words."]}
+CCNET = {
+    "url": "https://e.org/1",
+    "title": "One",
+    "raw_content": "Some words.\nMore words.",
+    "date_download": "2019-08-20T10:00:00Z",
+    "digest": "sha1:A",
+    "language": "en",
+    "language_score": 0.99,
+    "perplexity": 210.4,
+    "bucket": "head",
+}
 QUERY = {"_id": "1", "text": "which words", "metadata": {"url": "https://e.org/"}}
 
 
@@ -39,6 +51,8 @@ def write(path: Path, *lines: object) -> Path:
         ("a.json", SPHERE, sphere.documents),
         ("a.json.gz", KILT, kilt.documents),
         ("a.json", PLAIN, None),
+        ("en_head_0000.json.gz", CCNET, jsonl.pages),
+        ("a.jsonl", CCNET, jsonl.pages),
         ("a.json", {"name": "a package"}, None),
         ("a.jsonl", {"name": "nothing of it"}, jsonl.documents),
         ("a.tsv", "id\ttext\ttitle", wiki_passages.documents),
@@ -52,6 +66,19 @@ def write(path: Path, *lines: object) -> Path:
 )
 def test_the_first_record_decides(tmp_path: Path, name: str, record: Any, reader: object) -> None:
     assert reader_of(write(tmp_path / name, record)) is reader
+
+
+def test_ccnet(tmp_path: Path) -> None:
+    path = write(tmp_path / "en_head_0000.json.gz", CCNET, "{", CCNET | {"raw_content": " "})
+    page, *unread = read_path(path)
+    assert isinstance(page, Document)
+    assert (page.url, page.title, page.text) == ("https://e.org/1", "One", CCNET["raw_content"])
+    assert (page.fetched, page.language) == ("2019-08-20T10:00:00Z", "en")
+    assert page.meta == {"digest": "sha1:A", "bucket": "head"}
+    assert [isinstance(one, Unchecked) and one.reason for one in unread] == [
+        *(Reason.UNDECODABLE, Reason.EMPTY)
+    ]
+    assert open_sources(tmp_path).get("http://e.org/1") == page
 
 
 def test_bad_lines_do_not_decide(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pincite.documents.body import Limits
 from pincite.documents.collection import collected
 from pincite.documents.read import read_path
+from pincite.documents.sources import open_sources
 from pincite.documents.warc import MAX_HEADER_BYTES, MAX_HEADER_LINES, Record, record_at, records
 from pincite.types import Document, Reason, Unchecked
 
@@ -216,3 +217,23 @@ def test_real_archives(name: str, n_pages: int, n_documents: int) -> None:
     found = list(read_path(REAL / f"{name}.warc.gz"))
     assert len(found) == n_pages
     assert sum(isinstance(f, Document) for f in found) == n_documents
+
+
+def test_a_wet_file_of_common_crawl(tmp_path: Path, make_record: Make) -> None:
+    text = b"The bridge of Varde\nIt was opened in 1931 by the harbour master.\n"
+    path = tmp_path / "CC-MAIN.warc.wet.gz"
+    plain = {"kind": "conversion", "http": "", "Content_Type": "text/plain"}
+    path.write_bytes(
+        make_record("https://e.org/a", text, **plain)
+        + make_record("https://e.org/a", b"GIF89a", **plain | {"Content_Type": "image/gif"})
+        + make_record("https://e.org/b", b"", **plain)
+    )
+    page, empty = read_path(path)
+    assert isinstance(page, Document)
+    assert (page.url, page.title) == ("https://e.org/a", "The bridge of Varde")
+    assert page.text.endswith("harbour master.")
+    assert page.fetched == "2020-05-06T07:08:09Z"
+    assert isinstance(empty, Unchecked)
+    assert empty.reason is Reason.EMPTY
+    stored = open_sources(tmp_path).get("http://e.org/a")
+    assert stored == page

@@ -2,12 +2,15 @@
 
 import dataclasses
 import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import click
 
 from pincite.cli import options
 from pincite.report.cells import one_line
-from pincite.types import Article, Claim
+from pincite.types import Article, Claim, Document
 from pincite.verbs.verify.wording import name_of
 
 
@@ -18,6 +21,24 @@ from pincite.verbs.verify.wording import name_of
 @click.option("--all", "every", is_flag=True, help="Every page of a dump.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a claim and line.")
 @click.option("--wafer", is_flag=True, help="WAFER records (JSONL) of claims with an address.")
+@click.option(
+    "--out",
+    type=options.FilePath,
+    help="A new folder for a WAFER-like collection of all pages: splits, counts and a card.",
+)
+@click.option(
+    "--align",
+    type=options.FilePath,
+    multiple=True,
+    help="With --out: a corpus or a folder of stored pages with the cited ones; repeatable.",
+)
+@click.option(
+    "--held-out",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="With --out: the share of articles in dev and test together.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No warnings.")
 def command(
     file: str,
@@ -26,25 +47,73 @@ def command(
     every: bool,
     as_json: bool,
     wafer: bool,
+    out: Path | None,
+    align: tuple[Path, ...],
+    held_out: float,
     quiet: bool,
 ) -> None:
     """Print the claims of FILE: wikitext, HTML, a dump (.xml, .bz2, .gz), or - for stdin."""
     from pincite.wiki.article import read_articles
-    from pincite.wiki.wafer import record_of, to_line
+    from pincite.wiki.wafer import records_in, to_line
 
+    if align and not out:
+        raise click.UsageError("--align needs --out FOLDER, where the collection is written.")
+    if out:
+        articles = read_articles(file, title=title, language=language)
+        _collect(articles, out, align, held_out, quiet)
+        return
     for number, article in enumerate(read_articles(file, title=title, language=language)):
         if number and not every:
             break
-        for claim in article.claims:
-            if wafer:
-                if any(citation.url for citation in claim.citations):
-                    click.echo(to_line(record_of(claim, language=article.language)))
-            elif as_json:
+        if wafer:
+            for record in records_in(article):
+                click.echo(to_line(record))
+        for claim in () if wafer else article.claims:
+            if as_json:
                 click.echo(json.dumps(_as_dict(article, claim), ensure_ascii=False))
             else:
                 _print(claim)
         for warning in article.warnings:
             options.say(f"{one_line(article.title)}: {one_line(warning)}", quiet)
+
+
+def _collect(
+    articles: Iterable[Article], out: Path, align: Sequence[Path], held_out: float, quiet: bool
+) -> None:
+    from pincite.wiki import collection
+
+    with ExitStack() as stack, options.progress(quiet) as shown:
+        places = [_finder(folder, stack) for folder in align]
+
+        def find(url: str) -> Document | None:
+            return next(filter(None, (place(url) for place in places)), None)
+
+        collection.build(
+            articles,
+            out,
+            find if places else None,
+            held_out=held_out,
+            tell=options.teller(shown),
+        )
+    click.echo((out / collection.CARD).read_text(encoding="utf-8"))
+
+
+def _finder(folder: Path, stack: ExitStack) -> Callable[[str], Document | None]:
+    """The page at an address, in a corpus or among stored pages."""
+    from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+    from pincite.documents.addresses import variants
+    from pincite.documents.sources import open_sources
+
+    if is_corpus(folder):
+        corpus = stack.enter_context(EmbeddedCorpus.open(folder, None))
+        return lambda url: next(filter(None, corpus.get(variants(url))), None)
+    stored = open_sources(folder)
+
+    def get(url: str) -> Document | None:
+        found = stored.get(url)
+        return found if isinstance(found, Document) else None
+
+    return get
 
 
 def _as_dict(article: Article, claim: Claim) -> dict[str, object]:

@@ -44,6 +44,23 @@ def loose_key(url: str) -> str:
     return exact_key(original_of(url)).removeprefix("www.")
 
 
+def variants(url: str) -> tuple[str, ...]:
+    """Addresses under which a crawl may have the page, the given one first.
+
+    >>> variants("http://www.example.org/a")[:3]
+    ('http://www.example.org/a', 'https://www.example.org/a', 'http://example.org/a')
+    """
+    page = original_of(url).split("#")[0]
+    scheme, _, rest = page.partition("://")
+    bare = rest.removeprefix("www.").rstrip("/")
+    first = "www." if rest.startswith("www.") else ""
+    hosts = (first, "" if first else "www.")
+    schemes = (scheme, "https" if scheme == "http" else "http")
+    slashes = ("/", "") if rest.endswith("/") else ("", "/")
+    found = (f"{s}://{h}{bare}{end}" for end in slashes for h in hosts for s in schemes)
+    return tuple(dict.fromkeys((url, page, *found)))
+
+
 def _escaped(text: str) -> str:
     """Percent-encoding in one spelling: letters and digits bare, the rest in capitals."""
     bare = _ESCAPED_LETTER.sub(lambda match: unquote_to_bytes(match[0]).decode("ascii"), text)

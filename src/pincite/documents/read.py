@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pincite.documents import ahead, confined, formats, warc
 from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
+from pincite.documents.clean import one_line
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
 from pincite.documents.lines import line_formats
@@ -22,9 +23,10 @@ from pincite.types import Document, Reason, Unchecked
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
 Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
-WARC_ENDINGS = (".warc", ".warc.gz")
+WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _MARK = b"<"  # of XML, behind what may stand before it: white space and byte order marks
 _BEFORE = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"
+MAX_TITLE = 300  # characters of a WET record's first line, which CCNet takes for the title too
 HEAD_BYTES = 200_000  # canonical links stand in the head; some heads carry 100 kB of styles
 
 
@@ -80,7 +82,7 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | U
     """The document in one record of a web archive."""
     if isinstance(record, Unchecked):
         return record
-    return read_bytes(
+    found = read_bytes(
         record.data,
         url=record.url,
         content_type=record.content_type,
@@ -88,6 +90,9 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | U
         status=record.status,
         limits=limits,
     )
+    if record.converted and isinstance(found, Document):
+        return replace(found, title=one_line(found.text.split("\n", 1)[0])[:MAX_TITLE])
+    return found
 
 
 def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:

@@ -24,6 +24,7 @@ __all__ = ["Problem", "Sources", "open_sources"]
 
 Loader = Callable[[], Document | Unchecked]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
+MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
 
 
@@ -53,6 +54,8 @@ class Sources:
     def get(self, url: str) -> Document | Unchecked:
         """The stored copy of the page at `url`, or why it cannot be checked."""
         key = exact_key(url)
+        if len(self._remembered) > MAX_REMEMBERED:
+            self._remembered.clear()
         if key not in self._remembered:
             detail = f"no stored copy in {self.folder}; save the page there and name it in {{}}"
             missing = Unchecked(url, Reason.NOT_SUPPLIED, detail.format(manifest.NAME))

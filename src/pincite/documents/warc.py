@@ -1,8 +1,8 @@
 """Web archives: the pages in a WARC file, one after the other, without unpacking it anywhere.
 
-Decision hidden here: which records are pages (responses and resources with a web address; revisits
-hold no body), and when a broken or hostile archive is given up. Bodies are not interpreted. The one
-file that knows warcio.
+Decision hidden here: which records are pages (responses and resources with a web address, and the
+plain texts that Common Crawl's WET files convert them to; revisits hold no body), and when a broken
+or hostile archive is given up. Bodies are not interpreted. The one file that knows warcio.
 """
 
 import logging
@@ -16,6 +16,7 @@ from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
 from pincite.types import Reason, Unchecked
 
 _PAGES = ("response", "resource")
+_TEXT = "conversion"  # a WET's record; other conversions are pictures and players' formats
 # A body over `max_bytes` that unpacks to more than this many times its packed size is an attack on
 # the disk or the clock: pages pack 4 to 20 times, gzip reaches 1,030 times on zeros.
 MAX_RATIO = 200
@@ -37,6 +38,7 @@ class Record:
     status: int | None = None
     fetched: str | None = None  # WARC-Date
     location: str | None = None  # where a redirect leads
+    converted: bool = False  # a text that somebody else extracted, its first line the title
 
 
 class _Bomb(Exception):
@@ -127,7 +129,11 @@ def _bounded_reader() -> Any:
 
 def _is_page(record: Any) -> bool:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    return record.rec_type in _PAGES and url.strip("<>").lower().startswith(("http:", "https:"))
+    kind = record.rec_headers.get_header("Content-Type") or ""
+    is_text = record.rec_type == _TEXT and kind.lower().startswith("text/plain")
+    return (record.rec_type in _PAGES or is_text) and url.strip("<>").lower().startswith(
+        ("http:", "https:")
+    )
 
 
 def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
@@ -145,6 +151,7 @@ def _page(record: Any, offset: int, limits: Limits) -> Record | Unchecked:
         status=int(code) if code and code.isascii() and code.isdigit() else None,
         fetched=record.rec_headers.get_header("WARC-Date"),
         location=headers.get_header("Location") if headers else None,
+        converted=record.rec_type == _TEXT,
     )
 
 

@@ -61,7 +61,16 @@ def predict(
     path: Path, scorers: Sequence[Scorer | Unavailable], progress: Progress | None = None
 ) -> Predictions:
     """Every system's scores on one file."""
-    rows = read_rows(path)
+    return predicted(path.name, read_rows(path), scorers, progress)
+
+
+def predicted(
+    name: str,
+    rows: Sequence[CutRow],
+    scorers: Sequence[Scorer | Unavailable],
+    progress: Progress | None = None,
+) -> Predictions:
+    """Every system's scores on these rows."""
     systems: dict[str, Scores | Unavailable] = {}
     for scorer in scorers:
         if isinstance(scorer, Unavailable):
@@ -73,7 +82,7 @@ def predict(
                 progress(name, n, len(rows))
 
         systems[scorer.name] = scorer.score(rows, heard)
-    return Predictions(path.name, tuple(row.row for row in rows), systems)
+    return Predictions(name, tuple(row.row for row in rows), systems)
 
 
 def measured(predictions: Predictions, threshold: float) -> dict[str, Any]:
@@ -110,7 +119,7 @@ def curves(predictions: Predictions) -> dict[str, dict[str, list[dict[str, float
             if isinstance(scores, Scores):
                 known = chosen & ~np.isnan(scores.values)
                 fails = np.isin(labels[known], FAILS)
-                points = measures.precision_recall(fails, _finite(scores.values[known]))
+                points = measures.precision_recall(fails, finite(scores.values[known]))
                 if points:
                     found[part][name] = points
     return found
@@ -136,7 +145,7 @@ def lines(predictions: Predictions, system: str) -> list[dict[str, Any]]:
 def _measured(labels: Sequence[str], scores: Scores, threshold: float) -> dict[str, Any]:
     known = ~np.isnan(scores.values)
     of_known = np.array(labels)[known]
-    supported, values = of_known == "support", _finite(scores.values[known])
+    supported, values = of_known == "support", finite(scores.values[known])
     decided = _probabilities(scores)[known] >= threshold if scores.evidence else None
     return {
         "n": int(known.sum()),
@@ -216,7 +225,7 @@ def _probabilities(scores: Scores) -> Doubles:
     return np.array([best.prob_supported if best else 0.0 for best in scores.evidence or ()])
 
 
-def _finite(values: Doubles) -> Doubles:
+def finite(values: Doubles) -> Doubles:
     """−∞ as a number below all others: what sorts the same and can be computed with."""
     numbers = values[np.isfinite(values)]
     return np.where(np.isneginf(values), numbers.min() - 1 if len(numbers) else 0.0, values)

@@ -26,12 +26,14 @@ N_BINS = 15
 
 
 def ranking_measures(qrels: Qrels, run: Run) -> dict[str, Any]:
-    """P@1, SR@k (1 if any relevant id is among the first k) and RR, means over the queries.
+    """P@1, SR@k (1 if any relevant id is among the first k), RR and R-precision.
 
-    Each has a 95 % bootstrap interval under `intervals`. A query without hits counts as 0.
+    Means over the queries, each with a 95 % bootstrap interval under `intervals`. A query without
+    hits counts as 0.
     """
     ir = _ir_measures()
     wanted = {"P@1": ir.P @ 1, **{f"SR@{k}": ir.Success @ k for k in CUTOFFS}, "RR": ir.RR}
+    wanted["R-Prec"] = ir.Rprec
     grades = {query: dict.fromkeys(sorted(docs), 1) for query, docs in qrels.items()}
     return _means(_values(wanted, grades, run))
 

@@ -91,6 +91,36 @@ def preferences(
     _save(figure, path)
 
 
+def failed_verification(
+    path: Path, failed: Mapping[str, Any] | None, depths: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """SIDE's figures 2c and 7: precision over recall of failing citations, and path elements.
+
+    Args:
+        path: of the PNG file.
+        failed: as `evaluation.failed_verification.measured` has it; None leaves the panel empty.
+        depths: as `evaluation.failed_verification.depths` has them.
+
+    Raises:
+        InputError: `path` cannot be written.
+    """
+    figure, (panels,) = _panels(1, 2)
+    if failed:
+        part = next(iter(failed["curves"].values()))
+        _curves(panels[0], part, _colours({"": failed["curves"]}))
+        panels[0].set_title(f"failing citations against {failed['against']}", fontsize=9)
+    else:
+        panels[0].set_axis_off()
+    ticks = sorted({int(depth) for one in depths.values() for depth in one["depths"]})
+    for number, (group, one) in enumerate(depths.items()):
+        shares = [one["depths"].get(str(depth), 0) / one["n"] for depth in ticks]
+        places = [depth + (number - 1) * 0.28 for depth in ticks]
+        panels[1].bar(places, shares, width=0.26, label=f"{group} (n = {one['n']})")
+    panels[1].set(xlabel="path elements of the address", ylabel="share of citations", xticks=ticks)
+    panels[1].legend(fontsize=8)
+    _save(figure, path)
+
+
 def verdicts(path: Path, shares: Mapping[str, Mapping[str, Any]], names: Names) -> None:
     """What the majorities preferred, with 95 % intervals, as SIDE's figure 4.
 

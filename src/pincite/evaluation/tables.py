@@ -16,6 +16,12 @@ _CLAIMS = {
     "ECE": "ece",
 }
 _Z = 1.96  # of a 95 % interval, in standard errors
+_LEVELS = {
+    "page": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR", "R-Prec"),
+    "evidence": ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR"),
+    "answer_in_context": ("AiC@1", "AiC@10", "AiC@100", "AiC@200"),
+}
+_TABLE_4 = ("P@1", "SR@100", "SR@200", "R-Prec")
 _BEIR = ("nDCG@10", "MAP@10", "R@100", "RR@10")
 _NOTE = (
     "95 % bootstrap intervals; ECE over 15 bins. Without partial: WiCE's unanimous rows. Mixed: "
@@ -124,6 +130,66 @@ def beir_table(result: Mapping[str, Any]) -> str:
             f"{missing} of {result['n_relevant']} relevant documents are not in the corpus."
         )
     return "\n".join([*lines, "95 % bootstrap intervals over the queries."])
+
+
+def wafer_table(result: Mapping[str, Any]) -> str:
+    """SIDE's table 4 and figures 2c and 7 as text, as far as the collection has what they need."""
+    lines = _levels_table(result) if "page" in result else []
+    if "by_featured" in result:
+        lines += _table_4(result)
+    if failed := result["failed_verification"]:
+        lines += _failed_table(failed)
+    depths = sorted({int(d) for one in result["url_depth"].values() for d in one["depths"]})
+    lines.append(f"{'path elements':20}{'n':>7}{'mean':>8}" + "".join(f"{d:>7}" for d in depths))
+    for group, one in result["url_depth"].items():
+        shares = (one["depths"].get(str(d), 0) / one["n"] for d in depths)
+        row = "".join(f"{share:7.3f}" for share in shares)
+        lines.append(f"{group:20}{one['n']:7}{one['mean']:8.2f}{row}")
+    return "\n".join(lines)
+
+
+def _levels_table(result: Mapping[str, Any]) -> list[str]:
+    width = max(10, *(len(system) + 1 for system in result["page"]))
+    lines = []
+    for level, columns in _LEVELS.items():
+        lines.append(f"{level:{width}}" + "".join(f"{column:>9}" for column in columns))
+        for system in result["page"]:
+            if row := result[level].get(system):
+                shown = "".join(f"{row[column]:9.3f}" for column in columns)
+                lines.append(f"{system:{width}}{shown}")
+    left_out = result["evidence"]["n_without_marks"]
+    return [*lines, f"{left_out} claims without marked evidence are left out below page level.", ""]
+
+
+def _table_4(result: Mapping[str, Any]) -> list[str]:
+    """P@1, SR@100, SR@200 and R-precision of pages for featured articles, others and all."""
+    parts = {**result["by_featured"], "all": result}
+    heads = [f"{f'{name} (n = {_n_of(one)})':>36}" for name, one in parts.items()]
+    lines = [f"{'':20}" + "".join(heads), f"{'':20}" + "".join(f"{c:>9}" for c in _TABLE_4) * 3]
+    for system in result["page"]:
+        cells = (one["page"][system][column] for one in parts.values() for column in _TABLE_4)
+        lines.append(f"{system:20}" + "".join(f"{100 * value:9.2f}" for value in cells))
+    return [*lines, ""]
+
+
+def _n_of(level: Mapping[str, Any]) -> int:
+    """How many claims a result is over."""
+    return int(next(iter(level["page"].values()))["n"])
+
+
+def _failed_table(failed: Mapping[str, Any]) -> list[str]:
+    counted = ", ".join(f"{n} {label}" for label, n in failed["labels"].items())
+    lines = [
+        f"failing citations against {failed['against']} ({counted}; "
+        f"{failed['n_without_page']} without a stored page left out)",
+        f"{'':20}{'n':>7}{'AUROC':>24}{'avg. prec.':>12}{'precision at recall 0.15':>26}",
+    ]
+    for name, one in failed["systems"].items():
+        lines.append(
+            f"{name:20}{one['n']:7}{_with_interval(one, 'auroc'):>24}"
+            f"{_number(one['average_precision']):>12}{_number(one['precision_at_recall']):>26}"
+        )
+    return [*lines, ""]
 
 
 def _values(system: Mapping[str, Any]) -> str:

@@ -1,12 +1,17 @@
 """A WAFER-like collection: is the cited page found, and is the passage that supports the claim?
 
-Two levels. *Page*, by KILT (Petroni et al. 2021): a page's rank is that of its best passage,
+Three levels. *Page*, by KILT (Petroni et al. 2021): a page's rank is that of its best passage,
 pages are matched by url. *Evidence*: a passage counts if it holds a sentence that people marked as
-supporting; claims without such marks are left out and counted.
+supporting; claims without such marks are left out and counted. *Answer in context*, by KILT too: a
+passage of whatever page holds an answer's words, or in WAFER, where answers are addresses, all
+sentences of a set that people marked.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,9 @@ from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 EXPANDED = "sparse + expansion"  # a row where the pipeline expands queries
 SYSTEMS = ("side", "sparse", EXPANDED, "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
+_ADDRESS = re.compile(r"\w+://|\{")  # "{Failed verification}" is no answer either
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 Progress = Callable[[str, int, int], None]  # what, done, in all
 Ask = Callable[[Sequence[Claim]], Sequence[Query]]  # claims → the query of each
@@ -33,7 +41,8 @@ class Collection:
     """The claims of a split with the pages that people cited for them."""
 
     records: tuple[WaferRecord, ...]
-    corpus_file: Path
+    corpus_file: Path | None  # None: there is none, and nothing to search
+    failed: tuple[WaferRecord, ...] = ()  # tagged {{failed verification}}: never searched for
 
     @property
     def claims(self) -> list[Claim]:
@@ -44,13 +53,22 @@ class Collection:
 def open_collection(folder: Path, split: str) -> Collection:
     """Read `SPLIT.jsonl` and find `corpus-SPLIT.jsonl` or `corpus.jsonl`, each plain or .gz.
 
+    `fail-SPLIT.jsonl`, if it is there, has the citations that people tagged as failing.
+
     Raises:
         InputError: a file is missing or a record is malformed.
     """
-    records = tuple(read_records(_existing(folder, [split])))
+    path, *failures = _existing(folder, [split]), _existing(folder, [f"fail-{split}"])
+    if path is None:
+        raise InputError(f"{folder} holds no {split}.jsonl; expected a WAFER-like collection.")
+    records = [one for file in (path, *filter(None, failures)) for one in read_records(file)]
     if not records:
         raise InputError(f"{folder} has no records in split {split!r}; expected WAFER JSON lines.")
-    return Collection(records, _existing(folder, [f"corpus-{split}", "corpus"]))
+    return Collection(
+        tuple(record for record in records if not record.failed),
+        _existing(folder, [f"corpus-{split}", "corpus"]),
+        tuple(record for record in records if record.failed),
+    )
 
 
 def evaluate(
@@ -105,7 +123,54 @@ def _levels(
             "n_not_in_corpus": len(marked) - len(found),
             **{s: measures.ranking_measures(found, _by_passage(runs[s])) for s in systems},
         },
+        "answer_in_context": in_context(records, {s: runs[s] for s in systems}),
     }
+
+
+def in_context(
+    records: Sequence[WaferRecord], runs: Mapping[str, list[list[Hit]]]
+) -> dict[str, Any]:
+    """The share of claims with an answer in one of their first k passages, by system and k.
+
+    `n` is the number of claims for which there is something to look for; 0: there is no system.
+    """
+    asked = {n: answers for n, record in enumerate(records) if (answers := _answers(record))}
+    shares = {system: _in_context(asked, run) for system, run in runs.items() if asked}
+    return {"n": len(asked), **shares}
+
+
+def _answers(record: WaferRecord) -> list[list[str]]:
+    """Sets of texts, of which all have to stand in a passage; [] where there is none to look for.
+
+    Sentences that people marked, or else answers that are words and no address or tag.
+    """
+    if record.supporting:
+        return [[_normal(sentence) for sentence in each] for each in record.supporting]
+    words = (_normal(o.answer) for o in record.outputs if not _ADDRESS.match(o.answer))
+    return [[answer] for answer in words if answer]
+
+
+def _in_context(asked: dict[int, list[list[str]]], run: list[list[Hit]]) -> dict[str, float]:
+    places = []
+    for n, answers in asked.items():
+        texts = (f" {_normal(hit.passage.text)} " for hit in run[n])
+        holding = (
+            rank
+            for rank, text in enumerate(texts, 1)
+            if any(all(f" {one} " in text for one in each) for each in answers)
+        )
+        places.append(next(holding, None))
+    return {
+        f"AiC@{k}": round(sum(p is not None and p <= k for p in places) / len(places), 4)
+        for k in measures.CUTOFFS
+    }
+
+
+@cache
+def _normal(text: str) -> str:
+    """KILT's way to compare answers: lower case, no punctuation, no articles, single spaces."""
+    bare = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
 def _retrieved(
@@ -182,13 +247,9 @@ def _by_passage(run: list[list[Hit]]) -> dict[str, list[str]]:
     return {str(n): [hit.passage.passage_id for hit in hits] for n, hits in enumerate(run)}
 
 
-def _existing(folder: Path, names: Sequence[str]) -> Path:
-    candidates = [folder / f"{name}{end}" for name in names for end in (".jsonl", ".jsonl.gz")]
-    for path in candidates:
-        if path.is_file():
-            return path
-    tried = ", ".join(path.name for path in candidates)
-    raise InputError(f"{folder} holds none of {tried}; expected a WAFER-like collection.")
+def _existing(folder: Path, names: Sequence[str]) -> Path | None:
+    candidates = (folder / f"{name}{end}" for name in names for end in (".jsonl", ".jsonl.gz"))
+    return next(filter(Path.is_file, candidates), None)
 
 
 def _silent(what: str, done: int, total: int) -> None:

@@ -17,10 +17,12 @@ from pincite.types import Citation, Claim, Span, claim_id_of
 from pincite.wiki.flat import Block, BlockKind, Mark
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
+MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
 MAX_LABELLED = 12  # words; a longer cell or parameter is a statement and needs no label
 _OPENING_DEBRIS = " \n,;:.!?)]}–—·•…/、，。；：！？）」』】》"
 _CLOSING_DEBRIS = " \n,;:–—·•/([{、，；：（「『【《"
 NEEDED = "citation needed"
+_CLOSED = " \n,;:.!?)]”»…、，。；：！？）」』】》"  # what ends a clause behind its mark
 _ORIGINS = {
     BlockKind.ITEM: "list",
     BlockKind.CELL: "table",
@@ -64,6 +66,7 @@ class _Wording:
     span: Span
     sentence: str
     part: Span
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             _ORIGINS.get(block.kind, "prose"),
             wording.sentence,
             wording.part,
+            wording.after,
         )
 
 
@@ -228,11 +232,12 @@ class _Wordings:
         judged, part = with_subject(home.of(text), grown, language)
         clause = Span(home.start + part.start, home.start + part.end)
         before, span = self._before(clause.start), self.block.span(*clause)
+        after = self._after(clause.end)
         if about := self._about_item(home):
             shift = len(about)
             part = Span(part.start + shift, part.end + shift)
-            return _Wording(about + judged, before, span, about + home.of(text), part)
-        return _Wording(judged, before, span, home.of(text), part)
+            return _Wording(about + judged, before, span, about + home.of(text), part, after)
+        return _Wording(judged, before, span, home.of(text), part, after)
 
     def _about_item(self, home: Span) -> str:
         """What a list item without a verb is an item of: "The club won: " or its heading."""
@@ -284,6 +289,13 @@ class _Wordings:
             kept.append(piece)
         kept.reverse()
         return " ".join(piece for piece in (*pieces, *kept) if piece)[-MAX_BEFORE:]
+
+    def _after(self, end: int) -> str:
+        """What follows in the block, in whole words where these are parted by spaces."""
+        text = self.block.text[end : end + 2 * MAX_AFTER].lstrip(_CLOSED)
+        if len(text) > MAX_AFTER:
+            text = text[: MAX_AFTER + 1].rsplit(None, 1)[0][:MAX_AFTER]
+        return " ".join(text.split())
 
     def _nothing_before(self, group: _Group) -> _Wording | None:
         """A mark that opens its block stands for what follows, or for what introduces the block."""

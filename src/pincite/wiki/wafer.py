@@ -1,27 +1,36 @@
 """WAFER records (Petroni et al., SIDE): JSON lines of a claim in its context and its true sources.
 
-{"id": …, "input": "title [SEP] section [SEP] text … [CIT]",
+{"id": …, "input": "title [SEP] section [SEP] text … [CIT] text after",
  "output": [{"answer": url, "provenance": [{"url": …}]}], "meta": {…}}
 """
 
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
 from pincite.errors import InputError
 from pincite.text.sentences import sentences
-from pincite.types import Claim
+from pincite.types import Article, Citation, Claim
+from pincite.wiki.editions import TABLE, edition, template_name
 
 SEPARATOR = " [SEP] "
 CITATION = "[CIT]"
+FAILED = "failed verification"  # the tag, by its English name
+FAILED_ANSWER = "{Failed verification}"  # WAFER's answer of a citation that people tagged so
+FEATURED = "featured article"
 _EXPECTED = "Expected one WAFER record a line."
 # KILT, on which WAFER stands, writes a heading path as "Section::::History.:Early life."
 _SECTION = re.compile(r"\ASection::::")
 _HEADINGS = re.compile(r"\.:|::")
+_TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n]{2,60}?)\s*(?=[|}])")
+_COMMENT = re.compile(r"<!--.*?-->|<nowiki>.*?</nowiki>", re.DOTALL | re.IGNORECASE)
+# Parsoid's HTML keeps the template's name, every page that MediaWiki draws the star's place.
+_STAR = re.compile(r"""mw-indicator-featured-star|"wt":"[Ff]eatured[ _]article""")
+_FEATURED_NAMES = frozenset((FEATURED, *TABLE["articles"][FEATURED]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +45,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One answer, which in WAFER is the address that the article cites."""
+    """One answer: in WAFER the address that the article cites, or FAILED_ANSWER."""
 
     answer: str
     provenance: tuple[Provenance, ...] = ()
@@ -56,6 +65,7 @@ class WaferRecord:
     cit_offset: int | None = None
     sentences: tuple[str, ...] = ()  # of the paragraph up to the mark; the last may hold [CIT]
     featured: bool = False
+    failed_verification: bool = False
     supporting: tuple[frozenset[str], ...] = ()  # each set of sentences is enough
     label: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -66,6 +76,11 @@ class WaferRecord:
         found = [p.url for output in self.outputs for p in output.provenance]
         return tuple(dict.fromkeys(found))
 
+    @property
+    def failed(self) -> bool:
+        """Whether people tagged its citation; SIDE's own files say so in the answer alone."""
+        return self.failed_verification or any(o.answer == FAILED_ANSWER for o in self.outputs)
+
 
 _KNOWN = {
     "wikipedia_id": str,
@@ -74,6 +89,7 @@ _KNOWN = {
     "cit_paragraph_id": int,
     "cit_offset": int,
     "featured": bool,
+    "failed_verification": bool,
     "label": str,
 }
 
@@ -134,24 +150,54 @@ def claim_of(record: WaferRecord) -> Claim:
     Raises:
         InputError: more than three parts, or more than one [CIT].
     """
-    title, section, text = _parts(record)
+    title, section, text, after = _parts(record)
     spans = sentences(text)
     last = spans[-1].start if spans else 0
     path = tuple(filter(None, (p.strip(" .:") for p in _HEADINGS.split(_SECTION.sub("", section)))))
-    return Claim(record.id, text[last:].strip(), title, path, text[:last].strip())
+    return Claim(record.id, text[last:].strip(), title, path, text[:last].strip(), after=after)
 
 
-def record_of(claim: Claim, *, language: str = "en") -> WaferRecord:
-    """A claim of an article as a record; citations without an address give no answer."""
-    urls = dict.fromkeys(c.url for c in claim.citations if c.url)
+def records_in(article: Article) -> Iterator[WaferRecord]:
+    """The records of an article: one a claim, with the addresses that it cites.
+
+    Citations tagged {{failed verification}} have a record of their own, since the others of the
+    same claim do not fail. A claim whose citations have no address has none.
+    """
+    featured = is_featured(article)
+    for claim in article.claims:
+        tagged = [c for c in claim.citations if FAILED in c.tags]
+        if FAILED in claim.tags and not tagged:  # the tag stands in the sentence, at no citation
+            tagged = list(claim.citations)
+        others = [c for c in claim.citations if c not in tagged]
+        for citations, failed in ((others, False), (tagged, True)):
+            if any(c.url for c in citations):
+                yield _of_claim(claim, citations, article.language, featured, failed)
+
+
+def is_featured(article: Article) -> bool:
+    """Whether its template says that the wiki's community chose it as one of its best."""
+    if article.markup == "html":
+        return bool(_STAR.search(article.source))
+    names = edition(article.language).names
+    used = map(template_name, _TEMPLATE.findall(_COMMENT.sub("", article.source)))
+    return any(names.get(name, name) in _FEATURED_NAMES for name in used)
+
+
+def _of_claim(
+    claim: Claim, citations: Sequence[Citation], language: str, featured: bool, failed: bool
+) -> WaferRecord:
+    urls = dict.fromkeys(c.url for c in citations if c.url)
     before = [span.of(claim.before) for span in sentences(claim.before, language)]
+    given = [Output(FAILED_ANSWER if failed else url, (Provenance(url),)) for url in urls]
     return WaferRecord(
-        claim.claim_id,
+        f"{claim.claim_id}-failed" if failed else claim.claim_id,
         claim.context,
-        tuple(Output(url, (Provenance(url),)) for url in urls),
+        tuple(given),
         wikipedia_title=claim.title,
         wikipedia_section=" :: ".join(claim.section),
         sentences=(*before, claim.words + CITATION),
+        featured=featured,
+        failed_verification=failed,
     )
 
 
@@ -247,8 +293,8 @@ def _page_object(page: Provenance) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _parts(record: WaferRecord) -> tuple[str, str, str]:
-    """Title, section and the text before [CIT]; missing parts are empty."""
+def _parts(record: WaferRecord) -> tuple[str, str, str, str]:
+    """Title, section, the text before [CIT] and the text after; missing parts are empty."""
     parts = [part.strip() for part in record.input.split(SEPARATOR.strip())]
     marks = record.input.count(CITATION)
     if len(parts) > 3 or marks > 1:
@@ -258,4 +304,5 @@ def _parts(record: WaferRecord) -> tuple[str, str, str]:
         )
         raise InputError(message)
     title, section, text = ["", "", *parts][-3:]
-    return title, section, text.split(CITATION)[0].rstrip()
+    before, _, after = text.partition(CITATION)
+    return title, section, before.rstrip(), after.strip()

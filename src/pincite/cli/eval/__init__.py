@@ -26,53 +26,93 @@ command.add_command(ask.qa)
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
 @click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
+@click.option("--plot", type=options.FilePath, help="PNG of SIDE's figures 2c and 7.")
 @json_option
 @quiet_option
 @options.expansion_options
 @options.settings_options
 def wafer(
-    folder: Path, split: str, corpus: Path | None, as_json: bool, quiet: bool, **given: Any
+    folder: Path,
+    split: str,
+    corpus: Path | None,
+    plot: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> None:
-    """P@1 and success rates on a WAFER-like collection: FOLDER/SPLIT.jsonl, corpus-SPLIT.jsonl.
+    """Retrieval and failed citations on a WAFER-like collection, as `claims --out` makes it.
+
+    Reads FOLDER/SPLIT.jsonl, fail-SPLIT.jsonl and corpus-SPLIT.jsonl or corpus.jsonl, plain or .gz.
+    Prints P@1, success rates and R-precision (SIDE's table 4), whether an answer is in what was
+    found, failed verification against featured articles (figure 2c) and the depth of addresses
+    (figure 7); without pages, what can be said of the addresses alone.
 
     The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on. With
     --expansion "sparse + expansion" stands beside "sparse", and is what is fused and verified.
     """
     extras.require("eval")
+    from pincite.evaluation import failed_verification, plots, tables
+    from pincite.evaluation import wafer as wafer_
+
+    settings = options.settings_of(given)
+    collection = wafer_.open_collection(folder, split)
+    every = [*collection.records, *collection.failed]
+    result: dict[str, Any] = {"split": split, "n": len(collection.records)}
+    result |= {"n_failed": len(collection.failed)}
+    with options.progress(quiet) as shown:
+        tell = options.teller(shown)
+        if corpus or collection.corpus_file:
+            result |= _searched(collection, corpus, settings, tell)
+        else:
+            found = failed_verification.measured(every, None, None, settings.verify.threshold, tell)
+            result["failed_verification"] = found
+    result["url_depth"] = failed_verification.depths(every)
+    for warning in result.get("warnings", ()):
+        options.say(warning)
+    if plot:
+        plots.failed_verification(plot, result["failed_verification"], result["url_depth"])
+    click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
+
+
+def _searched(collection: Any, corpus: Path | None, settings: Any, tell: Any) -> dict[str, Any]:
+    """What needs pages: retrieval at all levels, and the verifier on citations that fail."""
     from dataclasses import replace
 
     from pincite import runtime
     from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.evaluation import failed_verification
     from pincite.evaluation import wafer as wafer_
     from pincite.verbs.verify import build
 
-    settings = options.settings_of(given)
-    collection = wafer_.open_collection(folder, split)
     encoder = runtime.encoder(settings)
-    where = corpus or _kept(collection.corpus_file, encoder.fingerprint)
-    with options.progress(quiet) as shown:
-        tell = options.teller(shown)
-        seconds = _index(where, collection.corpus_file, encoder, tell)[0]
-        with (
-            EmbeddedCorpus.open(where, encoder) as opened,
-            build.verifying(settings, None, None) as run,
-        ):
-            pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
-            result = wafer_.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
-            status = opened.status()
-    for warning in (warnings := build.late_warnings(pipeline)):
-        options.say(warning)
+    file, seconds = collection.corpus_file, 0.0
+    where = corpus or _kept(file, encoder.fingerprint)
+    if file:
+        seconds = _index(where, file, encoder, tell)[0]
+    with (
+        EmbeddedCorpus.open(where, encoder) as opened,
+        build.verifying(settings, None, None) as run,
+    ):
+        pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
+        result = (
+            wafer_.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
+            if collection.records
+            else {}
+        )
+        every, threshold = [*collection.records, *collection.failed], settings.verify.threshold
+        result["failed_verification"] = failed_verification.measured(
+            every, opened.get, pipeline.verifier, threshold, tell
+        )
+        status = opened.status()
     result |= {
-        "split": split,
-        "n": len(collection.records),
         "corpus": {"documents": status.n_documents, "passages": status.n_passages},
         "indexing_seconds": seconds,
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
+    warnings = list(build.late_warnings(pipeline))
     if pipeline.expander:
         result["versions"]["expansion"] = pipeline.expander.fingerprint
-        result["warnings"] = list(warnings)
-    click.echo(json.dumps(result, indent=1) if as_json else _table(result))
+    return result | ({"warnings": warnings} if warnings or pipeline.expander else {})
 
 
 @command.command("beir")
@@ -356,16 +396,3 @@ def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:
     trec.write_qrels(folder / f"{split}.qrels", qrels)
     for name, run in runs.items():
         trec.write_run(folder / f"{name}.run", run, f"pincite-{name}")
-
-
-def _table(result: dict[str, Any]) -> str:
-    columns = ("P@1", "SR@1", "SR@10", "SR@100", "SR@200", "RR")
-    width = max(10, *(len(system) + 1 for system in result["page"]))
-    lines = []
-    for level in ("page", "evidence"):
-        lines.append(f"{level:{width}}" + "".join(f"{column:>9}" for column in columns))
-        for system in result["page"]:
-            row = result[level][system]
-            lines.append(f"{system:{width}}" + "".join(f"{row[column]:9.3f}" for column in columns))
-    left_out = result["evidence"]["n_without_marks"]
-    return "\n".join([*lines, f"{left_out} claims without marked evidence are left out below."])

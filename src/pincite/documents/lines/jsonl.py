@@ -2,8 +2,9 @@
 
 `{"url": …, "title": …, "text": …}`; `url` (or `id`) and `text` must be there. BEIR's `corpus.jsonl`
 is such a file: its address is `metadata.url`, or `_id` where there is none, and of an article that
-has a title only the title is the text. Files of any length are read line by line, and a bad line
-costs only itself.
+has a title only the title is the text. CCNet's files (Wenzek et al. 2020) are such ones too: their
+text is `raw_content`, fetched on `date_download`. Files of any length are read line by line, and a
+bad line costs only itself.
 """
 
 import gzip
@@ -18,8 +19,10 @@ from pincite.documents.clean import cleaned, one_line
 from pincite.documents.language import code_of, language_of
 from pincite.types import Document, Reason, Unchecked
 
+_CCNET_TEXT, _CCNET_DATE = "raw_content", "date_download"
 _OWN = frozenset(
     {"url", "text", "title", "published", "date", "language", "lang", "kind", "fetched"}
+    | {_CCNET_TEXT, _CCNET_DATE}
 )
 _IDS = ("id", "_id")
 
@@ -36,6 +39,11 @@ class Line(NamedTuple):
 def documents(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
     """A document a line, or what is wrong with the line; blank lines are passed over."""
     return of_lines(lines(path, limits), path, limits)
+
+
+def pages(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Unchecked]:
+    """The same of CCNet's: a reader of its own, since these are known by their fields alone."""
+    return documents(path, limits)
 
 
 def of_lines(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
@@ -105,7 +113,12 @@ def place(line: Line, path: Path) -> str:
 
 def is_document(record: Mapping[str, Any]) -> bool:
     """Whether the fields are there that `documents` needs."""
-    return bool(_url(record)) and isinstance(record.get("text"), str)
+    return bool(_url(record)) and isinstance(_text(record), str)
+
+
+def is_ccnet(record: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a page of CCNet, whose files are called .json.gz."""
+    return all(isinstance(record.get(name), str) for name in ("url", _CCNET_TEXT))
 
 
 def field_of(record: Mapping[str, Any], *names: str) -> str | None:
@@ -132,7 +145,7 @@ def document_in(
     record: Mapping[str, Any], where: str, limits: Limits, kind: str = "jsonl"
 ) -> Document | Unchecked:
     """The document that a record holds; `where` is its file and line, `kind` if it names none."""
-    url, text = _url(record), record.get("text")
+    url, text = _url(record), _text(record)
     if not url or not isinstance(text, str):
         missing = "text" if url else "url (or id)"
         return Unchecked(url or where, Reason.UNDECODABLE, f"{where}: no {missing}")
@@ -146,7 +159,7 @@ def document_in(
         text=text,
         kind=field_of(record, "kind") or kind,
         published=field_of(record, "published", "date"),
-        fetched=field_of(record, "fetched"),
+        fetched=field_of(record, "fetched", _CCNET_DATE),
         # Whoever wrote the record knew more than the words say.
         language=code_of(field_of(record, "language", "lang")) or language_of(text),
         meta=_meta(record),
@@ -155,6 +168,10 @@ def document_in(
 
 def _url(record: Mapping[str, Any]) -> str:
     return one_line(_stated_url(record) or field_of(record, "id", "_id"))
+
+
+def _text(record: Mapping[str, Any]) -> Any:
+    return record.get("text", record.get(_CCNET_TEXT))
 
 
 def _stated_url(record: Mapping[str, Any]) -> str | None:

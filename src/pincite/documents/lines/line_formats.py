@@ -1,7 +1,7 @@
 """Which collection a file of lines is: told by what its first lines hold.
 
-Sphere, KILT, BEIR and common JSON lines come as .jsonl and as .json, so names say little. The first
-line that is a record of one of them decides; bad lines before it do not.
+Sphere, CCNet, KILT, BEIR and common JSON lines come as .jsonl and as .json, so names say little.
+The first line that is a record of one of them decides; bad lines before it do not.
 """
 
 import json
@@ -22,17 +22,20 @@ _ENDINGS = (*JSONL_ENDINGS, ".json", ".json.gz", ".tsv", ".tsv.gz")
 _READERS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Reader], ...] = (
     (sphere.is_chunk, sphere.documents),
     (kilt.is_page, kilt.documents),
+    (jsonl.is_ccnet, jsonl.pages),
     (jsonl.is_document, jsonl.documents),
 )
 _OF_LINES: Mapping[Reader, OfLines] = {
     sphere.documents: sphere.of_lines,
     kilt.documents: kilt.of_lines,
+    jsonl.pages: jsonl.of_lines,
     jsonl.documents: jsonl.of_lines,
     wiki_passages.documents: wiki_passages.of_lines,
 }
 _ADDRESS: Mapping[Reader, Callable[[Mapping[str, Any]], str]] = {
     sphere.documents: jsonl.url_of,
     kilt.documents: kilt.url_of,
+    jsonl.pages: jsonl.url_of,
     jsonl.documents: jsonl.url_of,
 }
 FIRST_LINES = 20
