@@ -325,6 +325,11 @@ class Store:
         rows = ((key, packed_vector(key, v)) for key, v in zip(keys, vectors, strict=True))
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
+    def note(self, name: str, value: str) -> None:
+        """Put into the manifest what was chosen after the store was made; a batch of its own."""
+        with self._transaction():
+            self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
+
     def remove(self, url: str) -> bool:
         """Remove the document at `url` with all that belongs to it; says whether it was there."""
         sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
