@@ -1,4 +1,4 @@
-"""Meanings: nearest vectors by inner product (FAISS), exact for small corpora, IVF or HNSW for large.
+"""Meanings: nearest vectors by inner product (FAISS), exact for few passages, IVF or HNSW for many.
 
 A built index covers the passages up to some key; what came later (the *tail*) is searched exactly
 in memory, and without a built index everything is tail. So an index that is missing, damaged or
@@ -416,7 +416,8 @@ class _Graph:
         import faiss
 
         self._index = index
-        self._codes: Any = faiss.downcast_index(faiss.downcast_index(index.index).storage)
+        graph: Any = faiss.downcast_index(index.index)
+        self._codes: Any = faiss.downcast_index(graph.storage)
 
     @property
     def n(self) -> int:
@@ -431,7 +432,8 @@ class _Graph:
         width = math.ceil(max(WIDTH, n_found) / max(share, 1 / max(1, self.n)))
         if width * NEIGHBOURS > share * self.n:
             return self.of_all(queries, n_found, accepted)
-        how = faiss.SearchParametersHNSW(efSearch=width, **_only(accepted))  # type: ignore[call-arg]
+        parameters: Any = getattr(faiss, "SearchParametersHNSW")  # noqa: B009 - its stubs lack it
+        how = parameters(efSearch=width, **_only(accepted))
         return np.asarray(self._index.search(queries, n_found, params=how)[1], dtype=np.int64)
 
     def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
@@ -439,7 +441,7 @@ class _Graph:
 
         selector: Any = faiss.IDSelectorTranslated  # its codes have numbers, not keys
         only = {"sel": selector(self._index.id_map, _only(accepted)["sel"])} if accepted else {}
-        how = faiss.SearchParameters(**only)  # type: ignore[call-arg]
+        how = faiss.SearchParameters(**only)
         _, rows = self._codes.search(queries, n_found, params=how)
         return np.where(rows < 0, -1, self._keys[rows])
 

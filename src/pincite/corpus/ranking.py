@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from pincite.corpus.rows import Place
+from pincite.corpus.store import Store
+from pincite.types import Hit, Passage
 
 Scored: TypeAlias = list[tuple[int, float]]  # (passage key, score), best first
 
@@ -42,6 +44,32 @@ def best(
                 deeper.append(position)
         pending, depth = deeper, depth * DEEPER
     return results
+
+
+def merged(
+    store: Store,
+    ranked: Sequence[Sequence[Sequence[tuple[Place, float]]]],
+    merge: Callable[[Sequence[list[Hit]]], list[Hit]],
+) -> list[list[Hit]]:
+    """For each query its runs, one of each search, made one; only then texts are read.
+
+    Reading is most of a search, and where two are merged half of what they find is left out.
+    """
+    places = {p.passage_id: p for runs in ranked for pairs in runs for p, _ in pairs}
+    unread = {
+        id_: Passage(p.doc_id, p.url, p.title, "", p.span, p.about) for id_, p in places.items()
+    }
+    hits = [
+        [
+            [Hit(unread[p.passage_id], s, rank) for rank, (p, s) in enumerate(pairs, 1)]
+            for pairs in runs
+        ]
+        for runs in ranked
+    ]
+    merged = [merge(runs) for runs in zip(*hits, strict=True)]
+    left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))
+    read = dict(zip(left, store.passages([places[id_] for id_ in left]), strict=True))
+    return [[hit._replace(passage=read[hit.passage.passage_id]) for hit in run] for run in merged]
 
 
 def _is_settled(kept: Sequence[tuple[Place, float]], k: int, lowest: float) -> bool:
