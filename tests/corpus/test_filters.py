@@ -68,6 +68,7 @@ def corpus(
     if request.param in ("built", "graph"):
         monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
         monkeypatch.setattr(dense, "REFINED", 4)
+        monkeypatch.setattr(dense, "FILTERED", 8)
     with EmbeddedCorpus.create(tmp_path / "corpus", FakeEncoder(64)) as corpus:
         corpus.add([document(number) for number in range(100)])
         corpus.add([document(number) for number in range(100, 120)])

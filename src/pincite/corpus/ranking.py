@@ -55,18 +55,16 @@ def merged(
 
     Reading is most of a search, and where two are merged half of what they find is left out.
     """
-    places = {p.passage_id: p for runs in ranked for pairs in runs for p, _ in pairs}
-    unread = {
-        id_: Passage(p.doc_id, p.url, p.title, "", p.span, p.about) for id_, p in places.items()
-    }
-    hits = [
-        [
-            [Hit(unread[p.passage_id], s, rank) for rank, (p, s) in enumerate(pairs, 1)]
-            for pairs in runs
-        ]
-        for runs in ranked
-    ]
-    merged = [merge(runs) for runs in zip(*hits, strict=True)]
+    places: dict[str, Place] = {}
+
+    def unread(pairs: Sequence[tuple[Place, float]]) -> list[Hit]:
+        found = [Passage(p.doc_id, p.url, p.title, "", p.span) for p, _ in pairs]
+        ids = [passage.passage_id for passage in found]
+        places.update(zip(ids, (place for place, _ in pairs), strict=True))
+        scores = (score for _, score in pairs)
+        return list(map(Hit, found, scores, range(1, len(found) + 1)))
+
+    merged = [merge(list(map(unread, runs))) for runs in zip(*ranked, strict=True)]
     left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))
     read = dict(zip(left, store.passages([places[id_] for id_ in left]), strict=True))
     return [[hit._replace(passage=read[hit.passage.passage_id]) for hit in run] for run in merged]

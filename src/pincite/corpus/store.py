@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pincite.corpus.connection import connect, failed, mode
+from pincite.corpus.connection import connect, failed, mode, selected
 from pincite.corpus.durable import sync
 from pincite.corpus.rows import (
     BLOCK_CHARACTERS,
@@ -431,7 +431,7 @@ class Store:
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
         """The rows that a statement gives; for what only one caller asks."""
         with self._reported():
-            return self._connection.execute(sql, arguments).fetchall()
+            return selected(self._connection, sql, arguments)
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
         rows = self.rows(sql, arguments)
