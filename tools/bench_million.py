@@ -31,6 +31,7 @@ from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.protocols import Encoder, Floats
 from pincite.retrieval.fusion import fused
+from pincite.retrieval.retrievers import Fused
 
 DEPTH = 100
 OPENINGS = 5
@@ -93,13 +94,19 @@ def alone(given: Any, known: Known | None, asked: list[str]) -> dict[str, Any]:
         status = corpus.status()
         lexical, dense = corpus.lexical(), corpus.dense()
 
-        def hybrid(n: int) -> Any:
+        both = Fused(lexical, dense)
+
+        def apart(n: int) -> Any:
             words, near = (by.retrieve([asked[n]], DEPTH)[0] for by in (lexical, dense))
             return fused(words, near, DEPTH, "weighted")
 
         calls: dict[str, Call] = {"lexical": lambda n: lexical.retrieve([asked[n]], DEPTH)}
         if known:
-            calls |= {"dense": lambda n: dense.retrieve([asked[n]], DEPTH), "hybrid": hybrid}
+            calls |= {
+                "dense": lambda n: dense.retrieve([asked[n]], DEPTH),
+                "hybrid": lambda n: both.retrieve([asked[n]], DEPTH),
+                "hybrid, all texts read before it is fused": apart,
+            }
         times = alternating(calls, len(asked))
         memory = resident() - before
     passages = status.n_passages
@@ -113,25 +120,45 @@ def alone(given: Any, known: Known | None, asked: list[str]) -> dict[str, Any]:
         "bytes a passage": {k: round(v / passages, 1) for k, v in status.n_bytes.items()},
         "ms": times,
         "resident MB more than before opening": round(memory),
-        "recall@100": recall(given.corpus, known) if known else None,
+        "recall": recalled(given.corpus, known) if known else None,
     }
 
 
-def recall(folder: Path, known: Known) -> float:
-    """Share of the exact 100 nearest vectors that the engine brings."""
-    import faiss
-
+def recalled(folder: Path, known: Known) -> dict[str, dict[str, float]]:
     generation = Generation(folder / current_name(folder), write=False)
     generation.dense.open()
-    found = generation.dense.search(known.vectors, DEPTH)
-    keys = generation.store.keys()
-    vectors = stored(generation.store, 0, known.dim)
+    rows, dense = known.vectors, generation.dense
+    return recall(
+        generation.store, known, {"vectors": lambda n: dense.search(rows[n : n + 1], DEPTH)}
+    )
+
+
+def recall(store: Store, known: Known, calls: dict[str, Call]) -> dict[str, dict[str, float]]:
+    """Shares of the exact 10 and 100 nearest vectors that each call brings."""
+    import faiss
+
+    keys = store.keys()
+    vectors = stored(store, 0, known.dim)
     _, best = faiss.knn(known.vectors, vectors, DEPTH, metric=faiss.METRIC_INNER_PRODUCT)
-    shares = [
-        len(set(keys[rows].tolist()) & {key for key, _ in pairs}) / DEPTH
-        for rows, pairs in zip(best, found, strict=True)
-    ]
-    return round(statistics.mean(shares), 4)
+    shares: dict[str, dict[str, float]] = {}
+    for name, call in calls.items():
+        found = [keys_of(call(n)) for n in range(len(best))]
+        shares[name] = {
+            f"@{k}": round(
+                statistics.mean(
+                    len(set(keys[rows[:k]].tolist()) & set(ours[:k])) / k
+                    for rows, ours in zip(best, found, strict=True)
+                ),
+                4,
+            )
+            for k in (10, DEPTH)
+        }
+    return shares
+
+
+def keys_of(answer: Any) -> list[int]:
+    """Of our index's answer to one query, or of an Arrow table."""
+    return answer["key"].to_pylist() if hasattr(answer, "column") else [k for k, _ in answer[0]]
 
 
 def against(given: Any, known: Known | None, asked: list[str]) -> dict[str, Any]:
@@ -152,21 +179,31 @@ def against(given: Any, known: Known | None, asked: list[str]) -> dict[str, Any]
             built[name] = round(time.perf_counter() - started, 1)
             calls |= more
             print(name, "built in", built[name], "s", file=sys.stderr, flush=True)
-        return {"seconds to build": built, "ms": alternating(calls, len(asked))}
+        times = alternating(calls, len(asked))
+        near = {name: call for name, call in calls.items() if "vectors" in name}
+        shares = recall(generation.store, known, near) if known else None
+        return {"seconds to build": built, "ms": times, "recall": shares}
 
 
 def alternating(calls: dict[str, Call], n: int) -> dict[str, dict[str, float]]:
-    """Every query through every engine before the next one; the first twenty warm up."""
+    """Every query through every engine before the next one; the first twenty warm up.
+
+    `cpu`: the median of the process' own time, all threads, which other work delays less.
+    """
     times: dict[str, list[float]] = {name: [] for name in calls}
+    spent: dict[str, list[float]] = {name: [] for name in calls}
     for number in [*range(min(20, n)), *range(n)]:
         for name, call in calls.items():
-            started = time.perf_counter()
+            started, before = time.perf_counter(), time.process_time()
             call(number)
             times[name].append(1000 * (time.perf_counter() - started))
-    kept = {name: values[-n:] for name, values in times.items()}
+            spent[name].append(1000 * (time.process_time() - before))
     return {
-        name: {f"p{p}": round(float(np.percentile(values, p)), 2) for p in (50, 95)}
-        for name, values in kept.items()
+        name: {
+            **{f"p{p}": round(float(np.percentile(times[name][-n:], p)), 2) for p in (50, 95)},
+            "cpu": round(statistics.median(spent[name][-n:]), 2),
+        }
+        for name in calls
     }
 
 

@@ -85,7 +85,10 @@ def lucene(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path 
 
 
 def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path | None) -> Calls:
-    """LanceDB's word index, and IVF_RQ over the vectors where there are some."""
+    """LanceDB's word index, and IVF_RQ over the vectors where there are some.
+
+    By default its vectors stop at codes; refined, stored vectors decide, as they do here.
+    """
     import lancedb
     import pyarrow as pa
 
@@ -115,7 +118,11 @@ def lancedb(store: Store, scratch: Path, asked: list[str], known: Any, jar: Path
             found = table.search(rows[n], vector_column_name="vector")
             return found.limit(DEPTH).select(["key"]).to_arrow()
 
-        calls["LanceDB vectors"] = near
+        def refined(n: int) -> Any:
+            found = table.search(rows[n], vector_column_name="vector").nprobes(80)
+            return found.refine_factor(4).limit(DEPTH).select(["key"]).to_arrow()
+
+        calls |= {"LanceDB vectors": near, "LanceDB vectors, refined": refined}
     return calls
 
 

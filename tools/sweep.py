@@ -42,7 +42,8 @@ KINDS: dict[str, list[dict[str, int]]] = {
     "IVF2048,RaBitQ": [{"nprobe": 64}],
     "IVF2048,RaBitQ,Refine(SQ8)": [{"nprobe": n, "k": k} for n in PROBES[2:] for k in (4, 10)],
     "IVF2048,PQ96x4fs,Refine(SQ8)": [{"nprobe": n, "k": k} for n in PROBES[2:] for k in (4, 10)],
-    "HNSW16,SQ8": [{"efSearch": n} for n in (100, 200, 400)],
+    "HNSW16,SQ8": [{"efSearch": n} for n in (200, 400)],
+    "HNSW32,SQ8": [{"efSearch": n} for n in (200, 300, 400, 600)],
 }
 
 

@@ -306,7 +306,9 @@ def test_corpus_verified_and_optimized(home: Path) -> None:
         "sound": True,
         "findings": [],
     }
-    assert "bytes gained" in run("corpus", "optimize", "web").stderr
+    assert "bytes gained" in run("corpus", "optimize", "web", "--index", "hnsw").stderr
+    manifest = json.loads(run("corpus", "status", "web", "--json").stdout)["manifest"]
+    assert manifest["vector_index"] == "hnsw"
     assert run("corpus", "verify", "web", "-q").stdout == ""
     assert run("corpus", "search", "web", "river", "--json").stdout
     for verb in ("verify", "optimize"):

@@ -48,10 +48,10 @@ def work(job: str, folder: Path, log: Path, seed: int) -> None:
     with log.open("a", encoding="ascii", buffering=1) as lines:
         while job == "rebuild":
             encoder = FakeEncoder(80 - encoder_of(folder).dim)  # 32 and 48 in turn
-            rebuild(folder, encoder)
+            rebuild(folder, encoder, index=chance.choice(dense.KINDS))
         while job == "optimize":
             try:
-                optimize(folder)
+                optimize(folder, index=chance.choice(dense.KINDS))
             except CorpusError as error:
                 if "unfinished rebuild" not in str(error):
                     raise

@@ -14,6 +14,8 @@ from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.lexical import LexicalIndex
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.protocols import Corpus
+from pincite.retrieval.fusion import MODES, Mode, fused
+from pincite.retrieval.retrievers import Fused
 from pincite.testing import FakeEncoder, check_corpus, check_encoder, check_retriever
 from pincite.types import Document
 
@@ -328,3 +330,19 @@ def test_the_nearest_passages_of_a_document(corpus: EmbeddedCorpus, folder: Path
     assert len(corpus.nearest("tram", [long.url], 100)[0]) > 3
     with EmbeddedCorpus.open(folder, None) as without_meaning:
         assert without_meaning.nearest("tram", [long.url], 3) == [[]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_both_searches_at_once_find_what_they_find_one_by_one(
+    corpus: EmbeddedCorpus, mode: Mode
+) -> None:
+    texts = {f"p{i}": f"Bridge {i % 7} crosses water {i % 5}." for i in range(60)}
+    corpus.add([page(name, text) for name, text in texts.items()])
+    corpus.delete([page("p7", "").url])
+    queries = ["bridge 3", "water 4 bridge 1", "nothing of it"]
+    words, meaning = corpus.lexical(), corpus.dense()
+    one_by_one = zip(words.retrieve(queries, 20), meaning.retrieve(queries, 20), strict=True)
+    expected = [fused(*hits, 9, mode) for hits in one_by_one]
+    found = Fused(words, meaning, mode, depth=20).retrieve(queries, 9)
+    assert found == expected
+    assert all(hit.passage.text == texts[hit.passage.title] for hits in found for hit in hits)

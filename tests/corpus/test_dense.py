@@ -1,11 +1,12 @@
-"""The vector index: exact when small, IVF when large, never wrong about a score."""
+"""The vector index: exact when small, IVF or a graph when large, never wrong about a score."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pincite.corpus import dense
+from pincite.corpus import accepted, dense
+from pincite.corpus.accepted import Accepted
 from pincite.corpus.dense import DenseIndex
 from pincite.corpus.rows import Keys
 from pincite.corpus.store import Store
@@ -40,9 +41,11 @@ def put(store: Store, name: str, vectors: Floats) -> range:
     return keys
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "store.sqlite", {"identity": "test"})
+@pytest.fixture(params=["ivf", "hnsw"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Of both kinds of index: each law holds of either."""
+    manifest = {"identity": "test", dense.KIND: request.param}
+    return Store.create(tmp_path / "store.sqlite", manifest)
 
 
 def exact(vectors: Floats, queries: Floats, k: int) -> list[list[int]]:
@@ -58,7 +61,7 @@ def recall(found: list[list[tuple[int, float]]], expected: list[list[int]]) -> f
     return float(np.mean(shares))
 
 
-def test_ivf_finds_what_an_exact_search_finds(
+def test_it_finds_what_an_exact_search_finds(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dense, "SCANNED", 15_000)
@@ -70,6 +73,8 @@ def test_ivf_finds_what_an_exact_search_finds(
     index.build()
     assert not index.is_due()
     index.open()
+    assert index._built is not None
+    assert not len(index._tail)
     found = index.search(queries, 100)
     assert recall(found, exact(vectors, queries, 100)) >= 0.98
     half = vectors.astype(np.float16).astype(np.float32)
@@ -82,7 +87,7 @@ def test_ivf_finds_what_an_exact_search_finds(
 
 
 @pytest.mark.slow
-def test_recall_of_ivf_at_384_dimensions(
+def test_recall_at_384_dimensions(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dense, "SCANNED", 30_000)
@@ -93,6 +98,30 @@ def test_recall_of_ivf_at_384_dimensions(
     index.open()
     queries = near(vectors, 200)
     assert recall(index.search(queries, 100), exact(vectors, queries, 100)) >= 0.98
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
+def test_a_filter_leaves_the_nearest_of_what_it_accepts(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    monkeypatch.setattr(accepted, "FEW", 100)
+    monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
+    vectors = clustered(25_000, 24)
+    put(store, "a", vectors)
+    index = DenseIndex(tmp_path, store, 24)
+    index.build()
+    index.open()
+    assert not len(index._tail)
+    chosen = np.random.default_rng(4).random(25_001) < share
+    chosen[0] = False  # no key
+    some = Accepted(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
+    queries = near(vectors, 30)
+    found = index.search(queries, 20, some)
+    assert all(chosen[key] for pairs in found for key, _ in pairs)
+    expected = [[k for k in keys if chosen[k]][:20] for keys in exact(vectors, queries, 25_000)]
+    assert recall(found, expected) >= 0.95
+    few = index.search(queries[:2], 30_000, some)  # more than are left
+    assert [{key for key, _ in pairs} for pairs in few] == [set(np.flatnonzero(chosen))] * 2
 
 
 def test_a_trained_index_is_added_to_until_it_has_doubled(

@@ -9,6 +9,7 @@ import pytest
 from pincite.corpus import accepted, dense
 from pincite.corpus.accepted import AcceptedPassages
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.optimize import optimize
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.testing import FakeEncoder, check_retriever
@@ -57,20 +58,24 @@ def expected(everything: Sequence[Hit], filters: Filters, k: int) -> list[tuple[
     return [(hit.passage.passage_id, hit.score) for hit in chosen[:k]]
 
 
-@pytest.fixture(params=["few", "many", "built"])
+@pytest.fixture(params=["few", "many", "built", "graph"])
 def corpus(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[EmbeddedCorpus]:
     """120 pages: as a small set, as a large one in memory, as a large one in a built index."""
     if request.param != "few":
         monkeypatch.setattr(accepted, "FEW", 20)
-    if request.param == "built":
+    if request.param in ("built", "graph"):
         monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
         monkeypatch.setattr(dense, "REFINED", 4)
+        monkeypatch.setattr(dense, "FILTERED", 8)
     with EmbeddedCorpus.create(tmp_path / "corpus", FakeEncoder(64)) as corpus:
         corpus.add([document(number) for number in range(100)])
         corpus.add([document(number) for number in range(100, 120)])
         corpus.delete([document(number).url for number in (3, 17, 40)])
+    if request.param == "graph":
+        optimize(tmp_path / "corpus", index="hnsw")
+    with EmbeddedCorpus.open(tmp_path / "corpus", FakeEncoder(64), write=True) as corpus:
         yield corpus
 
 

@@ -66,6 +66,16 @@ def test_smaller_and_the_same(folder: Path) -> None:
         corpus.delete(["u:0"])
     assert verify(folder) == []
     again = optimize(folder).n_bytes_after
+    with_graph = optimize(folder, index="hnsw")
+    assert verify(folder) == []
+    assert optimize(folder).n_bytes_after == pytest.approx(with_graph.n_bytes_after, rel=0.02)
+    rebuild(folder, FakeEncoder(256))
+    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:
+        assert corpus.manifest()[dense.KIND] == "hnsw"  # kept by what is made anew
+    rebuild(folder, FakeEncoder(256), index="ivf")
+    optimize(folder)
+    with EmbeddedCorpus.open(folder, FakeEncoder(256)) as corpus:
+        assert corpus.manifest()[dense.KIND] == "ivf"
     assert optimize(folder).n_bytes_after == pytest.approx(again, rel=0.02)
 
 

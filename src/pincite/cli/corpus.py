@@ -22,6 +22,11 @@ WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "d
 encoder_option = click.option(
     "--encoder", help="Name, folder or Hugging Face id, or NAME@URL of one that a server runs."
 )
+index_option = click.option(
+    "--index",
+    type=click.Choice(["ivf", "hnsw"]),
+    help="Kind of the vector index of more than 20,000 passages. [as it is; ivf at first]",
+)
 words_option = click.option(
     "--no-vectors", is_flag=True, help="Index words only; `corpus rebuild` makes vectors later."
 )
@@ -255,15 +260,19 @@ def _documents(n: int) -> str:
 @command.command("rebuild")
 @click.argument("folder", type=options.FilePath)
 @encoder_option
+@index_option
 @quiet_option
-def rebuild(folder: Path, encoder: str | None, quiet: bool) -> None:
+def rebuild(folder: Path, encoder: str | None, index: Any, quiet: bool) -> None:
     """Derive everything anew from the stored documents, with today's encoder and rules."""
     from pincite.corpus.rebuild import rebuild as rebuild_corpus
 
     with options.progress(quiet) as shown:
         task = shown.add_task("rebuilding", total=None)
         rebuild_corpus(
-            folder, _encoder(encoder), lambda n, total: shown.update(task, completed=n, total=total)
+            folder,
+            _encoder(encoder),
+            lambda n, total: shown.update(task, completed=n, total=total),
+            index,
         )
     options.say(f"{folder} is rebuilt.", quiet)
 
@@ -302,13 +311,14 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
 
 @command.command("optimize")
 @click.argument("folder", type=options.FilePath)
+@index_option
 @quiet_option
-def optimize(folder: Path, quiet: bool) -> None:
+def optimize(folder: Path, index: Any, quiet: bool) -> None:
     """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
     from pincite.corpus.optimize import optimize as optimize_corpus
 
     with options.progress(quiet) as shown:
-        gain = optimize_corpus(folder, options.teller(shown))
+        gain = optimize_corpus(folder, options.teller(shown), index)
     before, after = gain.n_bytes_before, gain.n_bytes_after
     options.say(
         f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained.", quiet

@@ -2,7 +2,9 @@
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pincite.corpus.rows import damaged
 from pincite.errors import CorpusError
@@ -13,7 +15,6 @@ def connect(uri: str) -> sqlite3.Connection:
     try:
         # One connection serves a server's worker threads in turn; the corpus serialises them.
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogatepass")
         # FULL: a batch took minutes to encode, so one flush of the disk is no price for keeping
         # it through a power cut; and no derived index can then be ahead of the truth.
         connection.execute("PRAGMA synchronous=FULL")
@@ -25,6 +26,21 @@ def connect(uri: str) -> sqlite3.Connection:
     except sqlite3.DatabaseError as error:
         raise CorpusError(damaged(Path(uri), str(error))) from error
     return connection
+
+
+def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
+    """The rows of a statement. Texts may hold half a surrogate pair, left by a broken page.
+
+    SQLite's own way of reading texts refuses those, and takes a tenth of a search less time: it is
+    left for good at the first.
+    """
+    try:
+        return connection.execute(sql, arguments).fetchall()
+    except sqlite3.OperationalError as error:
+        if connection.text_factory is not str or "decode" not in str(error):
+            raise
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogatepass")
+    return connection.execute(sql, arguments).fetchall()
 
 
 def mode(path: Path, write: bool) -> str:

@@ -1,4 +1,4 @@
-"""Meanings: nearest vectors by inner product (FAISS), exact for small corpora, IVF for large ones.
+"""Meanings: nearest vectors by inner product (FAISS), exact for few passages, IVF or HNSW for many.
 
 A built index covers the passages up to some key; what came later (the *tail*) is searched exactly
 in memory, and without a built index everything is tail. So an index that is missing, damaged or
@@ -11,10 +11,11 @@ passages stay in it, and the store drops them, until enough are dead to build it
 
 import math
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -47,14 +48,25 @@ MAX_LISTS = 4_096  # k-means over more takes minutes
 # on a million real vectors recall@100 is 0.95 with 62,500 of them in 4,096 lists, in 4.5 ms on one
 # core; RaBitQ codes with a refining step take 2.8 ms for it and hold 451 bytes a vector, not 398.
 SCANNED = 70_000
+# A graph (HNSW; Malkov & Yashunin 2018): links of a vector on each level, and how many of the
+# nearest that a search has met it goes on from. Of 25,645 real vectors recall@100 is 0.991 with 32
+# links and 400, of 500,000 made of them 0.96 with 400 and 0.98 with 600, in less than 3 ms; with 16
+# links it takes as long for less (docs/experiments.md).
+LINKS = 32
+WIDTH = 500
+TRAINED_CODES = 100_000  # vectors that the graph's codes take their ranges from
 TRAINED_PER_LIST = 40  # FAISS asks for 39 at least
 TRAINING_ROUNDS = 5
-# SQ8 codes are off by about 0.003 in a score: twice the candidates, and the exact scores decide.
-REFINED = 2
+# Candidates for each that is wanted. SQ8 codes are off by about 0.003 in a score, and the exact
+# scores decide: with half as many more recall is what it is with twice as many.
+REFINED = 1.5
 # What a filter leaves may be far from the query, where scores lie closer together than codes tell
-# apart: of the farthest 30 % of 100,000, recall@100 is 0.98 with twice the candidates, else 0.80.
-FILTERED = 2
+# apart: of the farthest 30 % of 100,000, recall@100 is 0.98 with four candidates, 0.80 with two.
+FILTERED = 4
 STAMP = "dense.json"
+Kind = Literal["ivf", "hnsw"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+KIND = "vector_index"  # in the store's manifest; IVF where it does not say
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,27 @@ class _Stamp:
     n_trained: int = 0  # vectors that there were when its lists were made
 
 
+class _Built(Protocol):
+    """A built index; both searches give keys (n_queries, n_found), -1 where there are no more."""
+
+    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        """Of what such an index looks at: most of the nearest."""
+        ...
+
+    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        """Of all vectors, by their codes."""
+        ...
+
+    def keys(self) -> Keys:
+        """What it holds, ascending."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """How many vectors it holds."""
+        ...
+
+
 class DenseIndex:
     """The vectors of one store, of `dim` dimensions. `build` needs the writer's lock."""
 
@@ -75,10 +108,11 @@ class DenseIndex:
         self._folder = folder
         self._store = store
         self._dim = dim
-        self._identity = store.manifest()["identity"]
+        manifest = store.manifest()
+        self._identity, self._kind = manifest["identity"], manifest.get(KIND, "ivf")
         self._stamp: _Stamp | None = None
         self._checked: _Stamp | None = None  # the last whose file was found whole
-        self._built: Any = None  # an IVF index; FAISS's type stubs lack its attributes
+        self._built: _Built | None = None
         self._sequence = -1
         self._last_key = 0
         self._tail_keys: Keys = np.empty(0, dtype=np.int64)
@@ -197,7 +231,7 @@ class DenseIndex:
         if built is None:
             yield str(path), "is missing, or not what was written"
             return
-        keys, stored = _keys_of(built), self._store.keys()
+        keys, stored = built.keys(), self._store.keys()
         missing = np.setdiff1d(stored[stored <= stamp.last_key], keys)
         if len(missing):
             problem = f"lacks {len(missing)} vectors, the first of passage {missing[0]}"
@@ -243,14 +277,11 @@ class DenseIndex:
     ) -> list[list[tuple[int, float]]]:
         if self._built is None:
             return [[] for _ in queries]
-        n_found = min(REFINED * (FILTERED if accepted else 1) * depth, self._built.ntotal)
-        # With a filter as many vectors are compared as without one.
-        share = SCANNED / max(1, self._built.ntotal) / (accepted.share if accepted else 1.0)
-        n_probed = math.ceil(self._built.nlist * min(1.0, share))
-        found = self._probe(queries, n_found, n_probed, accepted)
+        n_found = min(math.ceil((FILTERED if accepted else REFINED) * depth), self._built.n)
+        found = self._built.nearest(queries, n_found, accepted)
         short = np.flatnonzero((found < 0).sum(axis=1) > n_found - min(depth, n_found))
-        if len(short):  # the probed lists held too few: search them all
-            found[short] = self._probe(queries[short], n_found, self._built.nlist, accepted)
+        if len(short):
+            found[short] = self._built.of_all(queries[short], n_found, accepted)
         results = []
         for keys, query in zip(found, queries, strict=True):
             stored, vectors = self._store.vectors(keys[keys >= 0], self._dim)
@@ -260,28 +291,21 @@ class DenseIndex:
             results.append(pairs + [(int(key), pairs[-1][1] if pairs else -1.0) for key in gone])
         return results
 
-    def _probe(
-        self, queries: Floats, n_found: int, n_probed: int, accepted: Accepted | None
-    ) -> Keys:
-        import faiss
-
-        bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array
-        only = {"sel": bitmap(accepted.bits)} if accepted else {}
-        how = faiss.SearchParametersIVF(nprobe=n_probed, **only)  # type: ignore[call-arg]
-        _, found = self._built.search(queries, n_found, params=how)
-        return np.asarray(found, dtype=np.int64)
-
     def _trained(self, keys: Keys) -> Any:
         import faiss
 
-        n_lists = min(int(LISTS_PER_ROOT * len(keys) ** 0.5), len(keys) // TRAINED_PER_LIST)
-        n_lists = max(1, min(n_lists, MAX_LISTS))
-        n_sample = min(len(keys), n_lists * TRAINED_PER_LIST)
+        if self._kind == "hnsw":
+            named, n_sample = f"IDMap,HNSW{LINKS},SQ8", min(len(keys), TRAINED_CODES)
+        else:
+            n_lists = min(int(LISTS_PER_ROOT * len(keys) ** 0.5), len(keys) // TRAINED_PER_LIST)
+            n_lists = max(1, min(n_lists, MAX_LISTS))
+            named, n_sample = f"IVF{n_lists},SQ8", min(len(keys), n_lists * TRAINED_PER_LIST)
         sample = np.random.default_rng(0).choice(keys, n_sample, replace=False)
         _, vectors = self._store.vectors(sample, self._dim)
-        index: Any = faiss.index_factory(self._dim, f"IVF{n_lists},SQ8", faiss.METRIC_INNER_PRODUCT)
-        index.cp.niter = TRAINING_ROUNDS
-        index.cp.min_points_per_centroid = 1  # else FAISS prints a warning; recall is tested
+        index: Any = faiss.index_factory(self._dim, named, faiss.METRIC_INNER_PRODUCT)
+        if self._kind == "ivf":
+            index.cp.niter = TRAINING_ROUNDS
+            index.cp.min_points_per_centroid = 1  # else FAISS prints a warning; recall is tested
         index.train(vectors)
         return index
 
@@ -319,22 +343,20 @@ class DenseIndex:
             return None
         return stamp if stamp and stamp.store == self._identity else None
 
-    def _open_sound(self, stamp: _Stamp) -> Any:
+    def _open_sound(self, stamp: _Stamp) -> _Built | None:
         """The built index, memory-mapped, unless its file is damaged."""
         import faiss
 
-        path = self._folder / stamp.file
         if not self._is_whole(stamp):
             return None
+        kind: Callable[[Any], _Built] = _Lists
+        how = faiss.IO_FLAG_MMAP
+        if self._kind == "hnsw":
+            kind, how = _Graph, faiss.IO_FLAG_MMAP_IFC
         try:
-            built: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+            return kind(faiss.read_index(str(self._folder / stamp.file), how))
         except RuntimeError:
             return None
-        # By default each search starts 32 threads that read ahead: 3 of 9 ms for pages in memory.
-        lists: Any = faiss.downcast_InvertedLists(built.invlists)
-        if hasattr(lists, "prefetch_nthread"):  # an empty index has others
-            lists.prefetch_nthread = 0
-        return built
 
     def _is_whole(self, stamp: _Stamp) -> bool:
         """Whether the file is what the stamp says; looked at once, not at every batch."""
@@ -344,17 +366,104 @@ class DenseIndex:
         return self._checked == stamp and path.exists()
 
 
-def _keys_of(built: Any) -> Keys:
-    """The keys in an IVF index, ascending."""
+class _Lists:
+    """IVF: the vectors in lists around centres; a query looks into those nearest to it."""
+
+    def __init__(self, index: Any) -> None:
+        import faiss
+
+        self._index = index  # FAISS's type stubs lack its attributes
+        # By default each search starts 32 threads that read ahead: 3 of 9 ms for pages in memory.
+        lists: Any = faiss.downcast_InvertedLists(index.invlists)
+        if hasattr(lists, "prefetch_nthread"):  # an empty index has others
+            lists.prefetch_nthread = 0
+
+    @property
+    def n(self) -> int:
+        return int(self._index.ntotal)
+
+    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        # With a filter as many vectors are compared as without one.
+        share = SCANNED / max(1, self.n) / (accepted.share if accepted else 1.0)
+        return self._probed(queries, n_found, accepted, min(1.0, share))
+
+    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        return self._probed(queries, n_found, accepted, 1.0)
+
+    def _probed(
+        self, queries: Floats, n_found: int, accepted: Accepted | None, share: float
+    ) -> Keys:
+        import faiss
+
+        n_probed = math.ceil(self._index.nlist * share)
+        how = faiss.SearchParametersIVF(nprobe=n_probed, **_only(accepted))  # type: ignore[call-arg]
+        _, found = self._index.search(queries, n_found, params=how)
+        return np.asarray(found, dtype=np.int64)
+
+    def keys(self) -> Keys:
+        import faiss
+
+        lists = self._index.invlists
+        parts = [
+            faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).copy()
+            for number in range(self._index.nlist)
+            if lists.list_size(number)
+        ]
+        return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+
+
+class _Graph:
+    """HNSW: a query goes from neighbour to nearer neighbour. Deleted vectors stay as way-marks."""
+
+    def __init__(self, index: Any) -> None:
+        import faiss
+
+        self._index = index
+        graph: Any = faiss.downcast_index(index.index)
+        self._codes: Any = faiss.downcast_index(graph.storage)
+
+    @property
+    def n(self) -> int:
+        return int(self._index.ntotal)
+
+    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        import faiss
+
+        # It walks through the others too, and keeps those accepted. Each step looks at some
+        # neighbours: where these are more than all that is accepted, that is looked at instead.
+        share = accepted.share if accepted else 1.0
+        width = math.ceil(max(WIDTH, n_found) / max(share, 1 / max(1, self.n)))
+        if width * LINKS > share * self.n:
+            return self.of_all(queries, n_found, accepted)
+        parameters: Any = getattr(faiss, "SearchParametersHNSW")  # noqa: B009 - its stubs lack it
+        how = parameters(efSearch=width, **_only(accepted))
+        return np.asarray(self._index.search(queries, n_found, params=how)[1], dtype=np.int64)
+
+    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
+        import faiss
+
+        selector: Any = faiss.IDSelectorTranslated  # its codes have numbers, not keys
+        only = {"sel": selector(self._index.id_map, _only(accepted)["sel"])} if accepted else {}
+        how = faiss.SearchParameters(**only)
+        _, rows = self._codes.search(queries, n_found, params=how)
+        return np.where(rows < 0, -1, self._keys[rows])
+
+    @cached_property
+    def _keys(self) -> Keys:
+        import faiss
+
+        return np.asarray(faiss.vector_to_array(self._index.id_map), dtype=np.int64)
+
+    def keys(self) -> Keys:
+        return np.sort(self._keys)
+
+
+def _only(accepted: Accepted | None) -> dict[str, Any]:
+    """FAISS's word for a filter."""
     import faiss
 
-    lists = built.invlists
-    parts = [
-        faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).copy()
-        for number in range(built.nlist)
-        if lists.list_size(number)
-    ]
-    return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *parts]))
+    bitmap: Any = faiss.IDSelectorBitmap  # as faiss wraps it, it takes an array
+    return {"sel": bitmap(accepted.bits)} if accepted else {}
 
 
 def _exact(

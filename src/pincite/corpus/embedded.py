@@ -9,7 +9,7 @@ keep, and `ranking` decides what is best.
 import contextlib
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,10 +32,10 @@ from pincite.corpus.generation import (
 from pincite.corpus.intake import check_same, encoding_with
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.lock import WriterLock
-from pincite.corpus.ranking import Scored, best
+from pincite.corpus.ranking import Scored, best, merged
 from pincite.corpus.rows import Place, content_hash
 from pincite.errors import ConfigError, CorpusError
-from pincite.protocols import Encoder, Query, Retriever
+from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
 from pincite.retrieval.retrievers import Fused
@@ -64,7 +64,6 @@ class CorpusStatus:
 
 Way: TypeAlias = Literal["hybrid", "lexical", "dense"]
 Comparison: TypeAlias = Literal["new", "changed", "same"]
-_Ranked: TypeAlias = list[list[tuple[Passage, float]]]
 NO_FILTERS = Filters()
 
 
@@ -328,32 +327,48 @@ class EmbeddedCorpus:
                 unfinished_rebuild=unfinished.exists(),
             )
 
-    def _search(self, retriever: "CorpusRetriever", queries: Sequence[Query], k: int) -> _Ranked:
-        encoder = self._encoder if retriever.by == "dense" else None
-        if encoder and queries:
-            self._check_encoder()
-        texts = list(map(_text_of, queries))
-        vectors = encoder.encode(texts, "query") if encoder and queries else None
+    def together(
+        self,
+        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
+        n: int,
+        merge: Callable[[Sequence[list[Hit]]], list[Hit]],
+    ) -> list[list[Hit]]:
+        """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
+        asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:
-            store, filters = generation.store, retriever.filters
-            accepted = generation.accepted.of(filters) if filters else None
+            ranked = [self._ranked(generation, *one, n) for one in asked]
+            return merged(generation.store, ranked, merge)
+
+    def _encoded(self, retriever: "CorpusRetriever", queries: Sequence[Query]) -> Floats | None:
+        if self._encoder is None or retriever.by != "dense" or not queries:
+            return None
+        self._check_encoder()
+        return self._encoder.encode(list(map(_text_of, queries)), "query")
+
+    def _ranked(
+        self,
+        generation: Generation,
+        retriever: "CorpusRetriever",
+        queries: Sequence[Query],
+        vectors: Floats | None,
+        k: int,
+    ) -> list[list[tuple[Place, float]]]:
+        store, filters = generation.store, retriever.filters
+        accepted = generation.accepted.of(filters) if filters else None
+        if vectors is not None:
+            generation.dense.open()
+
+        def search(positions: Sequence[int], depth: int) -> list[Scored]:
             if vectors is not None:
-                generation.dense.open()
+                return generation.dense.search(vectors[list(positions)], depth, accepted)
+            chosen = [queries[i] for i in positions]
+            return generation.lexical.search(chosen, depth, accepted)
 
-            def search(positions: Sequence[int], depth: int) -> list[Scored]:
-                if vectors is not None:
-                    return generation.dense.search(vectors[list(positions)], depth, accepted)
-                chosen = [queries[i] for i in positions]
-                return generation.lexical.search(chosen, depth, accepted)
+        def places_of(keys: Iterable[int]) -> dict[int, Place]:
+            places = store.places(keys)
+            return {k: p for k, p in places.items() if not is_below(p.url, retriever.exclude)}
 
-            def places_of(keys: Iterable[int]) -> dict[int, Place]:
-                places = store.places(keys)
-                return {k: p for k, p in places.items() if not is_below(p.url, retriever.exclude)}
-
-            ranked = best(search, places_of, len(queries), k)
-            places = {place.key: place for pairs in ranked for place, _ in pairs}
-            passages = dict(zip(places, store.passages(list(places.values())), strict=True))
-            return [[(passages[place.key], score) for place, score in pairs] for pairs in ranked]
+        return best(search, places_of, len(queries), k)
 
     def _check_encoder(self) -> None:
         """Once, before its first use: whether a server still runs the encoder that built it."""
@@ -408,11 +423,7 @@ class CorpusRetriever:
 
         By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
         """
-        ranked = self.corpus._search(self, queries, k)
-        return [
-            [Hit(passage, score, rank) for rank, (passage, score) in enumerate(pairs, start=1)]
-            for pairs in ranked
-        ]
+        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
 
 
 def _text_of(query: Query) -> str:

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pincite.corpus.accepted import AcceptedPassages
-from pincite.corpus.dense import DenseIndex
+from pincite.corpus.dense import KIND, KINDS, DenseIndex
 from pincite.corpus.durable import Tell, n_bytes, read_stamp, silent, write_stamp
 from pincite.corpus.intake import ENCODED_TEXT, Encode, take_in
 from pincite.corpus.lexical import LexicalIndex
@@ -147,8 +147,11 @@ class _Follower:
             raise _Abandoned
 
 
-def new_generation(folder: Path, encoder: Encoder | None) -> None:
-    """Write an empty generation into `folder`, in place of an unfinished one."""
+def new_generation(folder: Path, encoder: Encoder | None, index: str = "ivf") -> None:
+    """Write an empty generation into `folder`, in place of an unfinished one.
+
+    `index`: the kind of its vector index, as manifests have it.
+    """
     folder.mkdir(exist_ok=True)
     manifest = {
         "format": FORMAT,
@@ -159,6 +162,7 @@ def new_generation(folder: Path, encoder: Encoder | None) -> None:
         "encoder": encoder.fingerprint if encoder else NO_ENCODER,
         "dim": str(encoder.dim if encoder else 0),
         "versions": _versions(),
+        KIND: index,
     }
     Store.create(folder / "store.sqlite", manifest).close()
 
@@ -284,6 +288,8 @@ def _manifest(store: Store) -> dict[str, str]:
         raise CorpusError(damaged(store.path, f"its manifest lacks {min(missing)!r}"))
     if not found["dim"].isdigit():
         raise CorpusError(damaged(store.path, f"its vectors have {found['dim']!r} dimensions"))
+    if found.get(KIND, "ivf") not in KINDS:
+        raise CorpusError(damaged(store.path, f"its vector index is of the kind {found[KIND]!r}"))
     return found
 
 

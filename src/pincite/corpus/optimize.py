@@ -7,9 +7,11 @@ while, about the space of the corpus once more.
 """
 
 import shutil
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from pincite.corpus.dense import KIND, Kind
 from pincite.corpus.durable import Tell, n_bytes, silent
 from pincite.corpus.generation import (
     COMPACTING,
@@ -21,6 +23,7 @@ from pincite.corpus.generation import (
     sweep,
 )
 from pincite.corpus.lock import WriterLock
+from pincite.corpus.store import Store
 from pincite.errors import CorpusError
 
 _WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors worth keeping
@@ -34,8 +37,10 @@ class Gain:
     n_bytes_after: int
 
 
-def optimize(folder: Path, tell: Tell = silent) -> Gain:
+def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> Gain:
     """Make the corpus compact and remove what killed processes left; needs no encoder.
+
+    `index`: the kind of its vector index from now on; None leaves it.
 
     Raises:
         CorpusError: It is no corpus, is damaged, another process is writing it, an unfinished
@@ -51,7 +56,7 @@ def optimize(folder: Path, tell: Tell = silent) -> Gain:
             check_format(folder, old.store.manifest())
             target = folder / following(name)
             _make_room(target, old)
-            _copy(old, target, tell)
+            _copy(old, target, tell, index)
             point_to(folder, target.name)
         finally:
             old.close()
@@ -81,7 +86,7 @@ def _make_room(target: Path, old: Generation) -> None:
     shutil.rmtree(target)
 
 
-def _copy(old: Generation, target: Path, tell: Tell) -> None:
+def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None:
     n_expected = old.store.n_live_bytes()
     try:
         target.mkdir()
@@ -95,6 +100,9 @@ def _copy(old: Generation, target: Path, tell: Tell) -> None:
             f"{target} could not be written: {error.strerror}. The corpus is as it was before. "
             "Is the disk full? A compact copy is made before the old one goes."
         ) from error
+    if index:
+        with closing(Store.open(target / "store.sqlite", write=True)) as store:
+            store.note(KIND, index)
     new = Generation(target, write=True)
     try:
         new.catch_up(tell)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from pincite.corpus.rows import Place
+from pincite.corpus.store import Store
+from pincite.types import Hit, Passage
 
 Scored: TypeAlias = list[tuple[int, float]]  # (passage key, score), best first
 
@@ -42,6 +44,30 @@ def best(
                 deeper.append(position)
         pending, depth = deeper, depth * DEEPER
     return results
+
+
+def merged(
+    store: Store,
+    ranked: Sequence[Sequence[Sequence[tuple[Place, float]]]],
+    merge: Callable[[Sequence[list[Hit]]], list[Hit]],
+) -> list[list[Hit]]:
+    """For each query its runs, one of each search, made one; only then texts are read.
+
+    Reading is most of a search, and where two are merged half of what they find is left out.
+    """
+    places: dict[str, Place] = {}
+
+    def unread(pairs: Sequence[tuple[Place, float]]) -> list[Hit]:
+        found = [Passage(p.doc_id, p.url, p.title, "", p.span) for p, _ in pairs]
+        ids = [passage.passage_id for passage in found]
+        places.update(zip(ids, (place for place, _ in pairs), strict=True))
+        scores = (score for _, score in pairs)
+        return list(map(Hit, found, scores, range(1, len(found) + 1)))
+
+    merged = [merge(list(map(unread, runs))) for runs in zip(*ranked, strict=True)]
+    left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))
+    read = dict(zip(left, store.passages([places[id_] for id_ in left]), strict=True))
+    return [[hit._replace(passage=read[hit.passage.passage_id]) for hit in run] for run in merged]
 
 
 def _is_settled(kept: Sequence[tuple[Place, float]], k: int, lowest: float) -> bool:

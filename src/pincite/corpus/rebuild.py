@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pincite.corpus.dense import KIND, Kind
 from pincite.corpus.generation import (
     NO_ENCODER,
     Generation,
@@ -35,11 +36,17 @@ Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in
 DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
 
 
-def rebuild(folder: Path, encoder: Encoder | None, progress: Progress | None = None) -> None:
+def rebuild(
+    folder: Path,
+    encoder: Encoder | None,
+    progress: Progress | None = None,
+    index: Kind | None = None,
+) -> None:
     """Build the corpus anew with `encoder` and today's rules; goes on with an unfinished rebuild.
 
     Vectors are taken over where encoder and passages are the same. Readers keep the old generation
-    until the new one is complete, and follow at their next call.
+    until the new one is complete, and follow at their next call. `index` is the kind of the vector
+    index; None leaves it.
 
     Raises:
         CorpusError: It is no corpus, its store is damaged, or another process is writing it.
@@ -50,7 +57,9 @@ def rebuild(folder: Path, encoder: Encoder | None, progress: Progress | None = N
         sweep(folder, name)
         old = Generation(folder / name, write=False)
         try:
-            target = _unfinished_or_new(folder, following(name), old, encoder)
+            target = _unfinished_or_new(
+                folder / following(name), encoder, index or old.store.manifest().get(KIND, "ivf")
+            )
             try:
                 _fill(target, old, _encoding(encoder, old), progress or _silent)
             finally:
@@ -61,31 +70,29 @@ def rebuild(folder: Path, encoder: Encoder | None, progress: Progress | None = N
         shutil.rmtree(folder / name, ignore_errors=True)
 
 
-def _unfinished_or_new(
-    folder: Path, name: str, old: Generation, encoder: Encoder | None
-) -> Generation:
-    path = folder / name
+def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Generation:
     if path.exists():
         try:
             target = Generation(path, write=True)
         except CorpusError:  # killed before its tables were written
             target = None
         if target is not None:
-            if _continues(path, target, encoder):
+            if _continues(path, target, encoder, index):
                 return target
             target.close()
         shutil.rmtree(path)
-    new_generation(path, encoder)
+    new_generation(path, encoder, index)
     return Generation(path, write=True)
 
 
-def _continues(path: Path, target: Generation, encoder: Encoder | None) -> bool:
+def _continues(path: Path, target: Generation, encoder: Encoder | None, index: str) -> bool:
     wanted = encoder.fingerprint if encoder else NO_ENCODER
     try:
         check_fit(path, target.store.manifest(), encoder)
     except CorpusError:
         return False
-    return target.fingerprint == wanted
+    kind = target.store.manifest().get(KIND, "ivf")
+    return (target.fingerprint, kind) == (wanted, index)
 
 
 def _fill(target: Generation, old: Generation, encode: Encode | None, progress: Progress) -> None:

@@ -48,7 +48,13 @@ class Place(NamedTuple):
     url: str
     title: str
     span: Span
-    about: str
+    published: str | None
+    meta: str  # JSON, read only of what is shown
+
+    @property
+    def about(self) -> str:
+        """The same as `Passage.about`; raises ValueError or TypeError of damaged metadata."""
+        return about(self.title, self.published, json.loads(self.meta))
 
     @property
     def passage_id(self) -> str:
@@ -103,8 +109,7 @@ def place(row: Sequence[Any]) -> Place:
     key, document, doc_id, url, title, first, last, published, meta = row
     if not 0 <= first < last:
         raise ValueError(f"passage {key} spans {first} to {last}")
-    known = about(title, published, json.loads(meta))
-    return Place(key, document, doc_id, url, title, Span(first, last), known)
+    return Place(key, document, doc_id, url, title, Span(first, last), published, meta)
 
 
 def blocks_of(span: Span, size: int) -> range:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pincite.corpus.connection import connect, failed, mode
+from pincite.corpus.connection import connect, failed, mode, selected
 from pincite.corpus.durable import sync
 from pincite.corpus.rows import (
     BLOCK_CHARACTERS,
@@ -325,6 +325,11 @@ class Store:
         rows = ((key, packed_vector(key, v)) for key, v in zip(keys, vectors, strict=True))
         self._run_many("INSERT INTO vectors VALUES (?, ?)", rows)
 
+    def note(self, name: str, value: str) -> None:
+        """Put into the manifest what was chosen after the store was made; a batch of its own."""
+        with self._transaction():
+            self._run("INSERT OR REPLACE INTO manifest VALUES (?, ?)", (name, value))
+
     def remove(self, url: str) -> bool:
         """Remove the document at `url` with all that belongs to it; says whether it was there."""
         sql = "SELECT key, doc_id FROM documents WHERE url = CAST(? AS TEXT)"
@@ -426,7 +431,7 @@ class Store:
     def rows(self, sql: str, arguments: Sequence[object] = ()) -> list[Any]:
         """The rows that a statement gives; for what only one caller asks."""
         with self._reported():
-            return self._connection.execute(sql, arguments).fetchall()
+            return selected(self._connection, sql, arguments)
 
     def _value(self, sql: str, arguments: Sequence[object] = ()) -> Any:
         rows = self.rows(sql, arguments)

@@ -142,8 +142,9 @@ def _summed(runs: Sequence[Sequence[tuple[Passage, float]]], k: int) -> list[Hit
     passages: dict[str, Passage] = {}
     for run in runs:
         for passage, score in run:
-            passages[passage.passage_id] = passage
-            scores[passage.passage_id] = scores.get(passage.passage_id, 0.0) + score
+            passage_id = passage.passage_id
+            passages[passage_id] = passage
+            scores[passage_id] = scores.get(passage_id, 0.0) + score
     order = sorted(scores, key=lambda key: (-scores[key], key))[:k]
     return [Hit(passages[key], scores[key], rank) for rank, key in enumerate(order, 1)]
 

@@ -7,7 +7,7 @@ put them together in one line.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
@@ -38,14 +38,26 @@ class Fused:
     def retrieve(self, queries: Sequence[str | Asked], k: int) -> list[list[Hit]]:
         """For each query the `k` best of the union of both; scores as `fusion.fused` has them."""
         asked = [query if isinstance(query, Asked) else Asked(query, query) for query in queries]
+        words, meanings = [query.words for query in asked], [query.meaning for query in asked]
+        n = self.depth or k
+
+        def merge(both: Sequence[list[Hit]]) -> list[Hit]:
+            return fused(both[0], both[1], k, self.mode, self.dense_share)
+
+        if corpus := _same_corpus(self.lexical, self.dense):
+            both = [(self.lexical, words), (self.dense, meanings)]
+            found: list[list[Hit]] = corpus.together(both, n, merge)
+            return found
         nothing: list[list[Hit]] = [[] for _ in asked]
-        n, by_words, by_meaning = self.depth or k, nothing, nothing
-        if self.lexical:
-            by_words = self.lexical.retrieve([query.words for query in asked], n)
-        if self.dense:
-            by_meaning = self.dense.retrieve([query.meaning for query in asked], n)
-        pairs = zip(by_words, by_meaning, strict=True)
-        return [fused(*both, k, self.mode, self.dense_share) for both in pairs]
+        by_words = self.lexical.retrieve(words, n) if self.lexical else nothing
+        by_meaning = self.dense.retrieve(meanings, n) if self.dense else nothing
+        return [merge(both) for both in zip(by_words, by_meaning, strict=True)]
+
+
+def _same_corpus(lexical: object, dense: object) -> Any:
+    """Of two searches of one corpus that corpus, which reads texts when it has merged; or None."""
+    corpus = getattr(lexical, "corpus", None)
+    return corpus if corpus is getattr(dense, "corpus", None) else None
 
 
 @dataclass(frozen=True, slots=True)
