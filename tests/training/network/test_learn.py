@@ -26,6 +26,7 @@ TOWNS = "varde holm skov lund aaby brenn tofte nesby gram olst".split()
 THINGS = "bridge mill tower school harbour church".split()
 SMALL: dict[str, Any] = {"max_tokens": 48, "learning_rate": 3e-3, "frozen_layers": 0}
 SMALL |= {"frozen_embeddings": False, "precision": "float32"}
+VISITS = 12  # a network that knows nothing needs more than one that reads
 # The same in a process of its own, which kills itself in the seventh step.
 KILLED = """
 import os, signal, sys
@@ -38,6 +39,7 @@ from pincite.training.run import write_model
 
 torch.set_num_threads(1)
 learning.RECIPE, learning.SAVE_EVERY = replace(learning.RECIPE, **{small}), -1.0
+learning.VISITS = {visits}
 rate_at, calls = loop.rate_at, []
 
 def dying(*given):
@@ -74,6 +76,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(learning, "RECIPE", replace(learning.RECIPE, **SMALL))
+    monkeypatch.setattr(learning, "VISITS", VISITS)
     write(tmp_path / "rows.jsonl", opened(120))
     write(tmp_path / "guard.jsonl", opened(40, seed=3))
     return tmp_path
@@ -149,7 +152,7 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     home: Path, learn: Learn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ["learn", "rows.jsonl", "--guard", "guard.jsonl", "--base", str(home / "base")]
-    code = KILLED.replace("{small}", repr(SMALL))
+    code = KILLED.replace("{small}", repr(SMALL)).replace("{visits}", str(VISITS))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(
         [sys.executable, "-c", code, *given, "--threads", "1"], env=environment, check=False
