@@ -48,7 +48,8 @@ RECIPE = Recipe(
     distillation=0.0,  # of the feedback's rows; remembered ones have no other target
 )
 VISITS = 2  # of each row of feedback
-STEP_ROWS = 8  # of feedback, and as many that are remembered
+STEP_ROWS = 8  # of feedback
+REMEMBERED = 0.25  # rows without a label for one of feedback
 FEEDBACK = "feedback"
 SAVE_EVERY = 60.0  # seconds: what a kill may cost
 LEAST_ROWS, LEAST_HELD_BACK = 20, 5
@@ -197,7 +198,8 @@ def home() -> Path:
 
 def digest(rows: Sequence[LabelledClaim], base: str) -> str:
     """12 hex digits that name what rows and base would make."""
-    told = [base, asdict(RECIPE), [(row.claim, row.evidence, row.label) for row in rows]]
+    how = [asdict(RECIPE), VISITS, STEP_ROWS, REMEMBERED]
+    told = [base, how, [(row.claim, row.evidence, row.label) for row in rows]]
     return hashlib.sha256(json.dumps(told).encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -232,7 +234,9 @@ def _trained(run: Run[Recipe], rows: Sequence[LabelledClaim], progress: loop.Pro
     if not path.exists():
         wanted = SetRecipe(FEEDBACK, visits=VISITS)
         told = list(grouped.groups_of(rows, wanted, run.recipe, lambda row: ()))
-        grouped.write_groups(path, [*told, *remembered(rows, len(told), run.recipe.seed)])
+        grouped.write_groups(
+            path, [*told, *remembered(rows, round(REMEMBERED * len(told)), run.recipe.seed)]
+        )
     groups = grouped.read_groups(path)
     network.freeze(model.to(device), run.recipe.frozen_layers, run.recipe.frozen_embeddings)
     network.set_dropout(model, run.recipe.dropout)
