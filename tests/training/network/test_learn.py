@@ -109,6 +109,18 @@ def _main(*arguments: object) -> None:
     main()
 
 
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the steps that are gone through from now on."""
+    steps, rate_at = list[int](), loop.rate_at
+
+    def noted(step: int, *rest: Any) -> float:
+        steps.append(step)
+        return rate_at(step, *rest)
+
+    monkeypatch.setattr(loop, "rate_at", noted)
+    return steps
+
+
 def in_use(home: Path) -> str:
     return str(tomllib.loads((home / "pincite.toml").read_text())["models"]["verifier"])
 
@@ -160,9 +172,7 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(
     assert ended.returncode == -signal.SIGKILL
     (run,) = learning.home().glob("run-*")
     assert (run / loop.STATE).exists()
-    steps: list[int] = []
-    rate_at = loop.rate_at
-    monkeypatch.setattr(loop, "rate_at", lambda *n: steps.append(n[0]) or rate_at(*n))
+    steps = counted(monkeypatch)
     resumed = learn("rows.jsonl", "--guard", "guard.jsonl")
     assert steps[0] == 6, "the steps that were saved are not gone through again"
     assert resumed["kept"], resumed
@@ -185,8 +195,8 @@ def test_ctrl_c_loses_nothing(home: Path, learn: Learn, monkeypatch: pytest.Monk
     with pytest.raises(SystemExit) as ended:
         _main("learn", "rows.jsonl", "--guard", "guard.jsonl", "--base", home / "base")
     assert ended.value.code == 130
-    steps: list[int] = []
-    monkeypatch.setattr(loop, "rate_at", lambda *n: steps.append(n[0]) or rate_at(*n))
+    monkeypatch.setattr(loop, "rate_at", rate_at)
+    steps = counted(monkeypatch)
     assert learn("rows.jsonl", "--guard", "guard.jsonl")["kept"]
     assert steps[0] == 4
 
