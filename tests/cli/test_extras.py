@@ -50,8 +50,8 @@ print(json.dumps(results))
 """
 # What needs an extra by all that is below it; of `eval` what computes measures of a library.
 NEEDS = {"serve": "server", "worker": "server", "server": "server", "study": "server"}
-NEEDS |= {"train": "train", "eval wafer": "eval", "eval beir": "eval", "eval claims": "eval",
-          "calibrate": "eval"}  # fmt: skip
+NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
+          "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
 

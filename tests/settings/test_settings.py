@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pincite.errors import ConfigError, OldName
 from pincite.server.settings import ServerSettings
-from pincite.settings import PRIVATE, SHORT, Settings, load, recorded, renamed, values
+from pincite.settings import PRIVATE, SHORT, Settings, load, places, recorded, renamed, values
 from pincite.settings.values import Range
 from pincite.verbs.verify.build import decisive, report_settings
 
@@ -241,3 +242,46 @@ def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
     assert filters.domains == ("a.example", "b.example")
     assert [c.values for c in filters.where] == [("90",), ("b", "c")]
     assert not Settings().filters.chosen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[verify]\nk = 2\n",
+        "# mine\n[models]\nthreads = 1 # one\n[verify]\nk = 2\n",
+        "[models] # here\nverifier = 'other'\nthreads = 1\n\n[web]\npause = 3\n",
+        "verify.k = 2\n[models]\n",
+    ],
+)
+def test_a_setting_is_put_into_a_file_and_taken_out(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "folder" / "settings.toml"
+    path.parent.mkdir()
+    path.write_text(text)
+    before = values.flat(load({}, path)) | {"models.verifier": ""}
+    for value in ('a "b" \\ ü', "c"):
+        places.put(path, "models.verifier", value)
+        assert load({}, path).models.verifier == value
+        assert values.flat(load({}, path)) | {"models.verifier": ""} == before
+    assert set(re.findall(r"#.*", text)) <= set(re.findall(r"#.*", path.read_text()))
+    places.put(path, "models.verifier", None)
+    assert load({}, path).models == dataclasses.replace(
+        load({}, path).models, verifier=Settings().models.verifier
+    )
+
+
+def test_a_name_given_whole_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('models.verifier = "old"\n[verify]\nk = 2\n')
+    places.put(path, "models.verifier", "new")
+    assert load({}, path).models.verifier == "new"
+    assert load({}, path).verify.k == 2
+
+
+@pytest.mark.parametrize("text", ["models = {threads = 1}\n", "models.threads = 1\n"])
+def test_an_unusual_file_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r'set models\.verifier to "new"'):
+        places.put(path, "models.verifier", "new")
+    assert path.read_text() == text

@@ -27,6 +27,7 @@ VERBS = {
     "calibrate": "measure how far a language model can be trusted",
     "train": "train a verifier, an encoder or an answerer",
     "feedback": "say what you think of a result, and export it",
+    "learn": "a better verifier from your feedback",
     "config": "what is set, and where",
     "models": "where the models are, and fetching others",
     "reliability": "a wiki's list of good and bad sources",

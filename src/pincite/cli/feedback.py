@@ -90,6 +90,39 @@ def list_(as_json: bool, config: Path | None) -> None:
                 click.echo(f"    {one_line(text)}")
 
 
+@command.command("suggest")
+@click.argument("results", type=options.FilePath, nargs=-1, required=True)
+@click.option("-n", "n", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@config_option
+def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | None) -> None:
+    """Of RESULTS, files as `feedback add` takes them, the passages whose labels would teach most.
+
+    Those that the verifier is least sure of, a source at a time; what was labelled is left out.
+    """
+    from pincite import runtime
+    from pincite.library import feedback
+    from pincite.library.rated_results import read_result
+    from pincite.report.cells import one_line, shortened
+
+    settings = options.settings_of({"config": config})
+    with _opened(config) as kept:
+        known = {each.about for each in kept.all()}
+    items = [(str(path), item) for path in results for item in read_result(path).items]
+    items = [(path, i) for path, i in items if i.passage and (i.statement, i.passage) not in known]
+    verifier = runtime.verifier(settings.models)
+    found = feedback.most_telling([i for _, i in items], verifier, settings.verify.threshold)[:n]
+    verifier.close()
+    for at, share in found:
+        path, item = items[at]
+        if as_json:
+            row = {"result": path, "item": item.item_id, "prob_supported": round(share, 4)}
+            click.echo(json.dumps(row | {"statement": item.statement, "url": item.url}))
+            continue
+        click.echo(f"{share:.2f}  {shortened(one_line(item.statement), 90)}  {item.url}")
+        click.echo(f"      pincite feedback {path} --item {item.item_id} --label LABEL")
+
+
 @command.command("export")
 @click.option("--format", "form", type=click.Choice(["claims", "scifact", "statements"]))
 @click.argument("output", type=options.FilePath)

@@ -1,6 +1,5 @@
 """`pincite train`: train models of one's own, and export what `verify` runs."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +89,7 @@ def verifier(
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.read_recipe(recipe)
-    _require_extra()
+    extras.require("train")
     from pincite.training.run import Run, train_verifier
 
     run = Run(recipe=wanted, extra=recipes.Extra(files, visits, weight), **given)
@@ -106,7 +105,7 @@ def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> Non
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
-    _require_extra()
+    extras.require("train")
     from pincite.training.encoder.run import train_encoder
     from pincite.training.run import Run
 
@@ -124,7 +123,7 @@ def titles(recipe: Path, quiet: bool, **given: Any) -> None:
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.TitlesRecipe)
-    _require_extra()
+    extras.require("train")
     from pincite.training.run import Run
     from pincite.training.titles.run import train_titles
 
@@ -143,7 +142,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
-    _require_extra()
+    extras.require("train")
     from pincite.training.answerer.run import train_answerer
     from pincite.training.run import Run
 
@@ -211,7 +210,7 @@ def _train(train: Train, folder: Path, quiet: bool, then: str) -> None:
 @quiet_option
 def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
     """Turn the trained MODEL into the folder OUT: for `--verifier`, `--encoder` or a server."""
-    _require_extra()
+    extras.require("train")
     from pincite.training.export import export as write
 
     use = {
@@ -229,7 +228,7 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
 @quiet_option
 def shrink(model: Path, out: Path, layers: int, quiet: bool) -> None:
     """Write a student OUT with fewer layers than the trained MODEL; train it with --teacher."""
-    _require_extra()
+    extras.require("train")
     from pincite.training.shrink import shrink as write
 
     kept = ", ".join(map(str, write(model, out, layers)))
@@ -253,15 +252,8 @@ def shrink(model: Path, out: Path, layers: int, quiet: bool) -> None:
 @quiet_option
 def average(first: Path, second: Path, out: Path, share: float, quiet: bool) -> None:
     """Write the weights' mean of two verifiers, trained from one base, as a third one."""
-    _require_extra()
+    extras.require("train")
     from pincite.training.average import average as write
 
     write(first, second, out, share)
     options.say(f"The model is in {out}. Next: pincite train export {out} EXPORTED", quiet)
-
-
-def _require_extra() -> None:
-    extras.require("train")
-    # Before torch is loaded. Threads that wait by spinning took 2.6 times the processor time of a
-    # step on two cores with other work beside it, and none of it was used.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")

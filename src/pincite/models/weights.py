@@ -35,6 +35,7 @@ _ABOUT = (
 _POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 HUB_SECONDS = 30.0  # that the hub has to say which files there are
 MOST_TOKENS = 512  # of a text: a passage of 250 words has fewer, and memory grows with the square
+LEARNED = "learned"  # in the card of a verifier that `pincite learn` made
 FOUNDATION = "foundation"  # in a verifier's folder: files of the network that it was made of
 
 

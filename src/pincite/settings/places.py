@@ -10,7 +10,9 @@ unknown one is nearest to.
 """
 
 import difflib
+import json
 import os
+import re
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -81,6 +83,53 @@ def placed(
 def usual_files() -> list[Path]:
     """The user's file and the project's, the weaker first; they need not exist."""
     return [Path(platformdirs.user_config_dir("pincite")) / "config.toml", Path("pincite.toml")]
+
+
+def put(path: Path, name: str, value: str | None) -> None:
+    """Set a string of a table in a file, or take it out (None); all else stays as it stands.
+
+    Raises:
+        ConfigError: the file cannot be read or written, or is laid out so that a line more or less
+            would say something else; says what to do by hand.
+    """
+    path = path.resolve()
+    before = _read(path) if path.is_file() else {}
+    lines = path.read_text(encoding="utf-8").splitlines() if before else []
+    text = "".join(f"{line}\n" for line in _with(lines, name, value))
+    wanted = {key: old for key, old in _leaves(before).items() if key != name}
+    try:
+        if _leaves(tomllib.loads(text)) != wanted | ({} if value is None else {name: value}):
+            raise ValueError("its layout is an unusual one")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(path.name + ".part")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except (OSError, ValueError) as error:
+        todo = f"take {name} out" if value is None else f"set {name} to {json.dumps(value)}"
+        raise ConfigError(f"{path} cannot be changed ({error}): {todo} there yourself.") from error
+
+
+def _with(lines: list[str], name: str, value: str | None) -> list[str]:
+    """The lines of a TOML file with this value in the table's place, or without any (None)."""
+    table, _, leaf = name.rpartition(".")
+    heads = [n for n, line in enumerate(lines) if line.lstrip().startswith("[")]
+    whole = rf"\s*{re.escape(name)}\s*="  # before the first table a name is given whole
+    first = heads[0] if heads else len(lines)
+    lines = [line for n, line in enumerate(lines) if n >= first or not re.match(whole, line)]
+    said = [] if value is None else [f"{leaf} = {json.dumps(value, ensure_ascii=False)}"]
+    at = next((n for n, x in enumerate(lines) if re.match(rf"\s*\[\s*{table}\s*\]", x)), None)
+    if at is None:
+        return [*lines, *([f"[{table}]", *said] if said else [])]
+    end = next((n for n in range(at + 1, len(lines)) if lines[n].lstrip().startswith("[")), None)
+    kept = [line for line in lines[at + 1 : end] if not re.match(rf"\s*{leaf}\s*=", line)]
+    return [*lines[: at + 1], *said, *kept, *(lines[end:] if end else [])]
+
+
+def _leaves(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says, each by its whole name; tables within tables stay as they are."""
+    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+    inner = {f"{key}.{leaf}": v for key, value in tables.items() for leaf, v in value.items()}
+    return {key: value for key, value in values.items() if key not in tables} | inner
 
 
 def checked(

@@ -17,6 +17,7 @@ from torch.nn.functional import log_softmax
 CLASSES = ("supported", "refuted", "neutral")
 SUPPORTED, REFUTED, NEUTRAL = range(3)
 NEVER = float("-inf")
+AS_BEFORE = "as_before"  # of a group without a label: the teacher's answer is its whole target
 
 
 def log_odds(logits: Tensor, which: int = SUPPORTED) -> Tensor:
@@ -110,6 +111,7 @@ def label_loss(logits: Tensor, labels: list[str], targets: Targets) -> Tensor:
         "refute": refute * log_p[:, REFUTED],
         "nei": neutral * log_p[:, NEUTRAL],
         "not_support": neutral * log_not,
+        AS_BEFORE: torch.zeros_like(log_not),
         "partial": support * part * log_p[:, SUPPORTED] + neutral * (1 - part) * log_p[:, NEUTRAL],
     }
     asked = -torch.stack([allowed[label][i] for i, label in enumerate(labels)])

@@ -40,14 +40,22 @@ class Objective:
         weights = torch.tensor(asked.weights, device=logits.device)
         per_pair = losses.label_loss(logits, asked.labels, self._targets)
         if self._teacher:
-            target = torch.softmax(self._teacher.judged(asked.pairs), dim=-1)
-            taught = -(target * torch.log_softmax(logits, dim=-1)).sum(dim=-1)
-            share = self._recipe.distillation
-            per_pair = (1 - share) * per_pair + share * taught
+            shares = torch.tensor([self._share(label) for label in asked.labels])
+            told = shares.nonzero().flatten().tolist()
+            taught = torch.zeros_like(per_pair)
+            if told:
+                target = torch.softmax(self._teacher.judged([asked.pairs[i] for i in told]), dim=-1)
+                taught[told] = -(target * torch.log_softmax(logits[told], dim=-1)).sum(dim=-1)
+            shares = shares.to(logits.device)
+            per_pair = (1 - shares) * per_pair + shares * taught
         total = (weights * per_pair).sum()
         if asked.positives:
             total = total + self._recipe.ranking_weight * self._ranking(asked, logits)
         return total / len(groups)
+
+    def _share(self, label: str) -> float:
+        """How much of a pair's target is the teacher's."""
+        return 1.0 if label == losses.AS_BEFORE else self._recipe.distillation
 
     def _e_step(
         self, groups: Sequence[Group], step: int, generator: torch.Generator

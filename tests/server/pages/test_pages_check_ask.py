@@ -22,6 +22,7 @@ from pincite.contract.codec import values_of
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
+from pincite.library.rated_results import result_in
 from pincite.notes import Language
 from pincite.server.jobs.store import Status
 from pincite.server.pages import languages
@@ -395,6 +396,31 @@ def test_an_answer_with_its_references_and_what_was_dropped(
     for ending, mark in marks.items():
         assert mark in client.get(f"/jobs/{job_id}/answer.{ending}").text, ending
     assert client.get(f"/jobs/{job_id}/answer.pdf").status_code == 404
+
+
+def test_a_reference_of_a_sentence_gets_a_label_that_a_verifier_can_learn_from(
+    client: TestClient, site: Site, corpus_id: str
+) -> None:
+    report = ask_samples.everything()
+    job_id = ended(site, "ask", data.to_json(report), question="Q", corpus=corpus_id)
+    page = client.get(f"/jobs/{job_id}").text
+    forms = re.findall(r'<form class="feedback".*?</form>', page, re.DOTALL)
+    items = {re.findall(r'name="item" value="([^"]*)"', form)[0]: form for form in forms}
+    judged = [i.item_id for i in result_in(data.to_json(report).encode(), "it").items if i.passage]
+    assert judged
+    assert set(judged) < set(items)
+    assert {"1", "1.s1"} < set(items)
+    labels = re.findall(r'<option value="(\w*)">', items[judged[0]])
+    assert labels == ["", "support", "refute", "nei"]
+    assert "<select" not in items["1.s1"]
+    fields = {"item": judged[0], "verdict": "wrong", "label": "nei"}
+    assert client.post(f"/jobs/{job_id}/feedback", data=fields).status_code == 200
+    other = {"item": "1", "verdict": "wrong", "quote": "It was another year."}
+    assert client.post(f"/jobs/{job_id}/feedback", data=other).status_code == 200
+    (row,) = client.get("/api/v1/feedback/export").text.splitlines()
+    assert json.loads(row)["label"] == "nei"
+    told = client.get("/api/v1/feedback/export", params={"format": "opinions"}).text
+    assert json.loads(told.splitlines()[1])["correction"] == "It was another year."
 
 
 def test_a_question_takes_its_filters_along(client: TestClient, site: Site, corpus_id: str) -> None:
