@@ -11,11 +11,11 @@ passages stay in it, and the store drops them, until enough are dead to build it
 
 import math
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -80,27 +80,6 @@ class _Stamp:
     n_trained: int = 0  # vectors that there were when its lists were made
 
 
-class _Built(Protocol):
-    """A built index; both searches give keys (n_queries, n_found), -1 where there are no more."""
-
-    def nearest(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
-        """Of what such an index looks at: most of the nearest."""
-        ...
-
-    def of_all(self, queries: Floats, n_found: int, accepted: Accepted | None) -> Keys:
-        """Of all vectors, by their codes."""
-        ...
-
-    def keys(self) -> Keys:
-        """What it holds, ascending."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """How many vectors it holds."""
-        ...
-
-
 class DenseIndex:
     """The vectors of one store, of `dim` dimensions. `build` needs the writer's lock."""
 
@@ -112,7 +91,7 @@ class DenseIndex:
         self._identity, self._kind = manifest["identity"], manifest.get(KIND, "ivf")
         self._stamp: _Stamp | None = None
         self._checked: _Stamp | None = None  # the last whose file was found whole
-        self._built: _Built | None = None
+        self._built: _Lists | _Graph | None = None
         self._sequence = -1
         self._last_key = 0
         self._tail_keys: Keys = np.empty(0, dtype=np.int64)
@@ -343,13 +322,13 @@ class DenseIndex:
             return None
         return stamp if stamp and stamp.store == self._identity else None
 
-    def _open_sound(self, stamp: _Stamp) -> _Built | None:
+    def _open_sound(self, stamp: _Stamp) -> "_Lists | _Graph | None":
         """The built index, memory-mapped, unless its file is damaged."""
         import faiss
 
         if not self._is_whole(stamp):
             return None
-        kind: Callable[[Any], _Built] = _Lists
+        kind: type[_Lists | _Graph] = _Lists
         how = faiss.IO_FLAG_MMAP
         if self._kind == "hnsw":
             kind, how = _Graph, faiss.IO_FLAG_MMAP_IFC
@@ -367,7 +346,11 @@ class DenseIndex:
 
 
 class _Lists:
-    """IVF: the vectors in lists around centres; a query looks into those nearest to it."""
+    """IVF: the vectors in lists around centres; a query looks into those nearest to it.
+
+    Searches give keys (n_queries, n_found), -1 where there are no more, by the codes of most of
+    the nearest vectors or of all.
+    """
 
     def __init__(self, index: Any) -> None:
         import faiss
@@ -413,7 +396,10 @@ class _Lists:
 
 
 class _Graph:
-    """HNSW: a query goes from neighbour to nearer neighbour. Deleted vectors stay as way-marks."""
+    """HNSW: a query goes from neighbour to nearer neighbour; the same searches as of `_Lists`.
+
+    Deleted vectors stay in it as way-marks.
+    """
 
     def __init__(self, index: Any) -> None:
         import faiss
