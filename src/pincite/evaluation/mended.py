@@ -17,6 +17,7 @@ from pincite.protocols import Verifier
 Flags = npt.NDArray[np.bool_]
 # The second may rank rows that it did not learn from at most so much worse, in AUROC.
 MOST_LOST = 0.005
+MOST_BROKEN = 0.02  # the share of such rows that it may read wrongly beyond those that it mends
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,11 @@ def refused(feedback: Mended, guard: Mended) -> str:
         return (
             f"on {guard.n} rows that it did not learn from its AUROC falls from {before:.3f} to "
             f"{after:.3f}, by more than {MOST_LOST}"
+        )
+    if guard.broken - guard.mended > MOST_BROKEN * guard.n:
+        return (
+            f"on {guard.n} rows that it did not learn from it makes {guard.broken} new mistakes "
+            f"and mends {guard.mended}"
         )
     return ""
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +16,12 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
-from pincite.models import weights
+from pincite.models import calibration, weights
+from pincite.models.verifier import CrossEncoderVerifier
 from pincite.training import learning, loop, network
 from pincite.training.export import export
 from pincite.training.run import write_model
+from pincite.types import Claim, Passage, Span
 
 Write = Callable[[Path, list[Any]], Path]
 Learn = Callable[..., dict[str, Any]]
@@ -36,10 +39,11 @@ from pincite.cli import main
 from pincite.training import learning, loop, network
 from pincite.training.export import export
 from pincite.training.run import write_model
+from pincite.types import Claim, Passage, Span
 
 torch.set_num_threads(1)
 learning.RECIPE, learning.SAVE_EVERY = replace(learning.RECIPE, **{small}), -1.0
-learning.VISITS = {visits}
+learning.VISITS, learning.SHARE = {visits}, 1.0
 rate_at, calls = loop.rate_at, []
 
 def dying(*given):
@@ -77,6 +81,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(learning, "RECIPE", replace(learning.RECIPE, **SMALL))
     monkeypatch.setattr(learning, "VISITS", VISITS)
+    monkeypatch.setattr(learning, "SHARE", 1.0)  # half of what is random is no network
     write(tmp_path / "rows.jsonl", opened(120))
     write(tmp_path / "guard.jsonl", opened(40, seed=3))
     return tmp_path
@@ -226,3 +231,26 @@ def test_remembered_rows_are_read_as_before(home: Path) -> None:
     held = {row.evidence for row in rows}
     kept = learning.remembered([], 60, 1)
     assert not held & {group.passages[0] for group in kept}
+
+
+def test_a_surer_network_is_put_on_the_scale_of_its_base(home: Path, learn: Learn) -> None:
+    base, learnt = home / "in-use", home / "learnt"
+    shutil.copy(weights.locate(weights.VERIFIER) / calibration.FILE, base)
+    model, tokenizer = network.load_trained(home / "base")
+    model.classifier.weight.data *= 3
+    write_model(model, tokenizer, home / "surer")
+    export(home / "surer", learnt, source="a test", licence="CC0-1.0")
+    learning.rescale(learnt, base)
+
+    rows = learning.guard_rows()[:60]
+    pairs = [
+        (Claim("", r.claim), Passage("", "", "", r.evidence, Span(0, len(r.evidence))))
+        for r in rows
+    ]
+    verifiers = [CrossEncoderVerifier(folder) for folder in (base, learnt)]
+    odds = [each.log_odds(pairs)[:, 0].std() for each in verifiers]
+    assert odds[1] > 2 * odds[0]
+    weighed = [each.calibration.support[0] * n for each, n in zip(verifiers, odds, strict=True)]
+    assert weighed[1] == pytest.approx(weighed[0], rel=0.2)
+    old, new = ([e.prob_supported for e in each.verify(pairs)] for each in verifiers)
+    assert sum(new) == pytest.approx(sum(old), rel=0.1)
