@@ -92,7 +92,9 @@ def list_(as_json: bool, config: Path | None) -> None:
 
 @command.command("suggest")
 @click.argument("results", type=options.FilePath, nargs=-1, required=True)
-@click.option("-n", "n", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "-n", "n", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @config_option
 def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | None) -> None:

@@ -152,7 +152,13 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
 
 @command.command("rows")
 @click.argument("reports", nargs=-1, required=True, type=options.FilePath)
-@click.option("--out", type=options.FilePath, default=Path("pincite-rows"), show_default=True)
+@click.option(
+    "--out",
+    type=options.FilePath,
+    default=Path("pincite-rows"),
+    show_default=True,
+    help="Folder of the rows and their card.",
+)
 @click.option(
     "--least-verified",
     type=click.FloatRange(0, 1),

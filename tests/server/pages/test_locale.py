@@ -2,11 +2,23 @@
 
 import re
 
+import ask_samples
 import make_locale
 import pytest
+from check_samples import check_report
 
+from pincite.judgement.confirmation import Outcome, StatementType
+from pincite.judgement.references import Standing, Support
+from pincite.notes import Language
 from pincite.server.pages import languages
+from pincite.server.pages.words import Words
+from pincite.verbs.ask import wording
+from pincite.verbs.check import wording as check_wording
 
+ENGLISH, GERMAN = (
+    Words(Language(texts.gettext, texts.ngettext))
+    for texts in map(languages.translations, ("en", "de"))
+)
 OTHERS = [name for name in languages.LANGUAGES if name != "en"]
 
 
@@ -46,3 +58,32 @@ def test_the_language_is_the_chosen_or_the_browsers() -> None:
     assert asked(**{"accept-language": "en-GB, de"}) == "en"
     assert asked(**{"accept-language": "de", "cookie": "pincite_language=en"}) == "en"
     assert asked(**{"accept-language": "de;q=x, ;;, *", "cookie": "pincite_language=xx"}) == "en"
+
+
+# ── Words ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_words_of_a_check_are_the_reports() -> None:
+    report = check_report()
+    said = (check_wording.sentence, check_wording.mean_degree, check_wording.warning)
+    for result in report.checks[0].results:
+        for words in (each(result) for each in said):
+            assert "%" not in words
+        for each in said:
+            assert each(result, ENGLISH.language) == each(result)
+            assert each(result, GERMAN.language) != each(result) or not each(result)
+    assert check_wording.legend(0.2, GERMAN.language) != check_wording.legend(0.2)
+    assert all(ENGLISH.outcome(outcome) == check_wording.LABELS[outcome] for outcome in Outcome)
+    assert all(ENGLISH.kind(kind) == check_wording.KINDS[kind] for kind in StatementType)
+
+
+def test_the_words_of_an_answer_are_the_reports() -> None:
+    assert all(ENGLISH.standing(each) == wording.LABELS[each] for each in Standing)
+    for answer in ask_samples.everything().answers:
+        said = wording.written_by(answer)
+        assert wording.written_by(answer, ENGLISH._) == said
+        assert wording.written_by(answer, GERMAN._) != said or not said
+        for sentence in answer.sentences:
+            for verdict in sentence.verdicts:
+                assert wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))
+    assert len({ENGLISH.support(each) for each in Support}) == len(Support)

@@ -20,20 +20,14 @@ from server.people_of_tests import SERVER, browser, somebody
 
 from pincite.contract.codec import values_of
 from pincite.errors import ConfigError
-from pincite.judgement.confirmation import Outcome, StatementType
-from pincite.judgement.references import Standing, Support
 from pincite.library.rated_results import result_in
-from pincite.notes import Language
 from pincite.server.jobs.store import Status
-from pincite.server.pages import languages
-from pincite.server.pages.words import Words
 from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.settings import Settings
 from pincite.verbs.ask import data, wording
 from pincite.verbs.check import data as check_data
-from pincite.verbs.check import wording as check_wording
 
 # All that our templates write; what a text smuggled in would be another, or have an address or a
 # handler that runs.
@@ -64,10 +58,6 @@ class Opened(HTMLParser):
                 self.scripted.append((name, value or ""))
 
 
-ENGLISH, GERMAN = (
-    Words(Language(texts.gettext, texts.ngettext))
-    for texts in map(languages.translations, ("en", "de"))
-)
 READINGS = {
     "readings": [
         {"reading_id": "r1", "text": "It is old.", "kind": "descriptive", "negation": "It is not."},
@@ -268,35 +258,6 @@ def test_pages_of_its_own_that_cannot_be_shown(
 ) -> None:
     with pytest.raises(ConfigError, match=said):
         browser(make_site(**wrong))
-
-
-# ── Words ────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_words_of_a_check_are_the_reports() -> None:
-    report = check_report()
-    said = (check_wording.sentence, check_wording.mean_degree, check_wording.warning)
-    for result in report.checks[0].results:
-        for words in (each(result) for each in said):
-            assert "%" not in words
-        for each in said:
-            assert each(result, ENGLISH.language) == each(result)
-            assert each(result, GERMAN.language) != each(result) or not each(result)
-    assert check_wording.legend(0.2, GERMAN.language) != check_wording.legend(0.2)
-    assert all(ENGLISH.outcome(outcome) == check_wording.LABELS[outcome] for outcome in Outcome)
-    assert all(ENGLISH.kind(kind) == check_wording.KINDS[kind] for kind in StatementType)
-
-
-def test_the_words_of_an_answer_are_the_reports() -> None:
-    assert all(ENGLISH.standing(each) == wording.LABELS[each] for each in Standing)
-    for answer in ask_samples.everything().answers:
-        said = wording.written_by(answer)
-        assert wording.written_by(answer, ENGLISH._) == said
-        assert wording.written_by(answer, GERMAN._) != said or not said
-        for sentence in answer.sentences:
-            for verdict in sentence.verdicts:
-                assert wording.verdict(verdict).startswith(ENGLISH.support(verdict.support))
-    assert len({ENGLISH.support(each) for each in Support}) == len(Support)
 
 
 # ── Check ────────────────────────────────────────────────────────────────────────────────────────
