@@ -19,7 +19,7 @@ from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.text import swaps, words
 from pincite.text.passages import cited_passages, windows
-from pincite.training import rewrites, surroundings
+from pincite.training import rewrites
 from pincite.training.recipe import Recipe, SetRecipe
 from pincite.types import Document, Passage, Span
 
@@ -31,7 +31,6 @@ _WORD, _DIGIT = re.compile(r"\w+"), re.compile(r"\d")
 _POSSIBLE = re.compile(r"\b(?:may|might|could)\b")  # "may not" does not deny "may"
 
 
-HEADLINE_WEIGHT = 0.5  # of a claim that the page makes of itself: not all of it need be said again
 HELD_BACK = 5  # one claim in so many
 
 
@@ -208,7 +207,6 @@ def groups_of(
     `retrieved` gives passages of other documents for a row's claim, best first.
     """
     chance = random.Random(f"{recipe.seed} {wanted.name} made")  # noqa: S311
-    around = random.Random(f"{recipe.seed} {wanted.name} around")  # noqa: S311
     if wanted.held_back:  # nor may such a claim stand as a wrong one before another's evidence
         rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in words.names(row.claim)]
@@ -228,45 +226,12 @@ def groups_of(
             if evidence.lacking:
                 negatives = (*negatives, chance.choice(evidence.lacking))
             group = Group(
-                wanted.name, row.row_id, row.claim, row.label,
-                _titled(row, evidence.latent, recipe, around),
+                wanted.name, row.row_id, row.claim, row.label, evidence.latent,
                 negatives, rivals, wanted.weight,
             )  # fmt: skip
-            yield _in_dirt(group, recipe.dirt, around)
+            yield group
             if row.label == "support":
-                for said in _said_otherwise(group, rows, recipe, chance):
-                    yield _in_dirt(said, recipe.dirt, around)
-    if wanted.retrieve and recipe.headlines:  # whole pages; other sets join sentences of several
-        yield from _of_headlines(rows, wanted, recipe, around)
-
-
-def _titled(
-    row: LabelledClaim, passages: tuple[str, ...], recipe: Recipe, chance: random.Random
-) -> tuple[str, ...]:
-    return surroundings.titled(row, passages) if chance.random() < recipe.titles else passages
-
-
-def _of_headlines(
-    rows: Sequence[LabelledClaim], wanted: SetRecipe, recipe: Recipe, chance: random.Random
-) -> Iterator[Group]:
-    """Weak positives, each with another page's headline as a hard negative."""
-    for row, other in surroundings.headlines(rows, recipe.headlines, chance):
-        latent = cut(row, recipe.max_passages, recipe.window_words).latent
-        weight = wanted.weight * HEADLINE_WEIGHT
-        group = Group(wanted.name, row.row_id, row.claim, row.label, latent,
-                      rivals=((other, MADE_LABEL),), weight=weight)  # fmt: skip
-        yield _in_dirt(group, recipe.dirt, chance)
-
-
-def _in_dirt(group: Group, share: float, chance: random.Random) -> Group:
-    """Some of its passages, right and wrong alike, between boilerplate."""
-
-    def some(passages: Sequence[str]) -> tuple[str, ...]:
-        return tuple(
-            surroundings.dirtied(p, chance) if chance.random() < share else p for p in passages
-        )
-
-    return replace(group, passages=some(group.passages), negatives=some(group.negatives))
+                yield from _said_otherwise(group, rows, recipe, chance)
 
 
 def _said_otherwise(

@@ -94,9 +94,6 @@ class Recipe:
     negatives: float = 0.5  # share of the rows of searched sets that get a retrieved passage
     rewrites: float = 0.0  # share of the supported rows whose claim is seen in other words too
     composed: float = 0.0  # share of them that are joined with a second sentence
-    titles: float = 0.0  # share of the rows whose passages stand after their page's title
-    headlines: float = 0.0  # share of the pages whose headline, lead or end is seen as a claim
-    dirt: float = 0.0  # share of the passages that stand between menus and notices
     partial_support: float = 0.35  # the share of "supported" in the target of a partial row
     class_weights: tuple[float, float, float] = (1.0, 1.0, 1.0)  # supported, refuted, neutral
     smoothing: float = 0.0  # of the labels
