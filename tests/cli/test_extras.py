@@ -52,6 +52,7 @@ print(json.dumps(results))
 NEEDS = {"serve": "server", "worker": "server", "server": "server", "study": "server"}
 NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
           "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
+NEEDS |= {"train rows": "server"}  # reads reports by pydantic: the core has it, the server too
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 
 
@@ -83,7 +84,7 @@ COMMANDS = [words for words in leaves(cli) if words[0] not in RUNS]
 
 
 def extra_of(words: tuple[str, ...]) -> str | None:
-    return NEEDS.get(words[0]) or NEEDS.get(" ".join(words[:2]))
+    return NEEDS.get(" ".join(words[:2])) or NEEDS.get(words[0])
 
 
 @pytest.fixture(scope="module")
