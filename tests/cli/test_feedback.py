@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ask_samples
 import pytest
 import samples
 from click.testing import CliRunner, Result
@@ -21,6 +22,7 @@ from pincite.errors import InputError, PinciteError
 from pincite.library.feedback import most_telling
 from pincite.library.rated_results import Item, read_result
 from pincite.types import Claim, Evidence, Passage
+from pincite.verbs.ask import data as answers_data
 from pincite.verbs.verify.data import to_json
 
 CHECK: dict[str, Any] = {
@@ -167,8 +169,10 @@ def test_from_opinions_to_rows(home: Path) -> None:
     assert claims[2]["evidence"] == {}
     assert {doc for row in claims for doc in row["cited_doc_ids"]} == {d["doc_id"] for d in corpus}
 
-    run("export", "--format", "statements", "t.jsonl")
-    assert rows(home / "t.jsonl") == [
+    for name in ("readings", "statements"):
+        run("export", "--format", name, f"{name}.jsonl")
+    assert rows(home / "statements.jsonl") == rows(home / "readings.jsonl")
+    assert rows(home / "readings.jsonl") == [
         {
             "statement": "The tram runs to the harbour today.",
             "label": "confirmed",
@@ -185,6 +189,19 @@ def test_the_last_word_counts(home: Path) -> None:
     run("check.json", "--down", "--item", "1.r1/e1")
     run("export", "a.jsonl")
     assert rows(home / "a.jsonl") == []
+
+
+def test_what_was_said_of_answers_leaves_with_its_corrections(home: Path) -> None:
+    (home / "ask.json").write_text(answers_data.to_json(ask_samples.everything()))
+    run("ask.json", "--down", "--item", "1.s1", "--correction", "It was found in 1911.")
+    run("ask.json", "--up", "--item", "1")
+    run("export", "--format", "answers", "a.jsonl")
+    found = rows(home / "a.jsonl")
+    assert [(row["item_id"], row["given"], row["correction"]) for row in found] == [
+        ("1.s1", "down", "It was found in 1911."),
+        ("1", "up", ""),
+    ]
+    assert found[1]["statement"] == ask_samples.everything().answers[0].question
 
 
 def test_a_setting_names_the_place(home: Path) -> None:

@@ -126,16 +126,24 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
 
 
 @command.command("export")
-@click.option("--format", "form", type=click.Choice(["claims", "scifact", "statements"]))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["claims", "scifact", "readings", "answers", "statements"]),
+    default="claims",
+    show_default=True,
+    help="Which rows; statements is readings' old name.",
+)
 @click.argument("output", type=options.FilePath)
 @config_option
-def export(form: str | None, output: Path, config: Path | None) -> None:
+def export(form: str, output: Path, config: Path | None) -> None:
     """Write what was said to OUTPUT as JSON lines; of several words on one thing the last counts.
 
-    claims (the default): rows of `pincite eval claims` and `pincite train verifier`. scifact:
-    SciFact's claims, and its corpus beside them as OUTPUT.corpus.jsonl. statements: readings for
-    `pincite eval check`. A thumb down says that something is wrong, not what is right, and makes
-    no row.
+    claims: rows of `pincite eval claims`, `pincite train verifier` and `pincite learn`; a thumb
+    down says that something is wrong, not what is right, and makes none. scifact: SciFact's claims,
+    and its corpus beside them as OUTPUT.corpus.jsonl. readings: for `pincite eval check`. answers:
+    what was said of answers and their sentences, with corrections; `pincite train rows` makes an
+    answerer's data of them.
     """
     from pincite.library import feedback
 
@@ -145,7 +153,8 @@ def export(form: str | None, output: Path, config: Path | None) -> None:
         rows, corpus = feedback.scifact(found)
         _write(corpus, output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl"))
     else:
-        rows = feedback.statements(found) if form == "statements" else feedback.claims(found)
+        makers = {"claims": feedback.claims, "answers": feedback.answers}
+        rows = makers.get(form, feedback.statements)(found)
     _write(rows, output)
     options.say(f"{len(rows)} rows from {len(found)} opinions.")
 

@@ -290,6 +290,16 @@ def statements(given: Iterable[Opinion]) -> list[dict[str, object]]:
     ]
 
 
+def answers(given: Iterable[Opinion]) -> list[dict[str, object]]:
+    """What was said of answers (`1`: its question stands there) and of their sentences (`1.s2`).
+
+    With the report itself, `pincite train rows` makes training data of the same opinions.
+    """
+    said = _latest(g for g in given if g.kind == "ask" and g.item_id and not g.passage)
+    names = ("result", "item_id", "statement", "said", "given", "correction", "note", "created")
+    return [{name: getattr(each, name) for name in names} for each in said]
+
+
 def plain(each: Opinion) -> Mapping[str, object]:
     """An opinion as JSON values."""
     return asdict(each) | {"versions": json.loads(each.versions)}
