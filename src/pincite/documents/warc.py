@@ -64,6 +64,8 @@ def _records(file: BinaryIO, path: Path, limits: Limits) -> Iterator[Record | Un
     try:
         archive = _archive(file)
         for record in archive:
+            if not record.rec_headers.headers:  # junk behind an empty line is a record to warcio
+                raise ValueError("no record begins there")
             # Not `get_record_offset`: it reads the record to its end.
             number, offset = number + 1, archive.offset
             archive.reader.begin()
