@@ -53,7 +53,7 @@ STEP_ROWS = 8  # of feedback
 REMEMBERED = 0.25  # rows without a label for one of feedback
 # The way that the weights go from the base's to the trained ones: what was not trained for suffers
 # less than the feedback gains (Wortsman et al. 2022, Robust fine-tuning of zero-shot models).
-SHARE = 0.5
+SHARE = 0.6
 FEEDBACK = "feedback"
 SAVE_EVERY = 60.0  # seconds: what a kill may cost
 LEAST_ROWS, LEAST_HELD_BACK = 20, 5
