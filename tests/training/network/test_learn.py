@@ -81,7 +81,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(learning, "RECIPE", replace(learning.RECIPE, **SMALL))
     monkeypatch.setattr(learning, "VISITS", VISITS)
-    monkeypatch.setattr(learning, "SHARE", 1.0)  # half of what is random is no network
+    monkeypatch.setattr(learning, "SHARE", 1.0)  # part of what is random is no network
     write(tmp_path / "rows.jsonl", opened(120))
     write(tmp_path / "guard.jsonl", opened(40, seed=3))
     return tmp_path
