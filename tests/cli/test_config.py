@@ -122,6 +122,22 @@ postgres_password: {PLANTED}
 """
 
 
+@pytest.mark.parametrize(
+    ("server", "encoder"),
+    [
+        ("embed_base_url: http://h:8080/", "org/m@http://h:8080/embed"),
+        ("embed_backend_type: tei\nembed_base_url: http://h/embed", "org/m@http://h/embed"),
+        ("embed_backend_type: ollama\nembed_base_url: http://h:1", "org/m@http://h:1/v1"),
+        ("embed_backend_type: huggingface\nembed_base_url: http://h:1", "org/m"),
+        ("embed_backend_type: tei", "org/m"),
+    ],
+)
+def test_an_encoder_on_a_server_stays_there(tmp_path: Path, server: str, encoder: str) -> None:
+    (tmp_path / "r.yaml").write_text(f"embed_model_name: org/m\n{server}\n")
+    run("import", "r.yaml", "-o", "pincite.toml")
+    assert settings.load({}).models.encoder == encoder
+
+
 def test_evidence_seeker_s_files_become_one_of_ours(tmp_path: Path) -> None:
     for name, text in (("p", PREPROCESSING), ("c", CONFIRMATION), ("r", RETRIEVAL)):
         (tmp_path / f"{name}.yaml").write_text(text)

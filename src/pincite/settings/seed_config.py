@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pincite.errors import ConfigError
+from pincite.llm import chat
 from pincite.llm.chat_fields import ENFORCED
 from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, places, seed_app, seed_yaml
 from pincite.settings.seed_options import (
     DEFAULTS,
     DIALECTS,
+    EMBEDDING_PATHS,
     GUIDANCE,
     MODEL_OPTIONS,
     NO_PLACE,
@@ -150,7 +152,19 @@ class _File:
         if key == "language":
             self._put("chat.prompt_language", "de" if str(value).lower() == "de" else "en", key)
         if key == "embed_model_name":
-            self._note(key, f"get it with: pincite models fetch {value}")
+            self._encoder(str(value))
+
+    def _encoder(self, name: str) -> None:
+        """On this machine, or on the server that it names; TEI is EvidenceSeeker's default."""
+        key, kind = "embed_model_name", str(self._values.get("embed_backend_type") or "tei").lower()
+        url = str(self._values.get("embed_base_url") or "").rstrip("/")
+        if not url or kind not in EMBEDDING_PATHS:
+            self._note(key, f"get it with: pincite models fetch {name}")
+            return
+        path = EMBEDDING_PATHS[kind]
+        self._taken.values["models.encoder"] = f"{name}@{url.removesuffix(path)}{path}"
+        variable = chat.EMBEDDINGS_KEY_VARIABLE
+        self._note(key, f"is asked of that server; if it wants a key, set {variable}")
 
     def _put(self, name: str, value: Any, key: str) -> None:
         known = self._taken.values.setdefault(name, value)

@@ -67,7 +67,9 @@ STEP_OPTIONS: Mapping[str, str] = {
     "validation_regex": _DERIVED,
 }
 _VARIABLE = "is set in the variable itself; files of variables are not read"
-_ENCODER = "runs on this machine; one on a server is set as models.encoder = NAME@URL"
+_ENCODER = "stands in models.encoder: NAME@URL of one on a server, NAME of one on this machine"
+# Which of its servers of encoders Pincite asks too, and at which path; the others' answers differ.
+EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
 _TOKEN = "set HF_TOKEN while `pincite models fetch` runs; nothing else asks Hugging Face"  # noqa: S105
 _FOLDER = "a corpus is a folder, named when it is used: pincite corpus update FOLDER PATHS"
 _SQLITE = "the corpus keeps its own SQLite file: no server to run"
