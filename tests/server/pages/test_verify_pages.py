@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Callable, Mapping
 from html import unescape
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from check_samples import weighed
@@ -26,6 +26,7 @@ from pincite.server.people.identity import Role
 from pincite.server.routes.results import check_view, verify_view
 from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site
+from pincite.server.tables import Kind
 from pincite.types import Failed, Label, Span
 from pincite.verbs.check.records import ReadingResult
 from pincite.verbs.verify import data
@@ -72,6 +73,22 @@ def test_a_job_that_runs_tells_what_it_found_so_far(site: Site, client: TestClie
     assert "<b>2" in said, "the claim that fails is named"
     assert "<b>1" not in said
     assert "<b>" not in shown
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
+    site: Site, client: TestClient, kind: Kind
+) -> None:
+    job, _ = site.jobs.submit("local", kind, "Varde", {})
+    assert "Waiting" in client.get(f"/jobs/{job.job_id}/progress").text
+    site.jobs.take("w")
+    for told in ([], [("started", {})], [("note", {"text": "a <b>"})]):
+        site.jobs.tell(job.job_id, "w", told)
+        shown = client.get(f"/jobs/{job.job_id}/progress")
+        assert shown.status_code == 200
+        assert "<progress" in shown.text
+    site.jobs.finish(job.job_id, "w", Status.FAILED, problem={"detail": "It broke."})
+    assert "It broke." in client.get(f"/jobs/{job.job_id}/progress").text
 
 
 # ── What is missing ──────────────────────────────────────────────────────────────────────────────
