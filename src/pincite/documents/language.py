@@ -1,12 +1,14 @@
 """Which language a text is in: what the page says, unless the words clearly say otherwise.
 
 Templates copied from other sites leave `lang="en"` on German pages, so a confident detection wins.
-The one file that knows py3langid; its model (140 MB in memory) loads on first use.
+The one file that knows py3langid; its model (140 MB in memory) loads on first use, or in
+the background where `make_ready` says that it will be used soon.
 """
 
 import re
 from dataclasses import replace
 from functools import cache
+from threading import Lock, Thread
 from typing import Any
 
 from pincite.text.sentences import n_words
@@ -19,6 +21,7 @@ MIN_WORDS = 20  # below, names and numbers decide
 MIN_PROB = 0.8
 DETECTION_CHARS = 400  # about 65 words, 0.1 ms; the whole of a long text would take 10
 _NOT_LANGUAGES = frozenset({"zxx", "und", "mul"})
+_LOADING = Lock()
 _CODE = re.compile(r"([a-zA-Z]{2})(?:[-_]|$)")
 
 
@@ -57,8 +60,18 @@ def code_of(declared: str | None) -> str | None:
     return match[1].lower() if match else None
 
 
-@cache
+def make_ready() -> None:
+    """Load the model in a thread of its own: most of its 0.7 seconds are unpacking, off the GIL."""
+    Thread(target=_identifier, name="pincite-language", daemon=True).start()
+
+
 def _identifier() -> Any:
+    with _LOADING:  # whoever needs it meanwhile waits, and loads nothing twice
+        return _loaded()
+
+
+@cache
+def _loaded() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.corpus.several import Corpora
+from pincite.documents import language
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
 from pincite.judgement import aggregation, flags
@@ -76,6 +77,7 @@ def verifying(
         own_copies: whether what the user attached to sources is read; measurements must not.
         fetching: is told what is fetched, if the settings allow it at all.
     """
+    language.make_ready()
     with ExitStack() as stack:
         verifier = runtime.verifier(settings.models, keep=keep)
         stack.callback(verifier.close)
