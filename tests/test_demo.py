@@ -1,6 +1,7 @@
 """The demo, with the real models, against what a careful editor would say of each claim."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -28,7 +29,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         pytest.fail(f"{error} (make test does it)")
     out = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "pincite.cli", "demo", "--out", str(out), "-q"]
-    subprocess.run(command, check=True, cwd=out, timeout=900)
+    fresh = os.environ | {"PINCITE_CACHE": str(out / "cache")}  # nothing is known beforehand
+    subprocess.run(command, check=True, cwd=out, timeout=900, env=fresh)
     assert (out / "report.html").stat().st_size > 20_000
     found: dict[str, object] = json.loads((out / "report.json").read_text(encoding="utf-8"))
     shutil.rmtree(out)

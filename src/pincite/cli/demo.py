@@ -57,7 +57,7 @@ def command(out: Path, what: str | None, quiet: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with _indexed(DEMO / "corpus", "the demo's web pages", settings, quiet) as folder:
         options.say("2/2 checking the article's citations …", quiet)
-        with build.verifying(settings, folder, DEMO / "sources", keep=False) as run:
+        with build.verifying(settings, folder, DEMO / "sources") as run:
             with options.progress(quiet) as shown:
                 findings, interrupted = judged(run, page, shown)
             report = build.report_of(page, findings, settings, run)
@@ -113,7 +113,7 @@ def _check(out: Path, quiet: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with _indexed(DEMO_CHECK / "documents", "the knowledge base", settings, quiet) as folder:
         options.say("2/2 checking five statements …", quiet)
-        with build.checking(settings, folder, keep=False) as ready:
+        with build.checking(settings, folder) as ready:
             checks = [ready.pipeline.check(one["statement"]) for one in wanted]
             report = build.report_of(checks, len(checks), settings, ready)
     outputs: dict[str, Path | None] = dict.fromkeys(cli_check.OUTPUTS)
@@ -137,7 +137,7 @@ def _ask(out: Path, quiet: bool) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with _indexed(DEMO_ASK / "abstracts.xml", "sixty abstracts", settings, quiet) as folder:
         options.say("2/2 answering three questions …", quiet)
-        with build.asking(settings, folder, keep=False) as ready:
+        with build.asking(settings, folder) as ready:
             answers = [ready.pipeline.ask(one["question"]) for one in wanted]
             report = build.report_of(answers, len(answers), settings, ready)
     _deliver_answers(report, out, quiet)
