@@ -23,6 +23,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 UNIT = ROOT / "deploy" / "pincite.service"
+KUBERNETES = ROOT / "deploy" / "kubernetes.yaml"
 SCHEMA = ROOT / "tests" / "cases" / "compose-spec.json"
 
 
@@ -94,9 +95,32 @@ def test_every_setting_that_is_given_exists() -> None:
 
     known = {f"PINCITE_SERVER_{field.name.upper()}" for field in fields(ServerSettings)}
     places = [DOCKERFILE, (ROOT / "compose.yaml").read_text(), UNIT.read_text()]
+    places.append(KUBERNETES.read_text(encoding="utf-8"))
     given = set(re.findall(r"PINCITE_SERVER_[A-Z_]+", "".join(places)))
     assert given
     assert given <= known
+
+
+def test_the_kubernetes_example_is_confined_and_refers_to_what_it_has() -> None:
+    parts = list(yaml.safe_load_all(KUBERNETES.read_text(encoding="utf-8")))
+    deployed = [part for part in parts if part["kind"] == "Deployment"]
+    names = {(part["kind"], part["metadata"]["name"]) for part in parts}
+    assert [part["metadata"]["name"] for part in deployed] == ["web", "worker"]
+    for part in deployed:
+        pod = part["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert "memory" in container["resources"]["limits"]
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+        assert ("ConfigMap", container["envFrom"][0]["configMapRef"]["name"]) in names
+        assert (
+            "PersistentVolumeClaim",
+            pod["volumes"][0]["persistentVolumeClaim"]["claimName"],
+        ) in names
+    assert "PASSWORD@HOST" in KUBERNETES.read_text(encoding="utf-8"), "no password is shipped"
 
 
 def test_the_unit_is_confined() -> None:

@@ -93,14 +93,18 @@ class Served(Started):
         return super().end(number, seconds)
 
     def numbers(self, job_id: str) -> list[int]:
-        """Of all events of a job, page by page."""
-        found: list[int] = []
+        """Of all events of a job."""
+        return [event["number"] for event in self.events(job_id)]
+
+    def events(self, job_id: str) -> list[dict[str, Any]]:
+        """All of a job, page by page."""
+        found: list[dict[str, Any]] = []
         while True:
-            page = {"after": found[-1] if found else 0}
+            page = {"after": found[-1]["number"] if found else 0}
             events = self.client.get(f"/api/v1/jobs/{job_id}/events", params=page).json()["events"]
             if not events:
                 return found
-            found += [event["number"] for event in events]
+            found += events
 
     def get(self, path: str) -> Any:
         """What the API answers."""
