@@ -28,7 +28,7 @@ from pincite.server.routes.accounts import (
     session,
 )
 from pincite.server.routes.corpora import corpora, corpora_pages, documents, search
-from pincite.server.routes.jobs import jobs, jobs_pages, links, shared
+from pincite.server.routes.jobs import citations, jobs, jobs_pages, links, shared
 from pincite.server.routes.results import (
     ask,
     check,
@@ -43,9 +43,10 @@ from pincite.server.routes.results.verify_view import Results
 from pincite.server.routes.studies import rating, rating_pages, studies, studies_pages
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
+from pincite.server.wikis import Wikis, browser_token, with_token
 
 API = (
-    *(meta, jobs, links, copies, corpora, documents, search, feedback, studies, rating),
+    *(meta, jobs, citations, links, copies, corpora, documents, search, feedback, studies, rating),
     *(session, me, accounts, groups, audit),
 )
 PAGES = (
@@ -109,10 +110,14 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
         body_bytes=lambda path: _limit(site, path),
         observe=metrics.observe,
     )
+    if site.server.wikis:
+        app.add_middleware(Wikis, origins=site.server.wikis)
     return app
 
 
 def _identify(site: Site) -> Identify:
+    if site.server.mode == "local" and site.server.wikis:
+        return with_token(identify_local, browser_token(site.server.folder))
     if site.server.mode == "local":
         return identify_local
     return identifier(site.people.sessions, site.people.keys, site.server)

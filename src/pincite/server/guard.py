@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.logs import REQUEST_ID
 from pincite.server.problems import Problem, response
+from pincite.server.wikis import is_of_a_wiki
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 CSP = "; ".join(
@@ -131,6 +132,8 @@ class Border:
         limit = self._body_bytes(request.url.path)
         if not _NUMBER.fullmatch(length) or int(length) > limit:
             return Problem(413, "too_large", f"A request may have {limit:,} bytes.")
+        if is_of_a_wiki(request):
+            return None
         safe = request.method in SAFE
         own = _embeds_nothing(request.headers) if safe else self._own_origin(request.headers)
         if not own:

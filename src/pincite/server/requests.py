@@ -27,6 +27,7 @@ Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
 IdPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
+Revision = Annotated[int, Field(ge=1, le=2**53)]  # of a wiki's page
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
 
@@ -85,6 +86,7 @@ class VerifyRequest(Body):
     text: Annotated[Text, Field(max_length=5_000_000)] | None = None
     markup: Literal["wikitext", "html"] = "wikitext"
     title: Line = ""  # of `text`
+    revision: Revision | None = None  # of `text`: kept, so that it can be asked for again
     example: Example | None = None
     corpus: Corpus | None = None  # that better sources come from
     settings: Tuning = Tuning()

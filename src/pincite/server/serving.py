@@ -21,6 +21,7 @@ from pincite.server.jobs.worker import Worker
 from pincite.server.operation.backup import using
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
+from pincite.server.wikis import browser_token
 
 Say = Callable[[str], None]
 KEEP_ALIVE_SECONDS = 30
@@ -65,6 +66,8 @@ def _serve(site: Site, config: Path | None, say: Say) -> None:
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     say(f"Pincite is at http://{shown}:{port}/   (Ctrl-C ends it)")
+    if site.server.wikis and site.server.mode == "local":
+        say(f"Token for {', '.join(site.server.wikis)}: {browser_token(site.server.folder)}")
     logs.configure(site.server.log, requests=site.server.log_requests)
     server = uvicorn.Server(_as_uvicorn_wants(create_app(site, worker)))
     # When it has ended, uvicorn sends itself the signal again, which would end this process

@@ -4,6 +4,7 @@ Precedence is that of all settings (`settings.places`). What a single request ma
 pipeline's settings is decided in `server.requests`, never here.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ from pincite.settings import places
 from pincite.settings.values import Range, check, made
 
 TABLE = "server"
+_ORIGIN = re.compile(
+    r"https://[a-z0-9.-]+(:[0-9]{1,5})?|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
+)
 Mode = Literal["local", "server"]
 _Many = Annotated[int, Range(0, 1_000_000)]
 _Days = Annotated[float, Range(0, 36500)]
@@ -36,6 +40,7 @@ class ServerSettings:
     database: str = ""  # postgresql+psycopg://user@host/name; empty: SQLite in the data folder
     secure_cookies: bool = True  # "server": browsers send them over https only
     address: str = ""  # as browsers see it: "https://pincite.example.org"; for links and logins
+    wikis: tuple[str, ...] = ()  # origins whose user script may ask: "https://en.wikipedia.org"
     proxies: tuple[str, ...] = ()  # addresses of ours that tell who asks, in X-Forwarded-For
     # ── Who may come in ("server"; docs/accounts.md)
     oauth: str = ""  # a TOML file of providers of logins; empty: passwords only
@@ -88,6 +93,12 @@ class ServerSettings:
             )
 
         self._check_address()
+        for origin in self.wikis:
+            if not _ORIGIN.fullmatch(origin):
+                raise ConfigError(
+                    f"server.wikis holds {origin!r}; expected origins as browsers send them: "
+                    '"https://en.wikipedia.org", without a path.'
+                )
 
     def _check_address(self) -> None:
         parts = urlsplit(self.address)

@@ -148,10 +148,12 @@ def _verified(
     return Done(data.to_json(report), complete, article.title, files | _within_room(quoted))
 
 
-def _in_passing(finding: Finding) -> dict[str, str]:
+def _in_passing(finding: Finding) -> dict[str, Any]:
+    """What is told of a claim while the job runs; `at`: the marks of its citations in the text."""
     claim = finding.claim
     text = cells.shortened(claim.text, TOLD)
-    return {"claim_id": claim.claim_id, "label": str(finding.label), "text": text}
+    at = [(each.span.start, each.span.end) for each in claim.citations]
+    return {"claim_id": claim.claim_id, "label": str(finding.label), "text": text, "at": at}
 
 
 class _Sent:

@@ -1,0 +1,437 @@
+/**
+ * Pincite for MediaWiki: a dot beside each citation that says whether its source supports the claim.
+ *
+ * A user script: plain ECMAScript, no build step. It asks a Pincite server that you name (by default
+ * the one on your own machine) and never edits. All text from the server is put in as text.
+ * Installing it: docs/gadget.md.
+ */
+( function () {
+	'use strict';
+
+	const STORAGE = 'pincite';
+	const ADDRESS = 'http://127.0.0.1:8765';
+	const POLL = 1000; // milliseconds between questions how far the server is
+	const PATIENCE = 30000; // milliseconds for one answer
+	const SIGNS = { supported: '✓', partly_supported: '◐', not_supported: '○', refuted: '✗', unchecked: '–', open: '?' };
+	const TEXTS = {
+		en: {
+			name: 'Check citations', page: 'Check this page', section: 'Check this section', stop: 'Stop', close: 'Close',
+			settings: 'Server', address: 'Address of your Pincite server', token: 'Its token', save: 'Save',
+			saved: 'Saved in this browser.', open: 'not checked yet: check this citation',
+			supported: 'supported', partly_supported: 'partly supported', not_supported: 'not supported',
+			refuted: 'contradicted?', unchecked: 'could not check',
+			waiting: 'Waiting for the server …', running: 'Checked $1 of $2 claims',
+			done: 'Done: $1 claims.', stopped: 'Stopped.', none: 'No claim with a reference was found here.',
+			claim: 'Claim', quote: 'The source says', near: 'No sentence of it supports the claim; this comes closest',
+			missing: 'Nothing was found for', why: 'Could not check', step: 'What you can do', better: 'Better sources',
+			copyTag: 'Copy tag', copyReference: 'Copy reference', copied: 'Copied.', notCopied: 'Could not copy; select it here:',
+			advice: 'A suggestion by a program: read the source before you tag or replace anything.',
+			noServer: 'No server answers at $1. Start one with “pincite serve”, and see that $2 is among its server.wikis.',
+			slow: 'The server at $1 did not answer within 30 seconds.', token401: 'The server does not know this token. It prints the right one when it starts.',
+			notAllowed: 'The server refuses this ($1): $2', failed: 'The server could not do this ($1): $2', noAddress: 'This is no address: expected http://127.0.0.1:8765 or https://…'
+		},
+		de: {
+			name: 'Belege prüfen', page: 'Diese Seite prüfen', section: 'Diesen Abschnitt prüfen', stop: 'Anhalten', close: 'Schließen',
+			settings: 'Server', address: 'Adresse deines Pincite-Servers', token: 'Sein Schlüssel', save: 'Speichern',
+			saved: 'In diesem Browser gespeichert.', open: 'noch nicht geprüft: diesen Beleg prüfen',
+			supported: 'belegt', partly_supported: 'teilweise belegt', not_supported: 'nicht belegt',
+			refuted: 'widersprochen?', unchecked: 'nicht prüfbar',
+			waiting: 'Der Server arbeitet noch an anderem …', running: '$1 von $2 Aussagen geprüft',
+			done: 'Fertig: $1 Aussagen.', stopped: 'Angehalten.', none: 'Hier steht keine Aussage mit einem Beleg.',
+			claim: 'Aussage', quote: 'Die Quelle sagt', near: 'Kein Satz der Quelle belegt die Aussage; dies kommt ihr am nächsten',
+			missing: 'Nichts gefunden für', why: 'Nicht prüfbar', step: 'Was du tun kannst', better: 'Bessere Quellen',
+			copyTag: 'Baustein kopieren', copyReference: 'Beleg kopieren', copied: 'Kopiert.', notCopied: 'Kopieren ging nicht; hier markieren:',
+			advice: 'Der Vorschlag eines Programms: Lies die Quelle, bevor du etwas markierst oder ersetzt.',
+			noServer: 'Unter $1 antwortet kein Server. Starte einen mit „pincite serve“; $2 muss unter server.wikis stehen.',
+			slow: 'Der Server $1 hat 30 Sekunden lang nicht geantwortet.', token401: 'Der Server kennt diesen Schlüssel nicht. Den richtigen zeigt er beim Start.',
+			notAllowed: 'Der Server lehnt das ab ($1): $2', failed: 'Der Server konnte das nicht tun ($1): $2', noAddress: 'Das ist keine Adresse; erwartet wird http://127.0.0.1:8765 oder https://…'
+		}
+	};
+	// The skin's own colours, so that its dark mode is ours; the second value is for skins without them.
+	const STYLE = `
+.pincite-dot{all:unset;box-sizing:border-box;cursor:pointer;display:inline-block;min-width:1.5em;margin:0 .1em;padding:0 .25em;border:1px solid currentColor;border-radius:.8em;font:bold .75em/1.4 sans-serif;text-align:center;vertical-align:super;background:var(--background-color-base,#fff)}
+.pincite-dot:focus-visible,.pincite button:focus-visible,.pincite input:focus-visible,.pincite h2:focus-visible{outline:2px solid var(--border-color-progressive,#36c);outline-offset:1px}
+.pincite-supported{color:var(--color-success,#14694a)}.pincite-partly_supported,.pincite-unchecked{color:var(--color-warning,#7a4d00)}
+.pincite-not_supported,.pincite-refuted{color:var(--color-error,#b3202a)}.pincite-open{color:var(--color-subtle,#54595d)}
+.pincite{position:fixed;z-index:400;right:0;bottom:0;box-sizing:border-box;width:26em;max-width:100vw;max-height:70vh;overflow:auto;padding:.8em 1em;border:1px solid var(--border-color-base,#a2a9b1);background:var(--background-color-base,#fff);color:var(--color-base,#202122);font:.875rem/1.5 sans-serif;overflow-wrap:anywhere}
+.pincite h2{margin:0;padding:0;border:0;font:bold 1.1em sans-serif;color:inherit}.pincite h3{margin:.8em 0 .2em;padding:0;font:bold 1em sans-serif;color:inherit}
+.pincite blockquote{margin:.3em 0;padding:.1em .7em;border-left:3px solid currentColor;font-style:normal;color:inherit}
+.pincite button{margin:.3em .4em .3em 0;padding:.25em .7em;border:1px solid var(--border-color-base,#a2a9b1);border-radius:2px;background:var(--background-color-interactive-subtle,#f8f9fa);color:inherit;font:inherit;cursor:pointer}
+.pincite label{display:block;margin:.4em 0}.pincite input{box-sizing:border-box;display:block;width:100%;padding:.3em;border:1px solid var(--border-color-base,#72777d);background:inherit;color:inherit;font:inherit}
+.pincite a{color:var(--color-progressive,#36c);text-decoration:underline}.pincite p{margin:.3em 0}.pincite [role=alert]{font-weight:bold}
+@media print{.pincite,.pincite-dot{display:none}}`;
+
+	const language = mw.config.get( 'wgUserLanguage' ).split( '-' )[ 0 ];
+	const texts = TEXTS[ language ] || TEXTS.en;
+	const claims = new Map(); // the id of a citation's mark in the page → what is known of its claim
+	let dots = new Map(); // the same id → its button
+	let panel, body, status, stop, job, opener;
+
+	const say = ( name, ...values ) => values.reduce( ( text, value, i ) => text.split( '$' + ( i + 1 ) ).join( value ), texts[ name ] );
+
+	// ── The page ───────────────────────────────────────────────────────────────────────────────
+
+	const content = () => document.querySelector( '#mw-content-text .mw-parser-output' ) || document.querySelector( '#mw-content-text' );
+
+	/** Each mark of a reference, with the id that MediaWiki gave it. */
+	const marks = ( root ) => Array.from( root.querySelectorAll( 'sup.reference[id]' ) );
+
+	/** The part of the page as a document: what was asked for, and the references that it cites. */
+	function source( parts ) {
+		const holder = document.createElement( 'div' );
+		parts.forEach( ( part ) => holder.append( part.cloneNode( true ) ) );
+		if ( !parts.includes( content() ) ) {
+			content().querySelectorAll( 'ol.references' ).forEach( ( list ) => {
+				if ( !parts.some( ( part ) => part.contains( list ) ) ) {
+					holder.append( list.cloneNode( true ) );
+				}
+			} );
+		}
+		holder.querySelectorAll( '.pincite-dot, script, style' ).forEach( ( each ) => each.remove() );
+		const head = document.createElement( 'title' );
+		head.textContent = mw.config.get( 'wgTitle' );
+		const lang = mw.config.get( 'wgPageContentLanguage' ) || 'en';
+		return `<!doctype html><html lang="${ encodeURIComponent( lang ) }"><head>${ head.outerHTML }</head><body>${ holder.innerHTML }</body></html>`;
+	}
+
+	/** What stands between a heading and the next one of its level or above. */
+	function sectionAt( heading ) {
+		const start = heading.closest( '.mw-heading' ) || heading;
+		const level = Number( heading.tagName[ 1 ] );
+		const found = [ start ];
+		for ( let next = start.nextElementSibling; next; next = next.nextElementSibling ) {
+			const inside = next.matches( 'h1,h2,h3,h4,h5,h6' ) ? next : next.matches( '.mw-heading' ) && next.querySelector( 'h1,h2,h3,h4,h5,h6' );
+			if ( inside && Number( inside.tagName[ 1 ] ) <= level ) {
+				break;
+			}
+			found.push( next );
+		}
+		return found;
+	}
+
+	/** The heading of the section that is looked at: the last one above the middle of the window. */
+	function headingInView() {
+		const all = Array.from( content().querySelectorAll( 'h2,h3,h4,h5,h6' ) ).filter( ( each ) => !each.closest( '.toc' ) );
+		return all.filter( ( each ) => each.getBoundingClientRect().top < window.innerHeight / 2 ).pop() || all[ 0 ];
+	}
+
+	/** The ids of the marks at these places of a text that was sent; the server counts code points. */
+	function idsAt( letters, places ) {
+		const ids = places.map( ( place ) => /<sup[^>]*\sid="([^"]+)"/.exec( letters.slice( place[ 0 ], place[ 1 ] ).join( '' ) ) );
+		const decode = document.createElement( 'textarea' );
+		return ids.filter( Boolean ).map( ( found ) => {
+			decode.innerHTML = found[ 1 ];
+			return decode.value;
+		} );
+	}
+
+	// ── The server ─────────────────────────────────────────────────────────────────────────────
+
+	const stored = () => Object.assign( { address: ADDRESS, token: '' }, mw.storage.getObject( STORAGE ) );
+
+	class Refused extends Error {}
+
+	/** What the server answers, as JSON; a Refused in words for anything else. */
+	async function ask( method, path, sent ) {
+		const { address, token } = stored();
+		const ended = new AbortController();
+		const timer = setTimeout( () => ended.abort(), PATIENCE );
+		const headers = { 'Accept-Language': language };
+		if ( token ) {
+			headers.Authorization = 'Bearer ' + token;
+		}
+		if ( sent ) {
+			headers[ 'Content-Type' ] = 'application/json';
+		}
+		try {
+			// No cookies go to it, and it is told nothing of the page that asks but its site.
+			const options = { method, headers, credentials: 'omit', mode: 'cors', redirect: 'error', referrerPolicy: 'origin', signal: ended.signal };
+			const answer = await fetch( address + path, sent ? Object.assign( options, { body: JSON.stringify( sent ) } ) : options );
+			const found = await answer.json().catch( () => ( {} ) );
+			if ( answer.ok ) {
+				return found;
+			}
+			const told = String( found.detail || answer.statusText ).slice( 0, 300 );
+			throw new Refused( answer.status === 401 ? say( 'token401' ) : say( answer.status < 500 ? 'notAllowed' : 'failed', answer.status, told ) );
+		} catch ( error ) {
+			if ( error instanceof Refused ) {
+				throw error;
+			}
+			throw new Refused( error.name === 'AbortError' ? say( 'slow', address ) : say( 'noServer', address, location.origin ) );
+		} finally {
+			clearTimeout( timer );
+		}
+	}
+
+	/** Check parts of the page, telling as it goes. */
+	async function check( parts ) {
+		const text = source( parts );
+		const letters = Array.from( text );
+		const number = mw.config.get( 'wgRevisionId' );
+		status.textContent = say( 'waiting' );
+		try {
+			job = await ask( 'POST', '/api/v1/verify', Object.assign( { text, markup: 'html', title: mw.config.get( 'wgTitle' ) }, number ? { revision: number } : {} ) );
+			stop.hidden = false;
+			const place = '/api/v1/jobs/' + encodeURIComponent( job.job_id );
+			await follow( place, letters );
+			const found = await ask( 'GET', place + '/citations' );
+			found.forEach( ( claim ) => known( claim, idsAt( letters, claim.citations.map( ( each ) => each.at ) ) ) );
+			status.textContent = found.length ? say( 'done', found.length ) : say( 'none' );
+		} catch ( error ) {
+			complain( error );
+		} finally {
+			job = null;
+			stop.hidden = true;
+		}
+	}
+
+	/** Show each claim's label as soon as it is known; returns when the job has ended. */
+	async function follow( place, letters ) {
+		for ( let after = 0, total = 0, ended = false; !ended; ) {
+			const told = await ask( 'GET', place + '/events?after=' + after );
+			for ( const event of told.events ) {
+				after = event.number;
+				total = event.data.claims || event.data.total || total;
+				if ( event.kind === 'judged' ) {
+					idsAt( letters, event.data.at || [] ).forEach( ( id ) => paint( id, event.data.label ) );
+					status.textContent = say( 'running', event.data.done, total );
+				}
+			}
+			ended = told.ended;
+			if ( !ended ) {
+				await new Promise( ( resolve ) => setTimeout( resolve, POLL ) );
+			}
+		}
+		const now = await ask( 'GET', place );
+		if ( now.status === 'failed' ) {
+			throw new Refused( say( 'failed', now.status, ( now.problem || {} ).detail || '' ) );
+		}
+		if ( now.status === 'cancelled' ) {
+			throw new Refused( say( 'stopped' ) );
+		}
+	}
+
+	/** One citation: what is known of this revision already, else the paragraph that holds it. */
+	async function checkOne( mark ) {
+		const link = mark.querySelector( 'a[href^="#"]' );
+		const number = mw.config.get( 'wgRevisionId' );
+		status.textContent = say( 'waiting' );
+		if ( link && number ) {
+			const note = decodeURIComponent( link.getAttribute( 'href' ).slice( 1 ) );
+			try {
+				const found = await ask( 'POST', '/api/v1/citations', { title: mw.config.get( 'wgTitle' ), revision: number, note } );
+				if ( found.claims.length === 1 ) {
+					known( found.claims[ 0 ], [ mark.id ] );
+					show( mark.id );
+					return;
+				}
+			} catch ( error ) {
+				if ( !/404/.test( error.message ) ) {
+					complain( error );
+					return;
+				}
+			}
+		}
+		await check( [ mark.closest( 'p, li, td, dd, blockquote' ) || mark.parentElement ] );
+		if ( claims.has( mark.id ) ) {
+			show( mark.id );
+		}
+	}
+
+	// ── What is shown ──────────────────────────────────────────────────────────────────────────
+
+	/** An element with a text; what is not given stays out. */
+	function el( name, text, attributes ) {
+		const made = document.createElement( name );
+		if ( text ) {
+			made.textContent = text;
+		}
+		Object.entries( attributes || {} ).forEach( ( [ key, value ] ) => made.setAttribute( key, value ) );
+		return made;
+	}
+
+	function button( text, act ) {
+		const made = el( 'button', text, { type: 'button' } );
+		made.addEventListener( 'click', act );
+		return made;
+	}
+
+	/** A link out of here, or the plain text where the address is not one of the web. */
+	function out( href, text ) {
+		return /^https?:\/\//i.test( href || '' ) ? el( 'a', text, { href, rel: 'noopener noreferrer nofollow', target: '_blank' } ) : el( 'span', text );
+	}
+
+	function complain( error ) {
+		status.textContent = '';
+		body.replaceChildren( el( 'p', error instanceof Refused ? error.message : String( error ), { role: 'alert' } ) );
+	}
+
+	function known( claim, ids ) {
+		claim.citations.forEach( ( each ) => { each.mine = null; } );
+		ids.forEach( ( id ) => {
+			claims.set( id, claim );
+			// Who bundles sources lets them support a claim together: none is accused alone.
+			paint( id, claim.label );
+		} );
+	}
+
+	function paint( id, label ) {
+		const dot = dots.get( id );
+		if ( dot ) {
+			dot.className = 'pincite-dot pincite-' + label;
+			dot.textContent = SIGNS[ label ];
+			dot.setAttribute( 'aria-label', texts[ label ] );
+			dot.title = texts[ label ];
+		}
+	}
+
+	/** The dots, one beside each mark; those that are there stay. */
+	function place() {
+		dots = new Map( Array.from( dots ).filter( ( [ , dot ] ) => dot.isConnected ) );
+		marks( content() ).filter( ( mark ) => !dots.has( mark.id ) ).forEach( ( mark ) => {
+			const dot = button( '', () => ( claims.has( mark.id ) ? show( mark.id ) : checkOne( mark ) ) );
+			mark.after( dot );
+			dots.set( mark.id, dot );
+			paint( mark.id, 'open' );
+		} );
+	}
+
+	function copy( text, name ) {
+		const told = el( 'p', '', { role: 'status' } );
+		const made = button( name, async () => {
+			try {
+				await navigator.clipboard.writeText( text );
+				told.textContent = say( 'copied' );
+			} catch ( error ) {
+				told.replaceChildren( say( 'notCopied' ), el( 'blockquote', text ) );
+			}
+		} );
+		const both = el( 'div' );
+		both.append( made, told );
+		return both;
+	}
+
+	function citationView( cited ) {
+		const found = el( 'section' );
+		const heading = el( 'h3' );
+		heading.append( el( 'span', SIGNS[ cited.label ] + ' ' + texts[ cited.label ] + ' · ', { class: 'pincite-' + cited.label } ), out( cited.copy_url || cited.url, cited.name ) );
+		found.append( heading );
+		if ( cited.unchecked ) {
+			found.append( el( 'p', say( 'why' ) + ': ' + cited.unchecked ) );
+			found.append( el( 'p', say( 'step' ) + ': ' + cited.step ) );
+		}
+		if ( cited.quote || cited.near ) {
+			found.append( el( 'p', say( cited.quote ? 'quote' : 'near' ) + ':' ), el( 'blockquote', cited.quote || cited.near, { dir: 'auto' } ) );
+		}
+		cited.reasons.forEach( ( reason ) => found.append( el( 'p', reason ) ) );
+		return found;
+	}
+
+	function suggestionView( found ) {
+		const made = el( 'section' );
+		const heading = el( 'p' );
+		heading.append( '⇄ ', out( found.url, found.title ) );
+		made.append( heading, el( 'blockquote', found.quote, { dir: 'auto' } ) );
+		if ( found.reference ) {
+			made.append( copy( found.reference, say( 'copyReference' ) ) );
+		}
+		return made;
+	}
+
+	/** The claim of a mark, its sources and what can be copied. */
+	function show( id ) {
+		const claim = claims.get( id );
+		opener = dots.get( id );
+		panel.hidden = false;
+		const heading = el( 'h3', SIGNS[ claim.label ] + ' ' + claim.verdict, { tabindex: '-1', class: 'pincite-' + claim.label } );
+		body.replaceChildren( heading, el( 'blockquote', claim.claim, { 'aria-label': say( 'claim' ) } ) );
+		if ( claim.missing.length ) {
+			body.append( el( 'p', say( 'missing' ) + ' ' + claim.missing.map( ( words ) => '“' + words + '”' ).join( ', ' ) + '.' ) );
+		}
+		body.append( ...claim.citations.map( citationView ) );
+		if ( claim.tag ) {
+			body.append( copy( claim.tag, say( 'copyTag' ) ) );
+		}
+		if ( claim.suggestions.length ) {
+			body.append( el( 'h3', say( 'better' ) ), ...claim.suggestions.map( suggestionView ) );
+		}
+		body.append( el( 'p', say( 'advice' ) ) );
+		heading.focus();
+	}
+
+	function close() {
+		panel.hidden = true;
+		if ( opener && opener.isConnected ) {
+			opener.focus();
+		}
+	}
+
+	function settings() {
+		const { address, token } = stored();
+		const form = el( 'form' );
+		const told = el( 'p', '', { role: 'status' } );
+		const fields = [ [ 'address', address, 'url' ], [ 'token', token, 'password' ] ].map( ( [ name, value, type ] ) => {
+			const label = el( 'label', say( name ) );
+			const input = el( 'input', '', { name, type, autocomplete: 'off', spellcheck: 'false' } );
+			input.value = value;
+			label.append( input );
+			return label;
+		} );
+		form.noValidate = true;
+		form.append( ...fields, el( 'button', say( 'save' ), { type: 'submit' } ), told );
+		form.addEventListener( 'submit', ( event ) => {
+			event.preventDefault();
+			const given = form.elements.address.value.trim().replace( /\/+$/, '' );
+			if ( !/^https:\/\/[^/\s]+$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test( given ) ) {
+				told.textContent = say( 'noAddress' );
+				return;
+			}
+			mw.storage.setObject( STORAGE, { address: given, token: form.elements.token.value.trim() } );
+			told.textContent = say( 'saved' );
+		} );
+		body.replaceChildren( form );
+		form.elements.address.focus();
+	}
+
+	/** The panel, made once. */
+	function furnish() {
+		panel = el( 'aside', '', { class: 'pincite', 'aria-labelledby': 'pincite-title' } );
+		const heading = el( 'h2', 'Pincite', { id: 'pincite-title', tabindex: '-1' } );
+		status = el( 'p', '', { role: 'status' } );
+		body = el( 'div' );
+		stop = button( say( 'stop' ), () => job && ask( 'DELETE', '/api/v1/jobs/' + encodeURIComponent( job.job_id ) ).catch( complain ) );
+		stop.hidden = true;
+		const section = () => {
+			const heading = headingInView();
+			return heading ? sectionAt( heading ) : [ content() ];
+		};
+		const starts = ( parts ) => () => job || check( parts() );
+		panel.append( heading, button( say( 'page' ), starts( () => [ content() ] ) ), button( say( 'section' ), starts( section ) ), stop,
+			button( say( 'settings' ), settings ), button( say( 'close' ), close ), status, body );
+		panel.addEventListener( 'keydown', ( event ) => event.key === 'Escape' && close() );
+		document.body.append( panel );
+		mw.util.addCSS( STYLE );
+	}
+
+	function begin( event ) {
+		event.preventDefault();
+		if ( !panel ) {
+			furnish();
+		}
+		place();
+		opener = event.currentTarget;
+		panel.hidden = false;
+		document.getElementById( 'pincite-title' ).focus();
+	}
+
+	mw.loader.using( [ 'mediawiki.util', 'mediawiki.storage' ] ).then( () => {
+		if ( mw.config.get( 'wgAction' ) !== 'view' || !mw.config.get( 'wgIsArticle' ) || !content() ) {
+			return;
+		}
+		const where = mw.config.get( 'skin' ) === 'minerva' ? 'p-tb' : 'p-cactions';
+		const link = mw.util.addPortletLink( where, '#', say( 'name' ), 'ca-pincite' );
+		if ( link ) {
+			( link.querySelector( 'a' ) || link ).addEventListener( 'click', begin );
+		}
+	} );
+}() );

@@ -1,0 +1,132 @@
+"""Pages of wikis that may ask this server from an editor's browser (`server.wikis`).
+
+A user script runs on the wiki's origin, where other scripts run too. So it may do little: start
+the verification of an article, follow it, and read its result (`ALLOWED`). It proves itself with
+a token, never with a cookie: in local mode with the one that `browser_token` keeps, with accounts
+with an API key. Browsers ask beforehand whether they may (CORS preflight), also whether a public
+page may reach a private network (Private Network Access).
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pincite.server.people.identity import THE_LOCAL_ONE, Identify, Identity, May
+from pincite.server.problems import Problem, response
+
+_JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
+# What a page of a wiki may ask; everything else is for pages of ours, and programs.
+ALLOWED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (re.compile(r"/version"), frozenset({"GET"})),
+    (re.compile(r"/api/v1/(?:verify|citations)"), frozenset({"POST"})),
+    (re.compile(_JOB), frozenset({"GET", "DELETE"})),
+    (re.compile(_JOB + r"/(?:events|citations)"), frozenset({"GET"})),
+)
+HEADERS = "authorization, content-type, accept-language"
+PREFLIGHT_SECONDS = "600"
+TOKEN_BYTES = 18
+FILE = "browser-token"
+OF_A_WIKI = replace(THE_LOCAL_ONE, may=frozenset({May.READ, May.RUN}))
+
+
+class Wikis:
+    """An ASGI middleware before all others: answers preflights, and marks what wikis ask."""
+
+    def __init__(self, app: ASGIApp, *, origins: Collection[str]) -> None:
+        """`origins`: as browsers send them, "https://en.wikipedia.org"."""
+        self._app, self._origins = app, frozenset(origin.lower() for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        request = Request(scope)
+        if scope["type"] != "http" or not (origin := self._origin(request)):
+            await self._app(scope, receive, send)
+            return
+        allowed = _methods(scope["path"])
+        if scope["method"] == "OPTIONS":
+            await _preflight(request, allowed)(scope, receive, _answering(send, origin))
+        elif scope["method"] not in allowed:
+            refused = Problem(403, "not_for_wikis", "Pages of wikis may not ask this.")
+            await response(request, refused)(scope, receive, _answering(send, origin))
+        else:
+            asked = {**scope, "headers": _without_cookies(scope["headers"])}
+            asked["state"] = {**scope.get("state", {}), "of_a_wiki": True}
+            await self._app(asked, receive, _answering(send, origin))
+
+    def _origin(self, request: Request) -> str:
+        """The Origin if it is one of the wikis', else empty."""
+        given = request.headers.getlist("origin")
+        return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
+
+
+def is_of_a_wiki(request: Request) -> bool:
+    """Whether a script of a wiki asks."""
+    return bool(request.scope.get("state", {}).get("of_a_wiki"))
+
+
+def with_token(identify: Identify, token: str) -> Identify:
+    """The same, but who asks from a wiki has to send the token, and may do less."""
+
+    def identified(request: Request) -> Identity | None:
+        if not is_of_a_wiki(request):
+            return identify(request)
+        sent = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        return OF_A_WIKI if hmac.compare_digest(sent.encode(), token.encode()) else None
+
+    return identified
+
+
+def browser_token(folder: Path) -> str:
+    """The token of a data folder, made at first; only its owner can read the file."""
+    path = folder / FILE
+    with suppress(FileNotFoundError):
+        return path.read_text(encoding="ascii").strip()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
+    return path.read_text(encoding="ascii").strip()
+
+
+def _methods(path: str) -> frozenset[str]:
+    return next((methods for pattern, methods in ALLOWED if pattern.fullmatch(path)), frozenset())
+
+
+def _preflight(request: Request, allowed: frozenset[str]) -> Response:
+    if request.headers.get("access-control-request-method", "") not in allowed:
+        return Response(status_code=403)
+    headers = {
+        "Access-Control-Allow-Methods": ", ".join(sorted(allowed)),
+        "Access-Control-Allow-Headers": HEADERS,
+        "Access-Control-Max-Age": PREFLIGHT_SECONDS,
+    }
+    if request.headers.get("access-control-request-private-network") == "true":
+        headers["Access-Control-Allow-Private-Network"] = "true"
+    return Response(status_code=204, headers=headers)
+
+
+def _answering(send: Send, origin: str) -> Send:
+    """Lets the wiki's page, and no other, read the answer; never with credentials."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+            headers["Access-Control-Expose-Headers"] = "Location, Retry-After"
+            headers.add_vary_header("Origin")
+        await send(message)
+
+    return sent
+
+
+def _without_cookies(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    return [(name, value) for name, value in headers if name != b"cookie"]
