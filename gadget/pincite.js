@@ -81,7 +81,7 @@
 		const holder = document.createElement( 'div' );
 		parts.forEach( ( part ) => holder.append( part.cloneNode( true ) ) );
 		if ( !parts.includes( content() ) ) {
-			content().querySelectorAll( 'ol.references' ).forEach( ( list ) => {
+			content().querySelectorAll( 'ol.references, .refbegin' ).forEach( ( list ) => {
 				if ( !parts.some( ( part ) => part.contains( list ) ) ) {
 					holder.append( list.cloneNode( true ) );
 				}
@@ -109,9 +109,10 @@
 		return found;
 	}
 
-	/** The heading of the section that is looked at: the last one above the middle of the window. */
+	/** The heading of the section that is looked at: the last one above the middle of the window, of those with references. */
 	function headingInView() {
-		const all = Array.from( content().querySelectorAll( 'h2,h3,h4,h5,h6' ) ).filter( ( each ) => !each.closest( '.toc' ) );
+		const cites = ( heading ) => sectionAt( heading ).some( ( part ) => marks( part ).length );
+		const all = Array.from( content().querySelectorAll( 'h2,h3,h4,h5,h6' ) ).filter( ( each ) => !each.closest( '.toc' ) && cites( each ) );
 		return all.filter( ( each ) => each.getBoundingClientRect().top < window.innerHeight / 2 ).pop() || all[ 0 ];
 	}
 
@@ -213,6 +214,10 @@
 
 	/** One citation: what is known of this revision already, else the paragraph that holds it. */
 	async function checkOne( mark ) {
+		if ( job ) {
+			return;
+		}
+		panel.hidden = false;
 		const link = mark.querySelector( 'a[href^="#"]' );
 		const number = mw.config.get( 'wgRevisionId' );
 		status.textContent = say( 'waiting' );
@@ -267,7 +272,6 @@
 	}
 
 	function known( claim, ids ) {
-		claim.citations.forEach( ( each ) => { each.mine = null; } );
 		ids.forEach( ( id ) => {
 			claims.set( id, claim );
 			// Who bundles sources lets them support a claim together: none is accused alone.

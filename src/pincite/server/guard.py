@@ -19,7 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.logs import REQUEST_ID
 from pincite.server.problems import Problem, response
-from pincite.server.wikis import is_of_a_wiki
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 CSP = "; ".join(
@@ -43,6 +42,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+OF_A_WIKI = "of_a_wiki"  # in the state of a request
 OWN_SITE = ("same-origin", "none")  # of Sec-Fetch-Site; none: typed, a bookmark
 NAVIGATION = ("navigate", "document")
 _HOST = re.compile(r"(\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(:[0-9]{1,5})?")
@@ -161,6 +161,11 @@ class _TooLarge(HTTPException):
 
     def __init__(self, limit: int) -> None:
         super().__init__(413, f"A request may have {limit:,} bytes.")
+
+
+def is_of_a_wiki(request: Request) -> bool:
+    """Whether a script of a wiki asks that may; `server.wikis` marks such requests."""
+    return bool(request.scope.get("state", {}).get(OF_A_WIKI))
 
 
 def _embeds_nothing(headers: Headers) -> bool:

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pincite.server.guard import OF_A_WIKI, is_of_a_wiki
 from pincite.server.people.identity import THE_LOCAL_ONE, Identify, Identity, May
 from pincite.server.problems import Problem, response
 
@@ -35,7 +36,7 @@ HEADERS = "authorization, content-type, accept-language"
 PREFLIGHT_SECONDS = "600"
 TOKEN_BYTES = 18
 FILE = "browser-token"
-OF_A_WIKI = replace(THE_LOCAL_ONE, may=frozenset({May.READ, May.RUN}))
+ITS_EDITOR = replace(THE_LOCAL_ONE, may=frozenset({May.READ, May.RUN}))
 
 
 class Wikis:
@@ -59,18 +60,13 @@ class Wikis:
             await response(request, refused)(scope, receive, _answering(send, origin))
         else:
             asked = {**scope, "headers": _without_cookies(scope["headers"])}
-            asked["state"] = {**scope.get("state", {}), "of_a_wiki": True}
+            asked["state"] = {**scope.get("state", {}), OF_A_WIKI: True}
             await self._app(asked, receive, _answering(send, origin))
 
     def _origin(self, request: Request) -> str:
         """The Origin if it is one of the wikis', else empty."""
         given = request.headers.getlist("origin")
         return given[0] if len(given) == 1 and given[0].lower() in self._origins else ""
-
-
-def is_of_a_wiki(request: Request) -> bool:
-    """Whether a script of a wiki asks."""
-    return bool(request.scope.get("state", {}).get("of_a_wiki"))
 
 
 def with_token(identify: Identify, token: str) -> Identify:
@@ -80,7 +76,7 @@ def with_token(identify: Identify, token: str) -> Identify:
         if not is_of_a_wiki(request):
             return identify(request)
         sent = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        return OF_A_WIKI if hmac.compare_digest(sent.encode(), token.encode()) else None
+        return ITS_EDITOR if hmac.compare_digest(sent.encode(), token.encode()) else None
 
     return identified
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 from playwright.sync_api import Page, expect
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-RUN = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+RUN = """within => axe.run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
   "best-practice"]}).then(found => found.violations.map(each => [each.impact, each.id,
   each.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.failureSummary)]))"""
 BEYOND = """[...document.querySelectorAll("*")]
@@ -18,10 +18,10 @@ def within_the_edge(page: Page) -> None:
     assert beyond <= 0, (page.url, page.evaluate(BEYOND))
 
 
-def accessible(page: Page) -> None:
-    """Nothing that axe-core calls more than minor."""
+def accessible(page: Page, *within: str) -> None:
+    """Nothing that axe-core calls more than minor; `within`: selectors, else in all of the page."""
     page.evaluate(AXE)
-    found = page.evaluate(RUN)
+    found = page.evaluate(RUN, {"include": [[each] for each in within]} if within else None)
     serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
     assert not serious, (page.url, serious)
 

@@ -82,7 +82,9 @@ def test_the_progress_of_every_kind_of_job_is_shown_from_first_to_last(
     job, _ = site.jobs.submit("local", kind, "Varde", {})
     assert "Waiting" in client.get(f"/jobs/{job.job_id}/progress").text
     site.jobs.take("w")
-    for told in ([], [("started", {})], [("note", {"text": "a <b>"})]):
+    steps: list[list[tuple[str, dict[str, str]]]]
+    steps = [[], [("started", {})], [("note", {"text": "a <b>"})]]
+    for told in steps:
         site.jobs.tell(job.job_id, "w", told)
         shown = client.get(f"/jobs/{job.job_id}/progress")
         assert shown.status_code == 200

@@ -3,6 +3,7 @@
 import html
 import re
 from dataclasses import replace
+from urllib.parse import unquote
 
 from pincite.types import Span
 from pincite.wiki.editions import ENGLISH, Edition
@@ -195,7 +196,7 @@ class _Page:
         if token.kind is not TokenKind.OPEN or token.name != "a":
             return None
         found = _NOTE_ID.search(attributes_of(token, self.source).get("href", ""))
-        return html.unescape(found[1]) if found else None
+        return unquote(html.unescape(found[1])) if found else None
 
     def _tag(self, first: int, last: int) -> str | None:
         tag_of = self.reading.tag_of

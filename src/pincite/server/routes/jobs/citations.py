@@ -4,6 +4,7 @@ import html
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, model_validator
@@ -176,7 +177,7 @@ def _of_note(
     link = f'href="#{note}"'
     for claim in _claims(job.job_id, verified, words):
         marks = (source[slice(*each.at)] for each in claim.citations)
-        if note is None or any(link in html.unescape(mark) for mark in marks):
+        if note is None or any(link in unquote(html.unescape(mark)) for mark in marks):
             yield claim
 
 

@@ -1,0 +1,237 @@
+"""The user script on pages of a wiki, in a real browser, beside a real server."""
+
+import html
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+from server.browser import wiki_pages
+from server.browser.looks import accessible, within_the_edge
+from server.browser.watched import payloads
+from server.browser.wiki_pages import ARTICLES, BRIDGE, ORIGIN, SKINS, TRAM, note, ref, references
+from server.processes import Served
+
+from pincite.server import wikis
+
+SCRIPT = Path(__file__).parents[3] / "gadget" / "pincite.js"
+SOURCES = {
+    BRIDGE: "The old bridge of Varde was opened in 1911 by the mayor of the town, who spoke.",
+    TRAM: "The tram of Varde reached the harbour in 1922, and the town had a holiday that day.",
+}
+
+
+@dataclass
+class Wiki:
+    """A wiki in the browser, and the server that its script asks."""
+
+    browser: Browser
+    server: Served
+    token: str
+    wrong: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)  # addresses outside of the wiki
+    answered: Callable[[Route], None] | None = None  # in place of the server
+
+    def open(
+        self, skin: str, content: str, width: int = 1200, *, dark: bool = False, **known: str
+    ) -> Page:
+        """A page of the wiki, whose script knows the server."""
+        context = self.browser.new_context(viewport={"width": width, "height": 800})
+        context.set_default_timeout(120_000)
+        context.grant_permissions(
+            ["clipboard-read", "clipboard-write", "local-network-access"], origin=ORIGIN
+        )
+        text = wiki_pages.page(skin, content, dark=dark)
+        files = {"/gadget.js": SCRIPT.read_text(encoding="utf-8")}
+
+        def serve(route: Route) -> None:
+            name = route.request.url.removeprefix(ORIGIN)
+            kind = "text/javascript" if name in files else "text/html"
+            route.fulfill(body=files.get(name, text), content_type=f"{kind}; charset=utf-8")
+
+        context.route(f"{ORIGIN}/**", serve)
+        if self.answered:
+            context.route(f"{self.server.url}/**", self.answered)
+        settings = {"address": self.server.url, "token": self.token} | known
+        context.add_init_script(f"localStorage.pincite ??= JSON.stringify({settings!r})")
+        page = context.new_page()
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: self.wrong.append(f"dialog {dialog.message}"))
+        page.on("request", lambda request: self._notice(request.url))
+        page.goto(f"{ORIGIN}/wiki/Varde")
+        return page
+
+    def _notice(self, url: str) -> None:
+        if not url.startswith((ORIGIN, "data:")):
+            self.asked.append(url)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server for the wiki, with own copies of the sources that its articles cite."""
+    folder = tmp_path_factory.mktemp("gadget")
+    copies = {"PINCITE_LIBRARY_OWN_COPIES": str(folder / "copies")}
+    with pytest.MonkeyPatch.context() as given:
+        for name, value in copies.items():
+            given.setenv(name, value)
+        for n, (url, text) in enumerate(SOURCES.items()):
+            (folder / f"{n}.txt").write_text(text, encoding="utf-8")
+            attach = [sys.executable, "-m", "pincite", "source", "attach", url, f"{n}.txt"]
+            subprocess.run(attach, check=True, cwd=folder, capture_output=True, env=os.environ)
+        served = Served(folder, lasting=True, wikis=ORIGIN)
+    yield served
+    served.end()
+
+
+@pytest.fixture
+def wiki(chromium: Browser, reader: Served) -> Iterator[Wiki]:
+    found = Wiki(chromium, reader, wikis.browser_token(reader.data))
+    yield found
+    for context in chromium.contexts:
+        context.close()
+    assert found.wrong == []
+    assert all(url.startswith(reader.url) for url in found.asked), "it asks its server only"
+
+
+def begun(page: Page) -> Page:
+    page.get_by_role("link", name="Check citations").click()
+    expect(page.get_by_role("heading", name="Pincite")).to_be_focused()
+    return page
+
+
+def labels(page: Page) -> list[str | None]:
+    return [dot.get_attribute("aria-label") for dot in page.locator(".pincite-dot").all()]
+
+
+def checked(page: Page, what: str = "Check this page") -> Page:
+    begun(page).get_by_role("button", name=what).click()
+    expect(page.locator(".pincite [role=status]").first).to_have_text(
+        re.compile("^(Done|No claim)")
+    )
+    return page
+
+
+@pytest.mark.parametrize("skin", SKINS)
+@pytest.mark.parametrize("article", ARTICLES)
+def test_every_skin_shows_what_the_server_found(wiki: Wiki, skin: str, article: str) -> None:
+    page = checked(wiki.open(skin, ARTICLES[article]))
+    found = labels(page)
+    assert len(found) == page.locator("sup.reference[id]").count()
+    if article == "plain":
+        assert found == ["supported", "contradicted?"], "1922, not 1940"
+    for width, dark in ((1200, False), (320, False), (1200, True), (320, True)):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate(
+            "on => document.documentElement.classList.toggle('skin-theme-clientpref-night', on)",
+            dark,
+        )
+        if found:
+            page.locator(".pincite-dot").first.click()
+        within_the_edge(page)
+        accessible(page, ".pincite", *([".pincite-dot"] if found else []))
+
+
+def test_it_is_used_by_keyboard_alone(wiki: Wiki) -> None:
+    page = wiki.open("vector-2022", ARTICLES["plain"])
+    page.get_by_role("link", name="Check citations").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".pincite [role=status]").first).to_contain_text("Done")
+    page.locator(".pincite-dot").nth(1).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".pincite h3").first).to_be_focused()
+    expect(page.locator(".pincite")).to_contain_text(
+        "The tram of Varde reached the harbour in 1922"
+    )
+    page.keyboard.press("Escape")
+    expect(page.locator(".pincite-dot").nth(1)).to_be_focused()
+    expect(page.locator(".pincite")).to_be_hidden()
+
+
+def test_a_section_a_single_citation_and_what_was_known(wiki: Wiki) -> None:
+    page = begun(wiki.open("vector", ARTICLES["sections"]))
+    page.locator(".pincite-dot").first.click()
+    expect(page.locator(".pincite h3").first).to_contain_text("supported")
+    assert labels(page)[0] == "supported"
+    assert labels(page)[1:] == ["not checked yet: check this citation"] * 3
+    page.get_by_role("button", name="Check this section").click()
+    expect(page.locator(".pincite [role=status]").first).to_contain_text("Done")
+    assert "not checked yet: check this citation" in labels(page), "the other section is open"
+
+
+def test_a_tag_and_a_reference_are_copied_and_nothing_is_edited(wiki: Wiki) -> None:
+    page = checked(wiki.open("vector", ARTICLES["plain"]))
+    page.locator(".pincite-dot").nth(1).click()
+    page.get_by_role("button", name="Copy tag").click()
+    expect(page.locator(".pincite")).to_contain_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("{{failed verification|")
+
+
+def test_hostile_articles_and_sources_run_nothing(wiki: Wiki) -> None:
+    texts = payloads()[:100]
+
+    claims = "".join(
+        f"<p>Varde has {html.escape(text)} since 1911.{ref(n, '')}</p>"
+        for n, text in enumerate(texts)
+    )
+    notes = (note(n, "", f"https://a.example/{text}", text) for n, text in enumerate(texts))
+    page = checked(wiki.open("vector", claims + references(*notes)))
+    for dot in page.locator(".pincite-dot").all():
+        dot.click()
+    assert page.locator(".pincite :is(script, img, iframe, svg)").count() == 0
+    for link in page.locator(".pincite a").all():
+        assert str(link.get_attribute("href")).startswith(("http://", "https://"))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "does not know this token"),
+        (429, "refuses this (429)"),
+        (500, "could not do this (500)"),
+    ],
+)
+def test_what_a_server_refuses_is_said(wiki: Wiki, status: int, said: str) -> None:
+    headers = {
+        "Access-Control-Allow-Origin": ORIGIN,
+        "Access-Control-Allow-Headers": "*, authorization",
+    }
+    wiki.answered = lambda route: route.fulfill(
+        status=status if route.request.method != "OPTIONS" else 204,
+        headers=headers,
+        json={"detail": "<img src=x onerror=alert(1)>"},
+    )
+    page = begun(wiki.open("vector", ARTICLES["plain"]))
+    page.get_by_role("button", name="Check this page").click()
+    expect(page.get_by_role("alert")).to_contain_text(said)
+
+
+def test_a_wrong_token_a_server_that_is_off_and_one_that_hangs(wiki: Wiki) -> None:
+    page = begun(wiki.open("vector", ARTICLES["plain"], token="wrong"))
+    page.get_by_role("button", name="Check this page").click()
+    expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+    page.get_by_role("button", name="Server").click()
+    page.get_by_label("Address of your Pincite server").fill("javascript:alert(1)")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".pincite form")).to_contain_text("This is no address")
+    page.get_by_label("Its token").fill(wiki.token)
+    page.get_by_label("Address of your Pincite server").fill(wiki.server.url)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Check this page").click()
+    expect(page.locator(".pincite [role=status]").first).to_contain_text("Done")
+    wiki.answered = lambda route: route.abort("connectionrefused")
+    page = begun(wiki.open("vector", ARTICLES["plain"]))
+    page.get_by_role("button", name="Check this page").click()
+    expect(page.get_by_role("alert")).to_contain_text("No server answers")
+    wiki.answered = lambda route: None  # never
+    page = wiki.open("vector", ARTICLES["plain"])
+    page.clock.install()
+    begun(page).get_by_role("button", name="Check this page").click()
+    page.clock.run_for(31_000)
+    expect(page.get_by_role("alert")).to_contain_text("did not answer within 30 seconds")

@@ -1,0 +1,119 @@
+"""Articles as MediaWiki's skins frame them, with as much of its `mw` as a user script asks for.
+
+The markup around the content follows what Vector legacy, Vector 2022 and Minerva put out; the
+articles are invented.
+"""
+
+import html
+import json
+
+ORIGIN = "https://en.wiki.example"
+SKINS = ("vector", "vector-2022", "minerva")
+
+MW = """
+window.mw = {
+  config: new Map(Object.entries(CONFIG)),
+  loader: { using: () => Promise.resolve() },
+  storage: {
+    getObject: (key) => JSON.parse(localStorage.getItem(key)),
+    setObject: (key, value) => localStorage.setItem(key, JSON.stringify(value)),
+  },
+  util: {
+    addCSS: (css) => { const s = document.createElement("style"); s.textContent = css; document.head.append(s); },
+    addPortletLink: (where, href, text, id) => {
+      const list = document.querySelector("#" + where + " ul");
+      if (!list) return null;
+      const item = document.createElement("li"); item.id = id;
+      const link = document.createElement("a"); link.href = href; link.textContent = text;
+      item.append(link); list.append(item);
+      return item;
+    },
+  },
+};
+"""
+STYLE = """body{margin:0 1em;font:16px sans-serif;background:var(--background-color-base,#fff);
+color:var(--color-base,#202122);overflow-wrap:anywhere}a{color:var(--color-progressive,#3056a9)}
+.skin-theme-clientpref-night{--background-color-base:#101418;--color-base:#eaecf0;--color-subtle:#a2a9b1;
+--color-success:#2cb491;--color-warning:#ca982e;--color-error:#fd7865;--color-progressive:#88a3e8;
+--background-color-interactive-subtle:#202122;--border-color-base:#72777d}
+pre,table{max-width:100%}"""
+MENUS = {
+    "vector": '<div id="mw-head"><div id="p-cactions" class="vector-menu"><ul>{}</ul></div></div>',
+    "vector-2022": '<nav class="vector-page-toolbar" aria-label="Page tools"><div id="p-cactions" '
+    'class="vector-menu mw-portlet"><ul class="vector-menu-content-list">{}</ul></div></nav>',
+    "minerva": '<nav class="minerva-header" aria-label="Tools"><div id="p-tb"><ul>{}</ul></div></nav>',
+}
+READ = '<li id="ca-view"><a href="#content">Read</a></li>'
+
+
+def ref(number: int, note: str, use: int = 0, group: str = "") -> str:
+    """The mark of a reference."""
+    mark = f"cite_ref-{note}_{number}-{use}" if note else f"cite_ref-{number}"
+    to = f"cite_note-{note}-{number}" if note else f"cite_note-{number}"
+    return (
+        f'<sup id="{mark}" class="reference"><a href="#{to}"><span class="cite-bracket">[</span>'
+        f'{group}{number}<span class="cite-bracket">]</span></a></sup>'
+    )
+
+
+def note(number: int, name: str, url: str, title: str) -> str:
+    """An entry of the list of references."""
+    to = f"cite_note-{name}-{number}" if name else f"cite_note-{number}"
+    return (
+        f'<li id="{to}"><span class="mw-cite-backlink"><a href="#cite_ref-{number}">↑</a></span> '
+        f'<span class="reference-text"><cite class="citation web cs1"><a rel="nofollow" '
+        f'class="external text" href="{html.escape(url)}">{html.escape(title)}</a></cite></span></li>'
+    )
+
+
+def references(*entries: str) -> str:
+    return (
+        '<div class="mw-heading mw-heading2"><h2 id="References">References</h2></div>'
+        f'<div class="mw-references-wrap"><ol class="references">{"".join(entries)}</ol></div>'
+    )
+
+
+BRIDGE, TRAM = "https://a.example/bridge", "https://a.example/tram"
+PLAIN = (
+    f"<p>The old bridge of Varde was opened in 1911 by the mayor.{ref(1, '')} "
+    f"The tram reached the harbour in 1940.{ref(2, '')}</p>"
+    + references(note(1, "", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
+)
+SECTIONS = (
+    f"<p>Varde 🌉 has an old bridge that was opened in 1911 by the mayor.{ref(1, 'ü')}</p>"
+    '<div class="mw-heading mw-heading2"><h2 id="Tram">Tram</h2></div>'
+    f"<p>The tram reached the harbour in 1922.{ref(2, '')}{ref(1, 'ü', 1)}</p>"
+    '<div class="mw-heading mw-heading3"><h3 id="Later">Later</h3></div>'
+    f"<p>The tram was closed in 1958.{ref(2, '')[:-6]}</sup></p>"
+    + references(note(1, "ü", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
+)
+LISTS = (
+    '<table class="infobox"><caption>Varde</caption><tbody><tr><th scope="row">Bridge</th>'
+    f"<td>Opened in 1911{ref(1, '')}</td></tr></tbody></table>"
+    f"<ul><li>The old bridge of Varde was opened in 1911 by the mayor.{ref(1, '', 1)}</li>"
+    f"<li>The tram reached the harbour in 1922.{ref(2, '')}</li></ul>"
+    + references(note(1, "", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
+)
+NONE = "<p>Varde lies on a river. Nobody cites anything here.</p>"
+ARTICLES = {"plain": PLAIN, "sections": SECTIONS, "lists": LISTS, "none": NONE}
+
+
+def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -> str:
+    """A page of the wiki, with the user script."""
+
+    config = {
+        **{"skin": skin, "wgTitle": title, "wgPageName": title, "wgAction": "view"},
+        **{"wgIsArticle": True, "wgRevisionId": 7, "wgUserLanguage": "en"},
+        "wgPageContentLanguage": "en",
+    }
+    mw = MW.replace("CONFIG", json.dumps(config).replace("<", "\\u003c"))
+    night = " skin-theme-clientpref-night" if dark else ""
+    return (
+        f'<!doctype html><html lang="en" class="skin-{skin}{night}"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)} - Wiki</title>'
+        f"<style>{STYLE}</style></head><body class='skin-{skin}'>{MENUS[skin].format(READ)}"
+        f'<main id="content" class="mw-body"><h1 id="firstHeading">{html.escape(title)}</h1>'
+        '<div id="mw-content-text" class="mw-body-content"><div class="mw-content-ltr '
+        f'mw-parser-output" lang="en" dir="ltr">{content}</div></div></main>'
+        f'<script>{mw}</script><script src="/gadget.js"></script></body></html>'
+    )

@@ -1,0 +1,197 @@
+"""Which origins may ask what, with which token (CORS), and that nobody else gained by it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from server.applications import app_of
+from server.corpora_of_tests import run_next
+from server.people_of_tests import SERVER, somebody
+
+from pincite.errors import ConfigError
+from pincite.server import wikis
+from pincite.server.people.identity import Role
+from pincite.server.settings import ServerSettings
+from pincite.server.site import Site
+
+WIKI, OTHER = "https://en.wiki.example", "https://evil.example"
+LOCAL = "http://127.0.0.1:8765"
+JOB = "/api/v1/jobs/abc"
+PAGE = (
+    '<!doctype html><html lang="en"><body><p>The bridge of Varde opened in 1911.'
+    '<sup id="cite_ref-1" class="reference"><a href="#cite_note-%C3%BC_b-1">[1]</a></sup></p>'
+    '<ol class="references"><li id="cite_note-ü_b-1"><a class="external" '
+    'href="https://a.example/bridge">Bridge</a></li></ol></body></html>'
+)
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(wikis=(WIKI,))
+
+
+def client_of(site: Site, origin: str = WIKI, token: str | None = None) -> TestClient:
+    token = wikis.browser_token(site.server.folder) if token is None else token
+    client = TestClient(app_of(site), base_url=LOCAL, raise_server_exceptions=False)
+    client.headers |= {"User-Agent": "Mozilla/5.0", "Sec-Fetch-Site": "cross-site"}
+    client.headers |= {"Origin": origin, "Authorization": f"Bearer {token}"}
+    return client
+
+
+def readable_by(reply: Any) -> str | None:
+    """Which origin's pages a browser lets read the reply."""
+    assert "access-control-allow-credentials" not in reply.headers
+    found: str | None = reply.headers.get("access-control-allow-origin")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/version", True),
+        ("POST", "/api/v1/verify", True),
+        ("POST", "/api/v1/citations", True),
+        ("GET", JOB, True),
+        ("DELETE", JOB, True),
+        ("GET", f"{JOB}/events", True),
+        ("GET", f"{JOB}/citations", True),
+        ("GET", f"{JOB}/result", False),
+        ("GET", f"{JOB}/files/article", False),
+        ("GET", "/api/v1/jobs", False),
+        ("PUT", "/api/v1/verify", False),
+        ("POST", "/api/v1/check", False),
+        ("POST", "/api/v1/ask", False),
+        ("GET", "/api/v1/corpora", False),
+        ("DELETE", "/api/v1/corpora/abc", False),
+        ("GET", "/", False),
+        ("GET", "/history", False),
+        ("POST", "/verify", False),
+        ("GET", "/api/v1/jobs/a/../../corpora", False),
+        ("GET", "/api/v1/jobs/%2e%2e/events", False),
+    ],
+)
+@pytest.mark.parametrize("origin", [WIKI, OTHER, "null", f"{WIKI}.evil.example", LOCAL])
+def test_a_wiki_may_ask_a_few_things_and_other_sites_nothing(
+    site: Site, origin: str, method: str, path: str, allowed: bool
+) -> None:
+    client = client_of(site, origin)
+    preflight = client.options(path, headers={"Access-Control-Request-Method": method})
+    reply = client.request(method, path, json={} if method == "POST" else None)
+    if origin == WIKI and allowed:
+        assert preflight.status_code == 204
+        assert readable_by(preflight) == readable_by(reply) == WIKI
+        assert method in preflight.headers["access-control-allow-methods"]
+        assert reply.status_code in (200, 404, 422)
+    elif origin == WIKI:
+        assert preflight.status_code == 403
+        assert reply.status_code in (403, 404)
+    else:
+        assert readable_by(preflight) is None
+        assert readable_by(reply) is None
+        assert preflight.status_code != 204
+        assert reply.status_code in (403, 404), "another site's page"
+
+
+def test_a_public_page_may_reach_this_machine_if_its_browser_asks(site: Site) -> None:
+    asked = {"Access-Control-Request-Method": "POST"}
+    client = client_of(site)
+    name = "access-control-allow-private-network"
+    assert name not in client.options("/api/v1/verify", headers=asked).headers
+    asked |= {"Access-Control-Request-Private-Network": "true"}
+    assert client.options("/api/v1/verify", headers=asked).headers[name] == "true"
+    assert name not in client_of(site, OTHER).options("/api/v1/verify", headers=asked).headers
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "Bearer x"])
+def test_without_its_token_a_wiki_gets_nothing(site: Site, token: str) -> None:
+    wikis.browser_token(site.server.folder)
+    reply = client_of(site, token=token).post("/api/v1/verify", json={"text": "Varde"})
+    assert (reply.status_code, readable_by(reply)) == (401, WIKI)
+    assert site.jobs.listed("local", 5) == []
+
+
+def test_the_token_is_made_once_and_is_its_owners_alone(site: Site) -> None:
+    token = wikis.browser_token(site.server.folder)
+    assert len(token) >= 20
+    assert wikis.browser_token(site.server.folder) == token
+    assert (site.server.folder / wikis.FILE).stat().st_mode & 0o077 == 0
+
+
+def test_with_accounts_a_key_is_asked_for_and_a_cookie_is_not_looked_at(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site(wikis=(WIKI,), **SERVER)
+    client = somebody(site, Role.EDITOR).client
+    client.headers |= {"Origin": WIKI, "Sec-Fetch-Site": "cross-site"}
+    reply = client.post("/api/v1/verify", json={"text": "Varde"})
+    assert (reply.status_code, reply.json()["code"]) == (401, "not_logged_in")
+
+
+def test_a_server_that_names_no_wiki_answers_as_before(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    reply = client_of(site, token="x").post("/api/v1/verify", json={"text": "Varde"})
+    assert (reply.status_code, readable_by(reply)) == (403, None)
+    assert not (site.server.folder / wikis.FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "origin", ["en.wiki.example", f"{WIKI}/wiki", "http://en.wiki.example", "*"]
+)
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(ConfigError, match=r"server\.wikis"):
+        ServerSettings(wikis=(origin,))
+
+
+# ── Citations in short ───────────────────────────────────────────────────────────────────────────
+
+
+def test_what_was_judged_of_a_revision_is_answered_at_once(site: Site) -> None:
+    client = client_of(site)
+    sent = {"text": PAGE, "markup": "html", "title": "Varde", "revision": 7}
+    job_id = client.post("/api/v1/verify", json=sent).json()["job_id"]
+    wanted = {"title": "Varde", "revision": 7, "note": "cite_note-ü_b-1"}
+    assert client.post("/api/v1/citations", json=wanted).status_code == 404, "not judged yet"
+    run_next(site)
+    (claim,) = client.get(f"/api/v1/jobs/{job_id}/citations").json()
+    assert claim["claim"] == "The bridge of Varde opened in 1911."
+    (cited,) = claim["citations"]
+    assert 'id="cite_ref-1"' in PAGE[slice(*cited["at"])]
+    assert cited["url"] == "https://a.example/bridge"
+    assert cited["unchecked"]
+    assert cited["step"]
+    told = [e["data"] for e in client.get(f"/api/v1/jobs/{job_id}/events").json()["events"]]
+    assert [cited["at"]] in [data.get("at") for data in told]
+    known = client.post("/api/v1/citations", json=wanted)
+    assert (known.status_code, known.json()) == (200, {"claims": [claim], "job": None})
+    for other in ({"revision": 8}, {"title": "Skeld"}, {"note": "cite_note-b-2"}):
+        assert client.post("/api/v1/citations", json=wanted | other).status_code == 404
+    german = client.get(f"/api/v1/jobs/{job_id}/citations", headers={"Accept-Language": "de"})
+    assert german.json()[0]["verdict"] != claim["verdict"]
+
+
+def test_a_claim_and_an_address_are_judged_once(site: Site) -> None:
+    client = client_of(site)
+    asked = {"claim": "It opened <b>in</b> 1911.", "url": 'https://a.example/"x"'}
+    first = client.post("/api/v1/citations", json=asked)
+    assert first.status_code == 202
+    run_next(site)
+    again = client.post("/api/v1/citations", json=asked)
+    (claim,) = again.json()["claims"]
+    assert (again.status_code, claim["claim"]) == (200, asked["claim"])
+    assert claim["job_id"] == first.json()["job"]["job_id"]
+    other = client.post("/api/v1/citations", json=asked | {"url": "https://a.example/y"})
+    assert other.status_code == 202
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"claim": "x"},
+        {"title": "V", "revision": 1},
+        {"claim": "x", "url": "y", "title": "V", "revision": 1, "note": "n"},
+    ],
+)
+def test_half_a_question_is_refused(site: Site, asked: dict[str, Any]) -> None:
+    assert client_of(site).post("/api/v1/citations", json=asked).status_code == 422
