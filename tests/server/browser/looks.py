@@ -5,8 +5,9 @@ from importlib.resources import files
 from playwright.sync_api import Page, expect
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-RUN = """within => axe.run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
-  "best-practice"]}).then(found => found.violations.map(each => [each.impact, each.id,
+RUN = """within => axe.run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a",
+  "wcag21aa", "wcag22aa", "best-practice"]})
+  .then(found => found.violations.map(each => [each.impact, each.id,
   each.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.failureSummary)]))"""
 BEYOND = """[...document.querySelectorAll("*")]
   .filter(each => each.getBoundingClientRect().right > innerWidth)

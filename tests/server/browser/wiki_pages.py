@@ -19,7 +19,9 @@ window.mw = {
     setObject: (key, value) => localStorage.setItem(key, JSON.stringify(value)),
   },
   util: {
-    addCSS: (css) => { const s = document.createElement("style"); s.textContent = css; document.head.append(s); },
+    addCSS: (css) => {
+      const s = document.createElement("style"); s.textContent = css; document.head.append(s);
+    },
     addPortletLink: (where, href, text, id) => {
       const list = document.querySelector("#" + where + " ul");
       if (!list) return null;
@@ -35,13 +37,15 @@ STYLE = """body{margin:0 1em;font:16px sans-serif;background:var(--background-co
 color:var(--color-base,#202122);overflow-wrap:anywhere}a{color:var(--color-progressive,#3056a9)}
 .skin-theme-clientpref-night{--background-color-base:#101418;--color-base:#eaecf0;--color-subtle:#a2a9b1;
 --color-success:#2cb491;--color-warning:#ca982e;--color-error:#fd7865;--color-progressive:#88a3e8;
---background-color-interactive-subtle:#202122;--border-color-base:#72777d}
+--background-color-interactive-subtle:#202122;
+--border-color-base:#72777d}
 pre,table{max-width:100%}"""
 MENUS = {
     "vector": '<div id="mw-head"><div id="p-cactions" class="vector-menu"><ul>{}</ul></div></div>',
     "vector-2022": '<nav class="vector-page-toolbar" aria-label="Page tools"><div id="p-cactions" '
     'class="vector-menu mw-portlet"><ul class="vector-menu-content-list">{}</ul></div></nav>',
-    "minerva": '<nav class="minerva-header" aria-label="Tools"><div id="p-tb"><ul>{}</ul></div></nav>',
+    "minerva": '<nav class="minerva-header" aria-label="Tools"><div id="p-tb"><ul>{}</ul></div>'
+    "</nav>",
 }
 READ = '<li id="ca-view"><a href="#content">Read</a></li>'
 
@@ -62,7 +66,8 @@ def note(number: int, name: str, url: str, title: str) -> str:
     return (
         f'<li id="{to}"><span class="mw-cite-backlink"><a href="#cite_ref-{number}">↑</a></span> '
         f'<span class="reference-text"><cite class="citation web cs1"><a rel="nofollow" '
-        f'class="external text" href="{html.escape(url)}">{html.escape(title)}</a></cite></span></li>'
+        f'class="external text" href="{html.escape(url)}">{html.escape(title)}</a></cite></span>'
+        "</li>"
     )
 
 
@@ -102,15 +107,20 @@ def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -
     """A page of the wiki, with the user script."""
 
     config = {
-        **{"skin": skin, "wgTitle": title, "wgPageName": title, "wgAction": "view"},
-        **{"wgIsArticle": True, "wgRevisionId": 7, "wgUserLanguage": "en"},
+        "skin": skin,
+        "wgTitle": title,
+        "wgAction": "view",
+        "wgIsArticle": True,
+        "wgRevisionId": 7,
+        "wgUserLanguage": "en",
         "wgPageContentLanguage": "en",
     }
     mw = MW.replace("CONFIG", json.dumps(config).replace("<", "\\u003c"))
     night = " skin-theme-clientpref-night" if dark else ""
     return (
         f'<!doctype html><html lang="en" class="skin-{skin}{night}"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)} - Wiki</title>'
+        f'<meta name="viewport" content="width=device-width"><title>{html.escape(title)} - Wiki'
+        "</title>"
         f"<style>{STYLE}</style></head><body class='skin-{skin}'>{MENUS[skin].format(READ)}"
         f'<main id="content" class="mw-body"><h1 id="firstHeading">{html.escape(title)}</h1>'
         '<div id="mw-content-text" class="mw-body-content"><div class="mw-content-ltr '
