@@ -1,8 +1,4 @@
-"""A WAFER-like collection with the iterators of ir_datasets, which is not needed for it.
-
-Whatever reads a dataset by `docs_iter`, `queries_iter` and `qrels_iter` can read this one. Pages
-are known by their addresses, which is how WAFER names them.
-"""
+"""A WAFER-like collection with the iterators of ir_datasets, which is not needed for it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +11,7 @@ from pincite.wiki.wafer import claim_of
 
 
 class Doc(NamedTuple):
-    """A page of the collection's corpus."""
+    """A page of the corpus; its address is its id, as in WAFER."""
 
     doc_id: str
     title: str
