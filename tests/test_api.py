@@ -20,10 +20,10 @@ from lxml import html
 from samples import report as verify_report
 
 import pincite
-from pincite import testing
+from pincite import notebook, testing
 from pincite.api import Report, Verifier
 from pincite.cli import cli
-from pincite.errors import CorpusError, FetchingIsOff, InputError
+from pincite.errors import CorpusError, FetchingIsOff, InputError, MissingExtra
 from pincite.text.passages import PASSAGE_WORDS
 from pincite.types import Claim, Document, Label, Passage, Reason, Span, Unchecked
 from pincite.verbs.check import data as check_data
@@ -405,3 +405,76 @@ def test_sentences_without_a_citation() -> None:
     assert report.record.uncited
     assert [each.claim.text for each in report.record.uncited] == [said]
     assert pincite.verify(ARTICLE, title="Bridge").record.uncited is None
+
+
+# ── Progress, notebooks, data frames ─────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda tell: pincite.verify(ARTICLE, progress=tell), ("checking claims", 2, 2)),
+        (
+            lambda tell: pincite.check([CLAIM] * 2, "kb", progress=tell),
+            ("checking statements", 1, 2),
+        ),
+        (lambda tell: pincite.check(CLAIM, "kb", progress=tell), ("judging passages", 2, 2)),
+        (
+            lambda tell: pincite.ask("How long is the bridge?", "kb", progress=tell),
+            ("answering questions", 0, 1),
+        ),
+    ],
+)
+def test_progress_is_told(call: Callable[[Any], object], told: tuple[str, int, int]) -> None:
+    heard: list[object] = []
+    call(lambda *step: heard.append(step))
+    assert told in heard
+
+
+class FakeNotebook:
+    """What Bars needs of IPython: a shell with a kernel, and displays that can be updated."""
+
+    kernel = object()
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def get_ipython(self) -> "FakeNotebook":
+        return self
+
+    def display(self, shown: dict[str, str], **options: bool) -> "FakeNotebook":
+        assert options == {"raw": True, "display_id": True}
+        self.update(shown, raw=True)
+        return self
+
+    def update(self, shown: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(shown["text/html"])
+
+
+def test_a_notebook_shows_bars_and_removes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeNotebook()
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    monkeypatch.setitem(sys.modules, "IPython.display", fake)
+    pincite.verify(ARTICLE)
+    *bars, last = fake.shown
+    assert 'max="2" value="1"></progress> checking claims 1/2' in bars[0]
+    assert last == ""
+    assert notebook.progress() is not None
+
+
+def test_outside_a_notebook_there_are_no_bars(capsys: pytest.CaptureFixture[str]) -> None:
+    assert notebook.progress() is None
+    pincite.verify(ARTICLE)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_names_in_bars_are_escaped() -> None:
+    assert "<b>" not in notebook._bar("<b>", 1, None)
+
+
+def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = pincite.verify(ARTICLE)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="pip install pandas"):
+        report.to_frame()

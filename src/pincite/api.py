@@ -4,21 +4,23 @@ They use the same objects as the command line, with the same defaults: without `
 that `pincite config show` lists. So nothing is fetched from the web unless the user allowed it.
 """
 
-import html
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from rich.console import Console
 
-from pincite import runtime, types
+from pincite import notebook, runtime, types
 from pincite.contract import codec
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.errors import InputError
+from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation
+from pincite.notebook import Progress
 from pincite.retrieval import cascade
 from pincite.settings import Settings, load
 from pincite.text.passages import cited_passages
@@ -26,17 +28,23 @@ from pincite.types import Article, Claim, Document, Evidence, Finding, Passage, 
 from pincite.verbs.ask import build as build_ask
 from pincite.verbs.ask import data as ask_data
 from pincite.verbs.ask import html as ask_html
+from pincite.verbs.ask import table as ask_table
 from pincite.verbs.ask import terminal as ask_terminal
 from pincite.verbs.ask.records import Answer, AnswerReport
 from pincite.verbs.check import build as build_check
+from pincite.verbs.check import csv as check_csv
 from pincite.verbs.check import data as check_data
 from pincite.verbs.check import html as check_html
 from pincite.verbs.check import terminal as check_terminal
 from pincite.verbs.check.records import Check, CheckReport
 from pincite.verbs.verify import articles, build, data, terminal
+from pincite.verbs.verify import csv as verify_csv
 from pincite.verbs.verify import html as verify_html
 from pincite.verbs.verify.records import Report as VerifyReport
 from pincite.wiki.article import article_in
+
+if TYPE_CHECKING:
+    import pandas
 
 Record_co = TypeVar("Record_co", covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
@@ -46,14 +54,6 @@ Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
 # Signs of an article's text: neither the name of a file nor a title contains them.
 _OF_TEXTS = ("\n", "<", "{{", "[[")
-_HEIGHT = "40rem"  # of a report in a notebook: a screen, less the cell above it
-# In a frame, links within the page would load the notebook, and most sites refuse to be framed.
-# Only our templates contain these attributes: quotation marks in article text are escaped.
-_LINKS = (
-    ('href="#', 'href="about:srcdoc#'),
-    ('rel="noreferrer nofollow noopener"', 'rel="noreferrer nofollow noopener" target="_blank"'),
-)
-_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"  # no scripts, no forms, no same origin
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,6 +80,22 @@ class Report(Generic[Record_co, Result_co]):
         """As one self-contained page, that of the command line's `--html`."""
         return _forms(self.record).to_html(self.record)
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """As a pandas table: a row a citation, a passage that was judged, or a sentence.
+
+        The columns of `verify` and `check` are those of the command line's `--csv`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            message = "to_frame() needs pandas, which is not installed: pip install pandas"
+            raise MissingExtra(message) from error
+        forms = _forms(self.record)
+        return pandas.DataFrame(list(forms.rows(self.record)), columns=list(forms.columns))
+
     def __str__(self) -> str:
         shown = io.StringIO()
         console = Console(file=shown, force_terminal=False, force_jupyter=False, color_system=None)
@@ -90,14 +106,7 @@ class Report(Generic[Record_co, Result_co]):
         return f"<Report with {len(self.results)} results; print it, or see to_html>"
 
     def _repr_html_(self) -> str:
-        """The page in a frame: its style does not leak out, and no script runs in it."""
-        page = self.to_html()
-        for on_a_page, in_a_frame in _LINKS:
-            page = page.replace(on_a_page, in_a_frame)
-        whole = html.escape(page.encode("utf-8", "replace").decode("utf-8"))
-        style = f"width: 100%; height: {_HEIGHT}; border: 0"
-        frame = f'<iframe title="Report" sandbox="{_SANDBOX}" style="{style}"'
-        return f'{frame} srcdoc="{whole}"></iframe>'
+        return notebook.framed(self.to_html())
 
 
 class _Forms(NamedTuple):
@@ -106,14 +115,30 @@ class _Forms(NamedTuple):
     record_of: Callable[[Any], Any]  # what its JSON is written from
     to_html: Callable[[Any], str]
     show: Callable[[Any, Console], None]
+    columns: Sequence[str]  # of a table
+    rows: Callable[[Any], Iterable[Sequence[Any]]]  # its values
 
 
 def _forms(record: object) -> _Forms:
     if isinstance(record, CheckReport):
-        return _Forms(check_data.record_of, check_html.to_html, check_terminal.print_report)
+        return _Forms(
+            check_data.record_of,
+            check_html.to_html,
+            check_terminal.print_report,
+            check_csv.COLUMNS,
+            check_csv.rows,
+        )
     if isinstance(record, AnswerReport):
-        return _Forms(ask_data.record_of, ask_html.to_html, ask_terminal.print_report)
-    return _Forms(data.record_of, _verify_page, terminal.print_report)
+        return _Forms(
+            ask_data.record_of,
+            ask_html.to_html,
+            ask_terminal.print_report,
+            ask_table.COLUMNS,
+            ask_table.rows,
+        )
+    return _Forms(
+        data.record_of, _verify_page, terminal.print_report, verify_csv.COLUMNS, verify_csv.rows
+    )
 
 
 def _verify_page(record: VerifyReport) -> str:
@@ -127,6 +152,7 @@ def verify(
     corpus: Corpora | None = None,
     title: str | None = None,
     settings: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Report[VerifyReport, Finding]:
     """Check an article's citations, worst first.
 
@@ -142,6 +168,7 @@ def verify(
             or by name); None: `library.corpora` of the settings, else none are suggested.
         title: of the article, if its text does not state it; or which page of a dump.
         settings: None: those in force on this machine.
+        progress: called as `progress("checking claims", 3, 14)`. None: a notebook shows bars.
 
     Raises:
         InputError: the article or the folder is missing or cannot be read.
@@ -156,11 +183,24 @@ def verify(
     settings = settings.but(language=page.language)
     stored = Path(sources) if sources else None
     suggested_from = _corpora(corpus, settings)
-    with build.verifying(settings, suggested_from, stored, own_copies=True) as run:
+    with (
+        _told(progress) as tell,
+        build.verifying(
+            settings,
+            suggested_from,
+            stored,
+            own_copies=True,
+            fetching=lambda now: tell("fetching sources", now.n_done, now.n_urls),
+        ) as run,
+    ):
         run.prepare(page)
-        findings = list(run.pipeline.findings(page))
-        findings = run.second.on(page, findings) if run.second else findings
-        uncited = build.uncited_in(run, page)
+        findings: list[Finding] = []
+        for finding in run.pipeline.findings(page):
+            findings.append(finding)
+            tell("checking claims", len(findings), len(page.claims))
+        if run.second:
+            findings = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
+        uncited = build.uncited_in(run, page, lambda *n: tell("uncited sentences", *n))
         record = build.report_of(page, findings, settings, run, uncited)
     return Report(record, record.findings)
 
@@ -170,6 +210,7 @@ def check(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Report[CheckReport, Check]:
     """Show what a corpus, or the web, says for and against a statement, or several.
 
@@ -182,6 +223,7 @@ def check(
             list or by name. None: `library.corpora` of the settings, or only pages of the web, with
             `online` and `search_url` in the settings.
         settings: None: those in force on this machine.
+        progress: as of `verify`.
 
     Raises:
         InputError: a statement without words.
@@ -195,9 +237,18 @@ def check(
     ['strong_confirmation']
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
-    with build_check.checking(settings, _corpora(corpus, settings)) as run:
+    with (
+        _told(progress) as tell,
+        build_check.checking(
+            settings,
+            _corpora(corpus, settings),
+            tell=lambda *n: tell("judging passages", *n),
+            fetching=lambda now: tell("fetching pages", now.n_done, now.n_urls),
+        ) as run,
+    ):
         checks: list[Check] = []
         for each in statements:
+            tell("checking statements", len(checks), len(statements))
             checks.append(run.pipeline.check(each))
             if checks[-1].stopped:  # a report of half the statements would pass for a whole one
                 raise KeyboardInterrupt
@@ -210,6 +261,7 @@ def ask(
     corpus: Corpora | None = None,
     *,
     settings: Settings | None = None,
+    progress: Progress | None = None,
 ) -> Report[AnswerReport, Answer]:
     """Answer a question, or several, from the documents of a corpus.
 
@@ -222,6 +274,7 @@ def ask(
         corpus: where to look: a folder, or an open corpus, which stays open; or several, in a list
             or by name. None: `library.corpora` of the settings.
         settings: None: those in force on this machine.
+        progress: as of `verify`.
 
     Raises:
         InputError: a question without words.
@@ -236,8 +289,13 @@ def ask(
     'A short nap after lunch improved memory in 40 adults. [1]'
     """
     settings, questions = settings or load({}), _texts(question, "question to answer")
-    with build_ask.asking(settings, _corpora(corpus, settings) or []) as run:
-        answers = [run.pipeline.ask(each) for each in questions]
+    folders, n_sentences = _corpora(corpus, settings) or [], count(1)
+    with _told(progress) as tell, build_ask.asking(settings, folders) as run:
+        answers: list[Answer] = []
+        for each in questions:
+            tell("answering questions", len(answers), len(questions))
+            heard = run.pipeline.ask(each, lambda _: tell("sentences", next(n_sentences), None))
+            answers.append(heard)
         record = build_ask.report_of(answers, len(questions), settings, run)
     return Report(record, record.answers)
 
@@ -341,6 +399,17 @@ class _Cut(NamedTuple):
     claim: Claim
     passages: Sequence[Passage]
     text: str
+
+
+@contextmanager
+def _told(progress: Progress | None) -> Iterator[Progress]:
+    """Who hears of progress: the caller's function, else the bars of a notebook, else nobody."""
+    bars = None if progress else notebook.progress()
+    try:
+        yield progress or bars or (lambda what, done, total: None)
+    finally:
+        if bars:
+            bars.close()
 
 
 def _article(given: Place | Article, title: str | None, settings: Settings) -> Article:

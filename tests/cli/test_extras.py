@@ -52,6 +52,7 @@ print(json.dumps(results))
 NEEDS = {"serve": "server", "worker": "server", "server": "server", "study": "server"}
 NEEDS |= {"train": "train", "learn": "train", "eval wafer": "eval", "eval beir": "eval",
           "eval claims": "eval", "calibrate": "eval"}  # fmt: skip
+NEEDS |= {"mcp": "mcp"}
 NEEDS |= {"train rows": "server"}  # reads reports by pydantic: the core has it, the server too
 RUNS = {"demo"}  # to its end, for some time; without arguments it asks for no extra's work
 

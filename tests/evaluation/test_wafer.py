@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from evaluation.invented import BRIDGE, FILLER, WordVerifier
 
+from pincite.adapters.ir_datasets import Wafer
 from pincite.cli import cli
 from pincite.errors import InputError
 from pincite.evaluation import plots, tables
@@ -163,3 +164,19 @@ def test_a_figure_without_failing_citations(tmp_path: Path) -> None:
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
     table = tables.wafer_table({"failed_verification": None, "url_depth": depths(GOOD)})
     assert table.splitlines()[1].split() == ["featured", "6", "3.00", "1.000"]
+
+
+def test_a_collection_has_the_iterators_of_ir_datasets(tmp_path: Path) -> None:
+    write_records([GOOD[0], OTHER], tmp_path / "dev.jsonl")
+    write_records(BAD, tmp_path / "fail-dev.jsonl")
+    page = {"url": "https://c.example/", "title": "C", "text": BRIDGE}
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(page))
+    wafer = Wafer(tmp_path, "dev")
+    assert [(doc.doc_id, doc.title) for doc in wafer.docs_iter()] == [("https://c.example/", "C")]
+    queries = list(wafer.queries_iter())
+    assert [query.query_id for query in queries] == ["0", "20"]
+    assert queries[0].text == BRIDGE_CLAIM
+    assert [tuple(qrel) for qrel in wafer.qrels_iter()] == [
+        ("0", "https://a.example/news/2011/0", 1, "0"),
+        ("20", "https://c.example/", 1, "0"),
+    ]

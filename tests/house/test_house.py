@@ -18,6 +18,7 @@ HEAVY = {
     *("torch transformers peft onnx onnxruntime tokenizers faiss tantivy trafilatura".split()),
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
     *("httpx2", "httpcore2", "protego", "yaml", "fastapi", "sqlalchemy", "pydantic", "uvicorn"),
+    *("mcp", "pandas", "IPython"),
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only those that
@@ -61,6 +62,11 @@ HOMES = {
     "argon2": {"server/people/passwords.py"},
     "authlib": {"server/people/oauth.py"},
     "uvicorn": {"server/serving.py"},
+    "mcp": {"mcp/server.py"},
+    "mcp_types": {"mcp/server.py"},
+    "pandas": {"api.py"},
+    "IPython": {"notebook.py"},
+    "langchain_core": {"adapters/langchain.py"},
     "prometheus_client": {"server/operation/metrics.py"},
     "python_multipart": {"server/library/multipart.py"},
 }

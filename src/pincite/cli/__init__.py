@@ -33,6 +33,7 @@ VERBS = {
     "reliability": "a wiki's list of good and bad sources",
     "study": "let people compare citations, blind",
     "serve": "web pages and an HTTP API",
+    "mcp": "the verbs as tools for language-model agents",
     "worker": "run a server's jobs",
     "server": "a server's accounts, backups and checks",
     "cache": "fetched pages and judged pairs that are kept",

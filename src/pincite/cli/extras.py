@@ -12,11 +12,18 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         *("alembic", "argon2", "authlib", "fastapi", "prometheus_client", "psycopg"),
         *("pydantic", "python_multipart", "sqlalchemy", "starlette", "uvicorn"),
     ),
+    "mcp": ("mcp",),
     "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
     "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
     "qlora": ("bitsandbytes",),
 }
-_WHAT = {"server": "The server", "eval": "Measuring", "train": "Training", "qlora": "Training"}
+_WHAT = {
+    "server": "The server",
+    "mcp": "The MCP server",
+    "eval": "Measuring",
+    "train": "Training",
+    "qlora": "Training",
+}
 
 
 def missing(error: ImportError) -> MissingExtra | None:

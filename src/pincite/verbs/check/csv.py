@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterator
 
 from pincite.contract.check import ReadingRecord, WeighedRecord
 from pincite.report.cells import cell
@@ -17,20 +18,25 @@ COLUMNS = (
 
 
 def to_csv(report: CheckReport) -> str:
-    """The report as CSV with a header; a reading without evidence has one row."""
+    """The report as CSV with a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
+    for row in rows(report):
+        writer.writerow([cell(value) for value in row])
+    return out.getvalue()
+
+
+def rows(report: CheckReport) -> Iterator[list[object]]:
+    """The values of `COLUMNS`; a reading without evidence has one row."""
     for check in data.record_of(report).checks:
         for reading in check.readings:
             head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
             head += [reading.origin, reading.outcome, reading.doc]
             head += [reading.n_texts, reading.n_failed]
-            rows = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
-            for row in rows or [[]]:
-                filled = [*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))]
-                writer.writerow([cell(value) for value in filled])
-    return out.getvalue()
+            found = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
+            for row in found or [[]]:
+                yield [*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))]
 
 
 def _of_item(item: WeighedRecord) -> list[object]:

@@ -6,7 +6,7 @@ funnel, and no line has to be told apart from the rows.
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pincite.judgement import fusion
 from pincite.judgement.funnel import FLAGS, stage
@@ -28,16 +28,23 @@ _SUGGESTION = [f"suggestion_{each}" for each in ("url", "title", "score", "quote
 
 
 def to_csv(report: Report) -> str:
-    """The report as CSV with a header; a claim without citations has one row.
-
-    So has a sentence that needs a citation and has none, with the probability in the last column.
-    """
+    """The report as CSV with a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
+    for row in rows(report):
+        writer.writerow([cells.cell(value) for value in row])
+    return out.getvalue()
+
+
+def rows(report: Report) -> Iterator[list[str | float | None]]:
+    """The values of `COLUMNS`; a claim without citations has one row.
+
+    So has a sentence that needs a citation and has none, with the probability in the last column.
+    """
     for rank, finding in enumerate(report.findings, 1):
         for result in finding.citations or (None,):
-            row = [
+            yield [
                 *_row(rank, finding, result),
                 *_missing(finding, result),
                 _advice(report, finding),
@@ -49,10 +56,7 @@ def to_csv(report: Report) -> str:
                 _corpus(finding),
                 None,
             ]
-            writer.writerow([cells.cell(value) for value in row])
-    for uncited in report.uncited or ():
-        writer.writerow([cells.cell(value) for value in _uncited(uncited)])
-    return out.getvalue()
+    yield from map(_uncited, report.uncited or ())
 
 
 def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:

@@ -1,0 +1,280 @@
+"""The process that does a tool's work: `python -m pincite.mcp.work`; requests in, results out.
+
+Each is a line of JSON. Whoever cancels a call kills this process: whatever it does then ends. It
+ends by itself when its stdin does. What a request may read and ask is settled by `Served`, never
+by the request: files below allowed folders, corpora by name, the network as the settings say.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from pincite import api, runtime
+from pincite.contract.codec import values_of
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.documents.body import DEFAULT_LIMITS
+from pincite.documents.manifest import NAME
+from pincite.errors import InputError, PinciteError
+from pincite.mcp import results
+from pincite.notebook import Progress
+from pincite.settings import Settings, values
+from pincite.types import Article, Citation, Claim, Span, claim_id_of
+from pincite.verbs.verify import articles
+from pincite.wiki.article import article_in
+
+MAX_LINE = 2_000  # characters of a claim, a statement, a question: the HTTP API's limit
+MAX_TEXT = 1_000_000  # of a source's or an article's text; larger ones are handed over as files
+MAX_CLAIMS = 100  # of an article, in one result
+MAX_PASSAGES = 20  # of a search
+FAULT = "A fault of the program; the server's log has it."
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What the operator lets tools use."""
+
+    settings: Settings
+    corpora: Mapping[str, Path]
+    allowed: Sequence[Path] = ()  # folders whose files may be read
+
+    def to_json(self) -> str:
+        """As one line."""
+        folders = {name: str(path.resolve()) for name, path in self.corpora.items()}
+        allowed = [str(path.resolve()) for path in self.allowed]
+        return json.dumps([values.flat(self.settings), folders, allowed])
+
+    @classmethod
+    def of_json(cls, line: str) -> "Served":
+        """What `to_json` wrote."""
+        settings, corpora, allowed = json.loads(line)
+        folders = {name: Path(path) for name, path in corpora.items()}
+        return cls(Settings.of(**settings), folders, [Path(path) for path in allowed])
+
+    def path(self, given: str) -> Path:
+        """A file or folder below an allowed one, links followed.
+
+        Raises:
+            InputError: it is elsewhere or not there; one message for both.
+        """
+        for folder in self.allowed:
+            try:
+                found = (folder / given).resolve(strict=True)
+            except (OSError, ValueError, RuntimeError):  # not there, a NUL, a loop of links
+                continue
+            if found.is_relative_to(folder.resolve()):
+                return found
+        if not self.allowed:
+            raise InputError("No file may be read: start the server with --allow FOLDER.")
+        raise InputError(f"{given!r} is not below a folder that the operator allowed.")
+
+    def chosen(self, names: Sequence[str] | None) -> dict[str, Path]:
+        """The corpora of these names; none: all. Raises InputError for an unknown name."""
+        if unknown := set(names or ()) - set(self.corpora):
+            known = ", ".join(self.corpora) or "none"
+            raise InputError(f"There is no corpus {min(unknown)!r}. Known: {known}.")
+        return {n: p for n, p in self.corpora.items() if not names or n in names}
+
+    def without_paths(self, message: str) -> str:
+        """A message for a client, which need not know where corpora lie."""
+        for name, folder in self.corpora.items():
+            message = message.replace(str(folder), f"The corpus {name!r}")
+        return message
+
+
+def verify_claim(
+    served: Served,
+    tell: Progress,
+    *,
+    claim: str,
+    url: str | None = None,
+    file: str | None = None,
+    text: str | None = None,
+    title: str | None = None,
+) -> results.CheckedClaim:
+    """Whether one source supports a claim."""
+    if (file and text) or not (file or text or url):
+        raise InputError("Expected one source: url, file or text; a url may go with the latter.")
+    address, settings = url or results.GIVEN, served.settings
+    article = _claimed(_line(claim, "claim"), address, title, settings.language)
+    with tempfile.TemporaryDirectory(prefix="pincite-mcp-") as folder:
+        sources = Path(folder)
+        if text:
+            row = {"url": address, "title": title or "", "text": _text(text)}
+            (sources / "given.jsonl").write_text(json.dumps(row), encoding="utf-8")
+        elif file:
+            _copied(served.path(file), sources, address, title)
+        if not url:
+            settings = settings.but(online=False)  # nothing is asked for an address of nobody
+        report = api.verify(
+            article,
+            sources=sources if file or text else None,
+            corpus=served.corpora or None,
+            settings=settings,
+            progress=tell,
+        )
+    return results.of_claim(report.record)
+
+
+def _claimed(claim: str, url: str, title: str | None, language: str) -> Article:
+    """An article of one claim, which cites the source."""
+    whole = Span(0, len(claim))
+    citation = Citation("r1", whole, whole, url=url, title=title)
+    found = Claim(claim_id_of("", (), claim), claim, span=whole, citations=(citation,))
+    return Article("", claim, (found,), language=language, n_references=1)
+
+
+def _copied(file: Path, folder: Path, url: str, title: str | None) -> None:
+    """Put a copy of the file into the folder, with a manifest that says what it is."""
+    if not file.is_file() or file.stat().st_size > DEFAULT_LIMITS.max_bytes:
+        limit = f"{DEFAULT_LIMITS.max_bytes // 1_000_000} MB"
+        raise InputError(f"{file.name!r} is no file, or larger than {limit}.")
+    name = f"source{''.join(file.suffixes[-2:])}"
+    shutil.copyfile(file, folder / name)
+    row = {"url": url, "file": name, "title": title or file.name}
+    (folder / NAME).write_text(json.dumps(row), encoding="utf-8")
+
+
+def verify_article(
+    served: Served,
+    tell: Progress,
+    *,
+    article: str | None = None,
+    file: str | None = None,
+    text: str | None = None,
+    title: str | None = None,
+    sources: str | None = None,
+    limit: int = 20,
+) -> results.ArticleResult:
+    """An article's citations, the least supported claims first."""
+    settings = served.settings
+    if len(list(filter(None, (article, file, text)))) != 1:
+        raise InputError("Expected one of article, file and text.")
+    if article:  # never a file, whatever it looks like
+        page = articles.article_at(_line(article, "article"), settings, lambda line: None)
+    elif file:
+        page = articles.opened(served.path(file), title, settings, lambda line: None)
+    else:
+        page = article_in(_text(text or ""), title=title, otherwise=settings.language)
+    report = api.verify(
+        page,
+        sources=served.path(sources) if sources else None,
+        corpus=served.corpora or None,
+        settings=settings,
+        progress=tell,
+    )
+    return results.of_article(report.record, min(limit, MAX_CLAIMS))
+
+
+def check_statement(
+    served: Served, tell: Progress, *, statement: str, corpora: Sequence[str] | None = None
+) -> results.StatementResult:
+    """What the corpora, or the web, say for and against a statement."""
+    where, line = served.chosen(corpora) or None, _line(statement, "statement")
+    return results.of_statement(
+        api.check(line, where, settings=served.settings, progress=tell).record
+    )
+
+
+def ask(
+    served: Served, tell: Progress, *, question: str, corpora: Sequence[str] | None = None
+) -> results.AnswerResult:
+    """An answer from the corpora, every sentence of it verified."""
+    where, line = served.chosen(corpora), _line(question, "question")
+    return results.of_answer(api.ask(line, where, settings=served.settings, progress=tell).record)
+
+
+def search_corpus(
+    served: Served, tell: Progress, *, query: str, corpora: Sequence[str] | None = None, k: int = 5
+) -> results.Passages:
+    """The passages nearest to a query, by words and by meaning."""
+    settings, line = served.settings, _line(query, "query")
+    chosen = served.chosen(corpora)
+    only = "".join(chosen) if len(chosen) == 1 else ""
+    with runtime.opened(settings, chosen) as stored:
+        search = runtime.search(settings, stored, settings.filters.exclude_hosts)
+        hits = search.retrieve([line], min(k, MAX_PASSAGES))[0]
+        documents = stored.get([hit.passage.url for hit in hits])
+    return results.of_hits(hits, [only or (found.corpus if found else "") for found in documents])
+
+
+def list_corpora(served: Served, tell: Progress | None = None) -> results.CorpusList:
+    """The corpora by name, with their sizes."""
+    found = []
+    for name, folder in served.corpora.items():
+        with EmbeddedCorpus.open(folder, None) as corpus:
+            n_documents = corpus.status().n_documents
+        found.append(results.CorpusEntry(name=name, n_documents=n_documents))
+    return results.CorpusList(corpora=tuple(found))
+
+
+TOOLS: Mapping[str, Callable[..., object]] = {
+    tool.__name__: tool
+    for tool in (verify_claim, verify_article, check_statement, ask, search_corpus, list_corpora)
+}
+
+
+def _line(given: str, what: str) -> str:
+    """One line of it, with words."""
+    line = " ".join(_whole(given).split())
+    if not line or len(line) > MAX_LINE:
+        raise InputError(f"The {what} has {len(line):,} characters; expected 1 to {MAX_LINE:,}.")
+    return line
+
+
+def _text(given: str) -> str:
+    if not given.strip() or len(given) > MAX_TEXT:
+        raise InputError(f"The text has {len(given):,} characters; expected 1 to {MAX_TEXT:,}.")
+    return _whole(given)
+
+
+def _whole(given: str) -> str:
+    """Without half surrogate pairs, which no result could hold."""
+    return given.encode("utf-8", "replace").decode("utf-8")
+
+
+def answer(served: Served, request: Mapping[str, Any], tell: Progress) -> dict[str, Any]:
+    """What a tool found, or why it could not."""
+    try:
+        return {"result": values_of(TOOLS[request["tool"]](served, tell, **request["arguments"]))}
+    except PinciteError as error:
+        return {"error": served.without_paths(str(error))}
+    except Exception:
+        traceback.print_exc()  # for the operator: stderr
+        return {"error": FAULT}
+
+
+def main() -> None:
+    """Answer requests until stdin ends; first comes a `Served`."""
+    wire = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    lines: SimpleQueue[str] = SimpleQueue()
+    writing = threading.Lock()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)  # the server is gone: whatever is being done is for nobody
+
+    def write(message: object) -> None:
+        with writing:
+            wire.write(json.dumps(message) + "\n")
+            wire.flush()
+
+    threading.Thread(target=read, daemon=True).start()
+    served = Served.of_json(lines.get())
+    while True:
+        request = json.loads(lines.get())
+        write(answer(served, request, lambda *step: write({"progress": step})))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Data frames of reports, and Pincite's parts in the shapes of other libraries."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from ask_samples import everything
+from check_samples import check_report
+from samples import report as verify_report
+
+import pincite
+from pincite.adapters.langchain import CorpusRetriever
+from pincite.api import Report
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.verbs.ask import table
+from pincite.verbs.check import csv as check_csv
+from pincite.verbs.verify import csv as verify_csv
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+    with pincite.open_corpus(tmp_path / "kb", write=True) as found:
+        texts = ["The old bridge is of wood.", "The market is held on Tuesdays."]
+        found.add(
+            [pincite.Document(f"https://{n}.example/", "Varde", t) for n, t in enumerate(texts)]
+        )
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("record", "columns", "n_rows"),
+    [
+        (verify_report(), verify_csv.COLUMNS, len(list(verify_csv.rows(verify_report())))),
+        (check_report(), check_csv.COLUMNS, len(list(check_csv.rows(check_report())))),
+        (everything(), table.COLUMNS, len(list(table.rows(everything())))),
+    ],
+    ids=["verify", "check", "ask"],
+)
+def test_a_frame_has_the_rows_of_the_table(record: Any, columns: list[str], n_rows: int) -> None:
+    frame = Report(record, ()).to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == columns
+    assert len(frame) == n_rows > 0
+
+
+def test_a_row_is_a_sentence_or_says_why_there_is_none() -> None:
+    report = everything()
+    frame = Report(report, ()).to_frame()
+    for answer in report.answers:
+        rows = frame[frame["question"] == answer.question]
+        texts = [each.sentence.text for each in answer.sentences]
+        assert set(texts) <= set(rows["sentence"].dropna())
+        if not texts:
+            assert answer.abstained in set(rows["abstained"].dropna())
+
+
+def test_a_frame_keeps_numbers_and_leaves_texts_alone(corpus: EmbeddedCorpus) -> None:
+    frame = pincite.check("=The old bridge is of wood.", corpus).to_frame()
+    assert frame["statement"][0].startswith("=")  # in a spreadsheet it would be a formula
+    assert frame["doc"].dtype == float
+
+
+def test_a_corpus_is_a_retriever_of_langchain(corpus: EmbeddedCorpus) -> None:
+    retriever = CorpusRetriever(corpus=corpus, k=1)
+    (found,) = retriever.invoke("a wooden bridge")
+    assert found.page_content == "The old bridge is of wood."
+    assert found.metadata["source"] == "https://0.example/"
+    start, end = found.metadata["span"]
+    assert end - start == len(found.page_content)
+    assert [len(each) for each in retriever.batch(["bridge", "market"])] == [1, 1]
+
+
+def test_a_retriever_is_a_step_of_a_chain(corpus: EmbeddedCorpus) -> None:
+    chain = CorpusRetriever(corpus=corpus) | (lambda found: json.dumps([d.id for d in found]))
+    assert len(json.loads(chain.invoke("bridge"))) == 2
