@@ -21,7 +21,7 @@ from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest
 from pincite.server.routes.job import OF_STARTING, JobBody, readable, started
 from pincite.server.routes.results.verify_view import Results, Verified
 from pincite.server.site import Site, Stores
-from pincite.types import CitationResult, Evidence, Label, Suggestion, Unchecked
+from pincite.types import CitationResult, Evidence, Suggestion, Unchecked
 from pincite.verbs.verify import wikitext, wording
 
 REMEMBERED = 200  # jobs of an account that are looked through, the newest
@@ -57,7 +57,7 @@ class CitedBody(BaseModel):
     """One citation of a claim."""
 
     at: tuple[int, int]  # its mark in the article's source, in characters (code points)
-    label: Label
+    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
     name: str
     url: str | None
     copy_url: str | None  # of what was read, where that was another address
@@ -83,7 +83,7 @@ class ClaimBody(BaseModel):
     job_id: str
     claim_id: str
     claim: str
-    label: Label
+    label: str  # "supported", "partly_supported", "not_supported", "refuted" or "unchecked"
     verdict: str  # the label in words
     support: int | None  # percent
     missing: list[str]  # the claim's own words that no source states
@@ -191,7 +191,7 @@ def _claims(job_id: str, verified: Verified, words: Words) -> Iterator[ClaimBody
             job_id=job_id,
             claim_id=finding.claim.claim_id,
             claim=finding.claim.text,
-            label=finding.label,
+            label=str(finding.label),
             verdict=words.language.say(wording.LABELS[finding.label]),
             support=None if support is None else round(100 * support),
             missing=[part.span.of(finding.claim.text) for part in absent],
@@ -209,7 +209,7 @@ def _cited(result: CitationResult, names: dict[str, str], words: Words) -> Cited
     quoted = bool(evidence and evidence.quoted)
     return CitedBody(
         at=(cited.span.start, cited.span.end),
-        label=result.label,
+        label=str(result.label),
         name=names.get(cited.citation_id) or wording.name_of(cited),
         url=cells.safe_link(cited.url) or None,
         copy_url=(cells.safe_link(copy.url) or None) if copy and copy.url != cited.url else None,
