@@ -66,7 +66,7 @@ class Plan:
         """Processor milliseconds of one node for a query."""
         millions = self.passages / nodes / 1e6
         by_meaning = MEANING_MS[min(r for r in MEANING_MS if r >= self.recall)]
-        return WORDS_MS * millions**WORDS_POWER + by_meaning * math.sqrt(millions)
+        return float(WORDS_MS * millions**WORDS_POWER + by_meaning * math.sqrt(millions))
 
     @property
     def nodes_for_memory(self) -> int:
@@ -121,18 +121,22 @@ def table(plans: list[Plan]) -> str:
     columns = [plan.rows() for plan in plans]
     heads = [f"{p.rate:g} a second, {p.memory:g} GB, {p.cores} cores a node" for p in plans]
     lines = [f"| | {' | '.join(heads)} |", "|---" * (len(plans) + 1) + "|"]
-    for parts in zip(*columns, strict=True):
-        lines.append(f"| {parts[0][0]} | {' | '.join(value for _, value in parts)} |")
-    return "\n".join(lines)
+    rows = (
+        f"| {parts[0][0]} | {' | '.join(value for _, value in parts)} |"
+        for parts in zip(*columns, strict=True)
+    )
+    return "\n".join([*lines, *rows])
 
 
 def main() -> None:
     """Print the plan that was asked for, or SIDE's size with both kinds of codes."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--passages", type=float, default=SIDE["passages"])
     parser.add_argument("--rate", type=float, default=1, help="queries a second")
     parser.add_argument("--recall", type=float, default=0.992, choices=sorted(MEANING_MS))
-    parser.add_argument("--bits", type=int, choices=sorted(CODES), help="of a code; both if left out")
+    parser.add_argument(
+        "--bits", type=int, choices=sorted(CODES), help="of a code; both if left out"
+    )
     parser.add_argument("--memory", type=float, default=SIDE["memory"], help="GB a node")
     parser.add_argument("--cores", type=int, default=32, help="a node")
     parser.add_argument("--nodes", type=int, default=1, help="at least")

@@ -1,4 +1,4 @@
-"""`pincite verify --dump`: every article once, whoever checks it and however often it is stopped."""
+"""`pincite verify --dump`: every article once, whoever checks it, however often it stops."""
 
 import json
 from collections.abc import Callable
@@ -32,13 +32,15 @@ def dump(run: Run) -> Path:
     pages = [page(n, text(n)) for n in range(7)]
     pages.insert(2, page(50, "#REDIRECT [[Bridge 1]]", more='<redirect title="Bridge 1"/>'))
     pages.insert(4, page(51, text(0), ns=1))
+    Path("stored").mkdir()
+    Path("kb.jsonl").rename("stored/kb.jsonl")
     Path("dump.xml").write_text(f'<mediawiki xml:lang="en">{"".join(pages)}</mediawiki>')
     return Path("dump.xml")
 
 
 def checked(run: Run, out: str, *more: str, code: int = 0) -> dict[str, Any]:
     """Every file of the reports' folder, without the time at which it was made."""
-    arguments = "--dump", "dump.xml", "--corpus", "kb", "--sources", "kb.jsonl", "--out", out
+    arguments = "--dump", "dump.xml", "--corpus", "kb", "--sources", "stored", "--out", out
     run("verify", *arguments, *more, code=code)
     found: dict[str, Any] = {}
     for path in sorted(Path(out).iterdir()):
@@ -74,8 +76,7 @@ def test_an_article_that_breaks_costs_itself(
     run: Run, dump: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pincite.verbs.verify import build
-
-    read = build.parse_page
+    from pincite.wiki.article import parse_page as read
 
     def breaking(found: Any, otherwise: str) -> Any:
         if found.title == "Bridge 3":
@@ -106,7 +107,9 @@ def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
     [
         (["--dump", "dump.xml"], "--out FOLDER"),
         (["--dump", "dump.xml", "--out", "out", "a.wiki"], "no ARTICLE"),
-        (["--dump", "-", "--out", "out"], "a file"),
+        (["--dump", "-", "--out", "out"], "is read twice"),
+        (["--dump", "dump.xml", "--out", "out", "--category", "Bridges"], "without --titles"),
+        (["--dump", "dump.xml", "--estimate"], "not --dump"),
         (["a.wiki", "--on", "ray"], "--on ray is for --dump"),
         (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "without --online"),
         (["--dump", "dump.xml", "--out", "out", "--workers", "2"], "needs --on ray"),

@@ -1,5 +1,7 @@
 """Work in order, here and on Ray: the same results, the same errors, no more begun than needed."""
 
+import importlib
+import json
 import os
 import random
 import sys
@@ -32,9 +34,7 @@ def unlucky() -> Iterator[Any]:
     before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [HERE, before]))
     sys.path.insert(0, HERE)
-    import unlucky
-
-    yield unlucky
+    yield importlib.import_module("unlucky")
     sys.path.remove(HERE)
     os.environ["PYTHONPATH"] = before
 
@@ -60,7 +60,7 @@ def test_an_error_comes_at_its_place(spread: Parallel, unlucky: Any) -> None:
     assert [next(results), next(results)] == [1, 2]
     with pytest.raises(ValueError, match=r"^invalid literal for int\(\) with base 10: 'x'$"):
         next(results)
-    read = []
+    read: list[int] = []
     with closing(spread.streams(unlucky.counts, ["1 2 x 4", "5"])) as streams:
         _, first = next(streams)
         with pytest.raises(ValueError, match="'x'"):
@@ -117,8 +117,6 @@ def sentences(chance: random.Random, n: int) -> str:
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """Texts, some in rows of a table with broken ones between, one address given twice."""
-    import json
-
     chance, folder = random.Random(7), tmp_path / "files"
     folder.mkdir()
     for n in range(9):
@@ -140,11 +138,11 @@ def filled(corpus: EmbeddedCorpus, folder: Path, files: Path, spread: Parallel) 
 def held(corpus: EmbeddedCorpus) -> list[Any]:
     """Everything that the corpus holds, in its order."""
     store = corpus._generation.store
-    rows = store.rows("SELECT key, url, title, content_hash FROM documents ORDER BY key")
+    rows = store.rows("SELECT key, doc_id, title, content_hash, meta FROM documents ORDER BY key")
+    texts = store.rows("SELECT document, number, data FROM blocks ORDER BY document, number")
     passages = store.rows("SELECT key, document, first, last FROM passages ORDER BY key")
-    vectors = store.rows("SELECT passage, data FROM vectors ORDER BY passage")
-    urls = [row[1] for row in rows]
-    return [rows, passages, vectors, corpus.get([bytes(u).decode() if isinstance(u, bytes) else u for u in urls])]
+    vectors = store.rows("SELECT passage, vector FROM vectors ORDER BY passage")
+    return [rows, texts, passages, vectors]
 
 
 def test_workers_fill_the_same_corpus(
@@ -173,6 +171,19 @@ class Killed(BaseException):
     """As Ctrl-C, or kill -9: nobody catches it."""
 
 
+def only(n: int, add: Any) -> Any:
+    """`add`, which is killed after so many calls."""
+    left = iter(range(n))
+
+    def added(documents: Any) -> int:
+        if next(left, None) is None:
+            raise Killed
+        result: int = add(documents)
+        return result
+
+    return added
+
+
 @pytest.mark.parametrize("n_commits", [1, 2, 4])
 def test_a_cut_load_goes_on_and_encodes_nothing_twice(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_commits: int
@@ -182,17 +193,10 @@ def test_a_cut_load_goes_on_and_encodes_nothing_twice(
     with EmbeddedCorpus.create(tmp_path / "whole", FakeEncoder()) as corpus:
         filled(corpus, tmp_path / "whole", files, Local())
         whole = held(corpus)
-    with EmbeddedCorpus.create(folder, encoder) as corpus, pytest.raises(Killed):
-        add, left = corpus.add, [n_commits]
-
-        def added(documents: Any) -> int:
-            if not left[0]:
-                raise Killed
-            left[0] -= 1
-            return add(documents)
-
-        monkeypatch.setattr(corpus, "add", added)
-        filled(corpus, folder, files, Local())
+    with EmbeddedCorpus.create(folder, encoder) as corpus:
+        monkeypatch.setattr(corpus, "add", only(n_commits, corpus.add))
+        with pytest.raises(Killed):
+            filled(corpus, folder, files, Local())
     with EmbeddedCorpus.open(folder, encoder, write=True) as corpus:
         filled(corpus, folder, files, Local())
         assert held(corpus) == whole
@@ -215,10 +219,13 @@ def test_a_file_that_breaks_every_worker_is_one_problem(files: Path, tmp_path: P
                     yield signed, found
 
     def broken() -> Iterator[Any]:
+        yield from ()
         raise InputError("each of 10 workers that had it ended")
-        yield
 
     with EmbeddedCorpus.create(tmp_path / "kb", None) as corpus:
         outcome = filled(corpus, tmp_path / "kb", files, Breaking())
     assert len(outcome.added) == 78
-    assert [each.url.rsplit("/", 1)[1] for each in outcome.unread] == ["3.txt", "rows.jsonl line 41"]
+    assert [each.url.rsplit("/", 1)[-1] for each in outcome.unread] == [
+        "3.txt",
+        "rows.jsonl line 41",
+    ]

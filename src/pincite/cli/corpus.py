@@ -47,9 +47,7 @@ def command() -> None:
 @options.parallel_options
 @json_option
 @quiet_option
-def add(
-    folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any
-) -> None:
+def add(folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
     Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
@@ -143,9 +141,7 @@ def _teller(shown: Any) -> Callable[[Any], None]:
         n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
         rate = n / (time.monotonic() - began)
         said = f"reading files; {_documents(n)}, {rate:,.0f} a second"
-        shown.update(
-            task, completed=outcome.n_files_done, total=outcome.n_files, description=said
-        )
+        shown.update(task, completed=outcome.n_files_done, total=outcome.n_files, description=said)
 
     return tell
 

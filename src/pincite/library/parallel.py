@@ -33,7 +33,7 @@ STORE_BYTES = 500_000_000  # for what travels, of a cluster of our own; Ray woul
 
 
 class Parallel(Protocol):
-    """Where work is done. Results come in the order of the items, few more than needed are begun."""
+    """Where work is done. Results come in the order of the items; few are begun ahead."""
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
         """What `function`, of a module, makes of each item; raises what it raises."""

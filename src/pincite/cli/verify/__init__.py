@@ -86,28 +86,17 @@ def command(
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     corpora = [*corpus] or settings.library.folders or None
-    if on != "local" and (not dump or settings.web.online or settings.judge.url):
-        raise click.UsageError(
-            "--on ray is for --dump, without --online and --judge: what is asked of hosts and "
-            "servers is paced and counted by one process."
-        )
+    _check_spreading(on, dump, settings)
     if titles or category or dump:
-        from pincite.cli.verify import batch as many
+        from pincite.cli.verify.batch import Batch
 
-        if article or not (out or estimate) or (dump and (titles or category or not out)):
-            raise click.UsageError(
-                "Expected --out FOLDER, and no ARTICLE beside a list of them or a dump."
-            )
-        batch = many.Batch(settings, titles, category, corpora, sources, quiet, dump)
-        if str(dump) == "-":
-            raise click.UsageError("--dump wants a file: it is read twice, once to count.")
-        if dump:
-            with options.parallel(on, workers) as parallel:
-                batch.check_dump(out, parallel)
-        elif estimate:
+        if article or not (out or estimate):
+            raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
+        batch = Batch(settings, titles, category, corpora, sources, quiet, dump)
+        if estimate:
             told(batch.estimate(), settings, outputs["json"])
         else:
-            batch.check(out)
+            batch.check(out, on, workers)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
@@ -146,3 +135,12 @@ def command(
         raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
+    """Refuse what workers cannot do."""
+    if on != "local" and (not dump or settings.web.online or settings.judge.url):
+        raise click.UsageError(
+            "--on ray is for --dump, without --online and --judge: what is asked of hosts and "
+            "servers is paced and counted by one process."
+        )

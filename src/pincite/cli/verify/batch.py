@@ -42,8 +42,26 @@ class Batch:
     quiet: bool
     dump: Path | None = None
 
-    def check(self, out: Path) -> None:
-        """Check every article of the list; the work-list is written even if the run is cut."""
+    def __post_init__(self) -> None:
+        """Refuse a dump beside a list, and one that cannot be read twice."""
+        if self.dump and (self.titles or self.category or str(self.dump) == "-"):
+            raise click.UsageError(
+                "Expected --dump FILE without --titles and --category. The file is read twice, "
+                "once to count its articles."
+            )
+
+    def check(self, out: Path, on: str = "local", workers: int | None = None) -> None:
+        """Check every article; the work-list is written even if the run is cut.
+
+        `on`, `workers`: as `options.parallel_options` has them, for a dump.
+        """
+        with options.parallel(on, workers) as parallel:
+            if self.dump:
+                self._check_dump(out, parallel)
+            else:
+                self._check_list(out)
+
+    def _check_list(self, out: Path) -> None:
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build
 
@@ -68,8 +86,8 @@ class Batch:
                         going.on_to(address, articles.page_of(wikis, address, folder.is_done))
         folder.show(self.quiet)
 
-    def check_dump(self, out: Path, parallel: Any) -> None:
-        """Check every article of the dump, here or by Ray's workers; the reports are the same."""
+    def _check_dump(self, out: Path, parallel: Any) -> None:
+        """Every article of the dump, here or by Ray's workers; the reports are the same."""
         from pincite.library.parallel import Local
         from pincite.verbs.verify import build
 
@@ -98,6 +116,9 @@ class Batch:
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build, estimate
         from pincite.wiki.site.pages import Page
+
+        if self.dump:
+            raise click.UsageError("--estimate knows lists and single articles, not --dump.")
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
