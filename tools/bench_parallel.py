@@ -154,25 +154,26 @@ def descendants(pid: int) -> dict[int, str]:
 
 
 def killed(command: list[str], victim: str, after: float, chance: random.Random) -> str:
-    """Start a load, kill its driver or a busy worker after some time; how it went."""
-    with subprocess.Popen([*PINCITE, *command]) as process:
+    """Start a load, kill a part of it after some time, and wait for its end; how it went.
+
+    A worker is one that works; if none does yet, and for the driver, the driver is killed.
+    """
+    with subprocess.Popen([*PINCITE, *command], stderr=subprocess.DEVNULL) as process:
         try:
-            process.wait(after)
-            return "it had ended"
+            return f"it had ended with {process.wait(after)}"
         except subprocess.TimeoutExpired:
             pass
         below = descendants(process.pid)
-        busy = [pid for pid, name in below.items() if name.startswith("ray::_")]
-        if victim == "worker" and busy:
-            os.kill(chance.choice(busy), signal.SIGKILL)
-            return f"worker killed, the load ended with {process.wait()}"
-        process.kill()
-        process.wait()
+        names = {"worker": "ray::_", "cluster": "raylet"}
+        found = [pid for pid, name in below.items() if names.get(victim, "none") in name[:200]]
+        pid = chance.choice(found) if found else process.pid
+        os.kill(pid, signal.SIGKILL)
+        code = process.wait()
         deadline = time.monotonic() + 30
         while any(Path(f"/proc/{pid}").exists() for pid in below) and time.monotonic() < deadline:
             time.sleep(0.1)  # what Ray started ends with its driver
         left = sum(Path(f"/proc/{pid}").exists() for pid in below)
-        return f"driver killed, {left} of its {len(below)} processes left"
+        return f"{victim if found else 'driver'} killed, ended with {code}, {left} processes left"
 
 
 def kills(folder: Path, n_documents: int, n_kills: int) -> None:
@@ -184,7 +185,7 @@ def kills(folder: Path, n_documents: int, n_kills: int) -> None:
     for n in range(n_kills):
         chance, target = random.Random(100 + n), folder / f"killed{n}"  # noqa: S311
         command = ["corpus", "update", "-q", str(target), source, *on_ray(2)]
-        victim = chance.choice(["driver", "worker"])
+        victim = chance.choice(["driver", "worker", "cluster"])
         after = chance.uniform(0.3, 0.95) * seconds
         how = killed(command, victim, after, chance)
         subprocess.run([*PINCITE, *command], check=True)
