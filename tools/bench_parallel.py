@@ -153,12 +153,21 @@ def descendants(pid: int) -> dict[int, str]:
     return found
 
 
+def runs(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def killed(command: list[str], victim: str, after: float, chance: random.Random) -> str:
     """Start a load, kill a part of it after some time, and wait for its end; how it went.
 
     A worker is one that works; if none does yet, and for the driver, the driver is killed.
     """
-    with subprocess.Popen([*PINCITE, *command], stderr=subprocess.DEVNULL) as process:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([*PINCITE, *command], **quiet) as process:
         try:
             return f"it had ended with {process.wait(after)}"
         except subprocess.TimeoutExpired:
@@ -170,9 +179,9 @@ def killed(command: list[str], victim: str, after: float, chance: random.Random)
         os.kill(pid, signal.SIGKILL)
         code = process.wait()
         deadline = time.monotonic() + 30
-        while any(Path(f"/proc/{pid}").exists() for pid in below) and time.monotonic() < deadline:
+        while any(map(runs, below)) and time.monotonic() < deadline:
             time.sleep(0.1)  # what Ray started ends with its driver
-        left = sum(Path(f"/proc/{pid}").exists() for pid in below)
+        left = sum(map(runs, below))
         return f"{victim if found else 'driver'} killed, ended with {code}, {left} processes left"
 
 
@@ -186,7 +195,7 @@ def kills(folder: Path, n_documents: int, n_kills: int) -> None:
         chance, target = random.Random(100 + n), folder / f"killed{n}"  # noqa: S311
         command = ["corpus", "update", "-q", str(target), source, *on_ray(2)]
         victim = chance.choice(["driver", "worker", "cluster"])
-        after = chance.uniform(0.3, 0.95) * seconds
+        after = chance.uniform(0.5, 0.95) * seconds
         how = killed(command, victim, after, chance)
         subprocess.run([*PINCITE, *command], check=True)
         subprocess.run([*PINCITE, "corpus", "verify", "-q", str(target)], check=True)
