@@ -13,23 +13,28 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 from pincite.corpus.generation import current_name
 from pincite.corpus.store import Store
+from pincite.errors import CorpusError
+from pincite.models import weights
 
 PINCITE = [sys.executable, "-m", "pincite"]
 WORDS = [
     a + b for a in "bridge river town mill tower road ferry".split() for b in ("", "s", "side")
 ]
+QUIET: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 OF_A_CORPUS = (
     "SELECT key, url, title, kind, published, language, meta, content_hash FROM documents",
     "SELECT key, document, first, last FROM passages",
@@ -117,11 +122,13 @@ def timed(command: list[str]) -> float:
     return time.monotonic() - began
 
 
-def beside(folder: Path, command: list[str], out: str, digest: Callable[[Path], str]) -> None:
-    """A command locally, then with 1, 2 and 4 workers; each result beside the first."""
+def beside(
+    command: list[str], out: Path, digest: Callable[[Path], str], all_workers: Sequence[int]
+) -> None:
+    """A command with each number of workers, 0 for local; each result beside the first."""
     expected = ""
-    for workers in (0, 1, 2, 4):
-        target = folder / f"{out}{workers}"
+    for workers in all_workers:
+        target = out.with_name(f"{out.name}{workers}")
         place = [] if command[0] == "verify" else [str(target)]
         into = ["--out", str(target)] if command[0] == "verify" else []
         at = 2 if command[0] == "corpus" else 1
@@ -161,13 +168,22 @@ def runs(pid: int) -> bool:
         return False
 
 
-def killed(command: list[str], victim: str, after: float, chance: random.Random) -> str:
-    """Start a load, kill a part of it after some time, and wait for its end; how it went.
+def begun(process: subprocess.Popen[bytes]) -> bool:
+    """Wait until a worker of it works; False if it ended before."""
+    while process.poll() is None:
+        if any(name.startswith("ray::_") for name in descendants(process.pid).values()):
+            return True
+        time.sleep(0.05)
+    return False
 
-    A worker is one that works; if none does yet, and for the driver, the driver is killed.
+
+def killed(command: list[str], victim: str, after: float, chance: random.Random) -> str:
+    """Start a load, kill a part of it so long after its workers began; how it went.
+
+    If no worker works just then, and for the driver, the driver is killed.
     """
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([*PINCITE, *command], **quiet) as process:
+    with subprocess.Popen([*PINCITE, *command], **QUIET) as process:
+        begun(process)
         try:
             return f"it had ended with {process.wait(after)}"
         except subprocess.TimeoutExpired:
@@ -175,8 +191,7 @@ def killed(command: list[str], victim: str, after: float, chance: random.Random)
         below = descendants(process.pid)
         names = {"worker": "ray::_", "cluster": "raylet"}
         found = [pid for pid, name in below.items() if names.get(victim, "none") in name[:200]]
-        pid = chance.choice(found) if found else process.pid
-        os.kill(pid, signal.SIGKILL)
+        os.kill(chance.choice(found) if found else process.pid, signal.SIGKILL)
         code = process.wait()
         deadline = time.monotonic() + 30
         while any(map(runs, below)) and time.monotonic() < deadline:
@@ -185,40 +200,70 @@ def killed(command: list[str], victim: str, after: float, chance: random.Random)
         return f"{victim if found else 'driver'} killed, ended with {code}, {left} processes left"
 
 
+def quick_encoder(folder: Path) -> str:
+    """The shipped encoder, which reads the first tokens only: so that commits come often."""
+    made = folder / "encoder"
+    shutil.copytree(weights.locate(weights.ENCODER), made)
+    card = json.loads((made / "pincite.json").read_text())
+    (made / "pincite.json").write_text(json.dumps(card | {"max_tokens": 8}))
+    return str(made)
+
+
 def kills(folder: Path, n_documents: int, n_kills: int) -> None:
     """Loads that are killed, each then started again until it ends, beside one left alone."""
-    source = str(files(folder, n_documents))
+    source, encoder = str(files(folder, n_documents)), quick_encoder(folder)
+
+    def update(corpus: Path, workers: int) -> list[str]:
+        line = ["corpus", "update", "-q", str(corpus), source, "--encoder", encoder]
+        return [*line, *on_ray(workers)]
+
     alone = folder / "alone"
-    seconds = timed(["corpus", "update", "-q", str(alone), source, *on_ray(2)])
-    print(f"left alone: {seconds:.1f} s, {held(alone)}")
+    with subprocess.Popen([*PINCITE, *update(alone, 2)]) as process:
+        begun(process)
+        start = time.monotonic()
+        process.wait()
+    seconds = time.monotonic() - start
+    print(f"left alone: {seconds:.1f} s from the first task on, {held(alone)}", flush=True)
     for n in range(n_kills):
         chance, target = random.Random(100 + n), folder / f"killed{n}"  # noqa: S311
-        command = ["corpus", "update", "-q", str(target), source, *on_ray(2)]
         victim = chance.choice(["driver", "worker", "cluster"])
-        after = chance.uniform(0.5, 0.95) * seconds
-        how = killed(command, victim, after, chance)
-        subprocess.run([*PINCITE, *command], check=True)
+        after = chance.uniform(0, 0.9) * seconds
+        how = killed(update(target, 2), victim, after, chance)
+        kept = n_held(target)
+        # Whoever goes on may do so anywhere: here, which starts quicker.
+        subprocess.run([*PINCITE, *update(target, 0)], check=True)
         subprocess.run([*PINCITE, "corpus", "verify", "-q", str(target)], check=True)
         same = "the same" if held(target) == held(alone) else "DIFFERENT"
-        print(f"{n}: after {after:.1f} s {how}; then {held(target)}, {same}", flush=True)
+        print(f"{n}: after {after:.1f} s {how}; {kept} kept; then {same}", flush=True)
+
+
+def n_held(corpus: Path) -> int:
+    """Documents in a corpus, if there is one yet."""
+    try:
+        name = current_name(corpus)
+    except CorpusError:
+        return 0
+    with closing(Store.open(corpus / name / "store.sqlite", write=False)) as store:
+        return store.n_documents()
 
 
 def main() -> None:
     """One of the three."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("what", choices=["load", "kills", "dump"])
-    parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--documents", type=int, default=200, help="1,200 for kills")
     parser.add_argument("--articles", type=int, default=300)
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4], help="0: local")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         os.environ["PINCITE_CACHE"] = str(folder / "cache")  # nothing is known of earlier runs
         if given.what == "load":
             source = files(folder, given.documents)
-            beside(folder, ["corpus", "update", "-q", str(source)], "kb", held)
+            beside(["corpus", "update", "-q", str(source)], folder / "kb", held, given.workers)
         elif given.what == "dump":
-            beside(folder, dump(folder, given.articles), "out", written)
+            beside(dump(folder, given.articles), folder / "out", written, given.workers)
         else:
             kills(folder, given.documents, given.kills)
 
