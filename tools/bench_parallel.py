@@ -209,7 +209,7 @@ def quick_encoder(folder: Path) -> str:
     return str(made)
 
 
-def kills(folder: Path, n_documents: int, n_kills: int) -> None:
+def kills(folder: Path, n_documents: int, seeds: range) -> None:
     """Loads that are killed, each then started again until it ends, beside one left alone."""
     source, encoder = str(files(folder, n_documents)), quick_encoder(folder)
 
@@ -224,8 +224,8 @@ def kills(folder: Path, n_documents: int, n_kills: int) -> None:
         process.wait()
     seconds = time.monotonic() - start
     print(f"left alone: {seconds:.1f} s from the first task on, {held(alone)}", flush=True)
-    for n in range(n_kills):
-        chance, target = random.Random(100 + n), folder / f"killed{n}"  # noqa: S311
+    for n in seeds:
+        chance, target = random.Random(n), folder / f"killed{n}"  # noqa: S311
         victim = chance.choice(["driver", "worker", "cluster"])
         after = chance.uniform(0, 0.9) * seconds
         how = killed(update(target, 2), victim, after, chance)
@@ -234,7 +234,7 @@ def kills(folder: Path, n_documents: int, n_kills: int) -> None:
         subprocess.run([*PINCITE, *update(target, 0)], check=True)
         subprocess.run([*PINCITE, "corpus", "verify", "-q", str(target)], check=True)
         same = "the same" if held(target) == held(alone) else "DIFFERENT"
-        print(f"{n}: after {after:.1f} s {how}; {kept} kept; then {same}", flush=True)
+        print(f"seed {n}: after {after:.1f} s {how}; {kept} kept; then {same}", flush=True)
 
 
 def n_held(corpus: Path) -> int:
@@ -254,6 +254,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=200, help="1,200 for kills")
     parser.add_argument("--articles", type=int, default=300)
     parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=100, help="of the first kill")
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4], help="0: local")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -265,7 +266,7 @@ def main() -> None:
         elif given.what == "dump":
             beside(dump(folder, given.articles), folder / "out", written, given.workers)
         else:
-            kills(folder, given.documents, given.kills)
+            kills(folder, given.documents, range(given.seed, given.seed + given.kills))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,10 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         "include_dashboard": False,
         "object_store_memory": STORE_BYTES,
     }
-    ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
+    try:
+        ray.init(log_to_driver=False, logging_level="ERROR", **({} if elsewhere else own))
+    except (OSError, RuntimeError, ValueError) as error:  # nothing answers, or not to us
+        raise _lost(error) from error
     try:
         slots = int(ray.cluster_resources().get("CPU", 0))
         if slots < 2:
@@ -115,53 +118,65 @@ class _OnRay:
 
     def map(self, function: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
         """As `Parallel.map`."""
-        shared, under_way = self._ray.put(function), deque[Any]()
-        try:
+        under_way = deque[Any]()
+        with self._failures(), self._ended(under_way):
+            shared = self._ray.put(function)
             for item in items:
                 under_way.append(self._call.remote(shared, item))
                 if len(under_way) >= self._most:
-                    yield self._result(under_way.popleft())
+                    yield self._ray.get(under_way.popleft())
             while under_way:
-                yield self._result(under_way.popleft())
-        finally:
-            self._cancel(under_way)
+                yield self._ray.get(under_way.popleft())
 
     def streams(
         self, function: Callable[[Item], Iterable[T]], items: Iterable[Item]
     ) -> Generator[tuple[Item, Iterator[T]], None, None]:
         """As `Parallel.streams`."""
-        shared, under_way = self._ray.put(function), deque[tuple[Item, Any]]()
-        try:
+        under_way, order = deque[Any](), deque[Item]()
+        with self._failures(), self._ended(under_way):
+            shared = self._ray.put(function)
             for item in items:
-                under_way.append((item, self._stream.remote(shared, item)))
+                order.append(item)
+                under_way.append(self._stream.remote(shared, item))
                 if len(under_way) >= self._most_streams:
-                    yield self._first(under_way)
+                    yield order.popleft(), self._found(under_way.popleft())
             while under_way:
-                yield self._first(under_way)
+                yield order.popleft(), self._found(under_way.popleft())
+
+    def _found(self, stream: Any) -> Iterator[Any]:
+        with self._failures():
+            for part in stream:
+                yield from self._ray.get(part)
+
+    @contextmanager
+    def _ended(self, under_way: deque[Any]) -> Iterator[None]:
+        """Whatever nobody waits for any more is cancelled."""
+        try:
+            yield
         finally:
-            self._cancel(stream for _, stream in under_way)
+            for reference in under_way:
+                self._ray.cancel(reference)
 
-    def _first(self, under_way: deque[tuple[Item, Any]]) -> tuple[Item, Iterator[Any]]:
-        item, stream = under_way.popleft()
-        return item, (found for part in stream for found in self._result(part))
-
-    def _result(self, reference: Any) -> Any:
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """What a function raised comes as it was raised there; what Ray raises in our words."""
         errors = self._ray.exceptions
         try:
-            return self._ray.get(reference)
-        except errors.RayTaskError as error:  # what the function raised, with its own words
+            yield
+        except errors.RayTaskError as error:
             raise error.cause from None
         except (errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
             raise InputError(f"each of {RETRIES} workers that had it ended: {error}") from error
         except errors.RayError as error:
-            raise PinciteError(
-                f"The Ray cluster failed: {error}. What was committed stays; the same command goes "
-                "on from there."
-            ) from error
+            raise _lost(error) from error
 
-    def _cancel(self, references: Iterable[Any]) -> None:
-        for reference in references:
-            self._ray.cancel(reference)
+
+def _lost(error: Exception) -> PinciteError:
+    place = os.environ.get("RAY_ADDRESS", "this machine")
+    return PinciteError(
+        f"The Ray cluster on {place} failed: {error}. What was committed stays; the same command "
+        "goes on from there."
+    )
 
 
 # ── In the workers ───────────────────────────────────────────────────────────────────────────────
