@@ -2,9 +2,8 @@
 
 Only functions of Pincite's modules, their arguments and our own records travel between the driver
 and its workers; Ray serialises them with cloudpickle, between its own processes and never from a
-file. Tasks, not actors: a slot is taken only while something is computed, so reading can always
-start (with every slot held by an actor it never would: ray#44687). All readers together take the
-one slot that is left free beside the workers' slots.
+file. Tasks, not actors: a slot is taken only while something is computed. Readers take none, as
+they mostly wait: with every slot taken, reading would never start (ray#44687).
 """
 
 import atexit
@@ -17,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from pincite.documents.ahead import Ahead
-from pincite.errors import ConfigError, InputError, PinciteError, StaleCorpus
+from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 
 Item = TypeVar("Item")
@@ -65,7 +64,7 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
     """This process, or Ray with so many workers; 0: as many as there are processors.
 
     Raises:
-        ConfigError: the cluster has fewer than two processors.
+        PinciteError: the cluster cannot be reached.
         MissingExtra: Ray is not installed.
     """
     if where == "local":
@@ -73,13 +72,16 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
         return
     elsewhere = bool(os.environ.get("RAY_ADDRESS"))
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read when Ray is imported: nothing is reported
-    if not elsewhere:  # Ray does what any caller tells it: nobody else may call
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # it listens on loopback alone
+    if not elsewhere:
+        # Ray does what any caller tells it: it listens on loopback alone. Its workers would give
+        # way to every other process of this machine; work done here does not.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     own: dict[str, Any] = {
         "address": "local",  # never a cluster that happens to run here
-        "num_cpus": (workers or os.cpu_count() or 1) + 1,  # logical: may be more than there are
+        "num_cpus": workers or os.cpu_count() or 1,  # logical: may be more than there are
         "include_dashboard": False,
         "object_store_memory": STORE_BYTES,
     }
@@ -88,13 +90,8 @@ def opened(where: Where, workers: int = 0) -> Iterator[Parallel]:
     except (OSError, RuntimeError, ValueError) as error:  # nothing answers, or not to us
         raise _lost(error) from error
     try:
-        slots = int(ray.cluster_resources().get("CPU", 0))
-        if slots < 2:
-            raise ConfigError(
-                f"The cluster at RAY_ADDRESS has {slots} CPU slots; expected two at least: one "
-                "for work, one for reading. Add a node, or leave RAY_ADDRESS out."
-            )
-        yield _OnRay(ray, min(workers or slots, slots - 1), shared=elsewhere and workers > 0)
+        slots = max(1, int(ray.cluster_resources().get("CPU", 0)))
+        yield _OnRay(ray, min(workers or slots, slots), shared=elsewhere and workers > 0)
     finally:
         ray.shutdown()
 
@@ -110,7 +107,8 @@ class _OnRay:
         self._most_streams = max(2, n_workers)
         self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(_called)
         self._stream = ray.remote(
-            num_cpus=round(1 / self._most_streams, 4),
+            num_cpus=0,
+            scheduling_strategy="SPREAD",  # else all would be on the driver's node
             max_retries=RETRIES,
             num_returns="streaming",
             _generator_backpressure_num_objects=WAITING_PARTS,
