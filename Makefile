@@ -6,9 +6,10 @@ STAMP := $(VENV)/.installed
 TRAIN := $(VENV)/.train
 MCP := $(VENV)/.mcp
 DOCS := $(VENV)/.docs
+RAY := $(VENV)/.ray
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -31,6 +32,11 @@ $(MCP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[mcp]' --group notebooks
 	@touch $@
 
+# Apart from the rest too: 240 MB.
+$(RAY): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray]'
+	@touch $@
+
 demo: $(STAMP) ## set up and run the demo
 	@$(BIN)/pincite demo
 
@@ -47,6 +53,7 @@ demo-web: $(STAMP) ## the web pages on the demos' documents
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist loadgroup
 # Where the tests of two markers are: looking for them everywhere would take as long as running them.
 OF_MODELS := tests/test_demo.py tests/test_demo_check.py tests/test_demo_ask.py tests/verify/test_planted.py
+OF_RAY := tests/library/test_parallel.py tests/cli/test_dump.py
 OF_TRAIN := tests/training/network tests/models/test_public.py tests/models/test_real_server.py tests/cli/test_check_real.py tests/cli/test_ask.py
 
 test: $(STAMP) ## most tests, in minutes
@@ -64,7 +71,10 @@ test-train: $(TRAIN) ## training with torch, and a real chat server
 test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 	tools/offline.sh $(PYTEST) -m "mcp and not slow" tests/clients
 
-test-all: $(TRAIN) $(MCP) ## the slow ones too
+test-ray: $(RAY) ## bulk work by workers of a Ray cluster on this machine
+	tools/offline.sh $(BIN)/python -m pytest -q -m "ray and not slow" $(OF_RAY)
+
+test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu"
 
 gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their floors
@@ -94,7 +104,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
 check: WHEEL := --first
-check: format lint types layers spelling test gate test-models test-web test-train test-mcp wheel ## everything that CI checks
+check: format lint types layers spelling test gate test-models test-web test-train test-mcp test-ray wheel ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py

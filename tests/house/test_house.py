@@ -19,6 +19,7 @@ HEAVY = {
     *("pypdfium2 rensa warcio lxml numpy sklearn ir_measures rich jinja2 py3langid".split()),
     *("httpx2", "httpcore2", "protego", "yaml", "fastapi", "sqlalchemy", "pydantic", "uvicorn"),
     *("mcp", "pandas", "IPython"),
+    "ray",
 }
 # One foreign library, one file: elsewhere it is spoken of in Pincite's own terms. Training is made
 # of torch and its kin, so they have that room ("training/"), and of all other files only those that
@@ -44,6 +45,7 @@ HOMES = {
     "trafilatura": {"documents/html/page.py"},
     "pypdfium2": {"documents/pdf/worker.py"},
     "yaml": {"settings/seed_yaml.py", "report/yaml_text.py"},
+    "ray": {"library/parallel.py"},
     "lxml": {"documents/html/markup.py", "documents/xml/records.py", "wiki/dump.py"},
     "warcio": {"documents/warc.py"},
     "py3langid": {"documents/language.py"},

@@ -1,8 +1,10 @@
 """`pincite corpus`: make, fill, search and mend a corpus of sources."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +44,10 @@ def command() -> None:
 @click.argument("paths", type=options.FilePath, nargs=-1, required=True)
 @encoder_option
 @words_option
+@options.parallel_options
 @json_option
 @quiet_option
-def add(
-    folder: Path,
-    paths: tuple[Path, ...],
-    encoder: str | None,
-    no_vectors: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def add(folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
     Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
@@ -61,12 +57,13 @@ def add(
     file with an object for each file's name, as EvidenceSeeker has.
 
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
-    stopped is simply started again.
+    stopped is simply started again; `corpus update` then skips the files that were done.
+
+    With --on ray workers read the files and encode the passages. The corpus is the same.
     """
     from pincite.library.update import How
 
-    writing = _writing(folder, encoder, no_vectors)
-    outcome = _updated(folder, paths, How(reread=True), writing, quiet)
+    outcome = _updated(folder, paths, How(reread=True), quiet, **given)
     _tell_outcome(outcome, as_json, quiet)
 
 
@@ -77,6 +74,7 @@ def add(
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @encoder_option
 @words_option
+@options.parallel_options
 @json_option
 @quiet_option
 def update(
@@ -84,10 +82,9 @@ def update(
     paths: tuple[Path, ...],
     prune: bool,
     dry_run: bool,
-    encoder: str | None,
-    no_vectors: bool,
     as_json: bool,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Bring the corpus FOLDER up to date with PATHS, reading only files that changed.
 
@@ -98,8 +95,7 @@ def update(
     """
     from pincite.library.update import How
 
-    writing = _writing(folder, encoder, no_vectors)
-    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), writing, quiet)
+    outcome = _updated(folder, paths, How(prune=prune, dry=dry_run), quiet, **given)
     _tell_outcome(outcome, as_json, quiet, dry_run)
 
 
@@ -107,8 +103,12 @@ def _updated(
     folder: Path,
     paths: tuple[Path, ...],
     how: Any,
-    writing: AbstractContextManager[Any],
     quiet: bool,
+    *,
+    on: str,
+    workers: int | None,
+    encoder: str | None,
+    no_vectors: bool,
 ) -> Any:
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
     from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
@@ -117,23 +117,33 @@ def _updated(
     from pincite.library.update import NoCorpus, update
 
     with options.progress(quiet) as shown, ExitStack() as stack:
-        task = shown.add_task("reading files", total=None)
-
-        def tell(outcome: Any) -> None:
-            shown.update(task, completed=outcome.n_files_done, total=outcome.n_files)
-
+        parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any
         if how.dry:
             there = is_corpus(folder)
             corpus = stack.enter_context(EmbeddedCorpus.open(folder, None)) if there else NoCorpus()
         else:
-            corpus = stack.enter_context(writing)
+            model = None if no_vectors else _encoder(encoder, parallel)
+            corpus = stack.enter_context(_writing(folder, model))
         origins = stack.enter_context(Origins(folder, write=not how.dry))
         try:
-            return update(corpus, origins, paths, how, tell)
+            return update(corpus, origins, paths, how, _teller(shown), parallel)
         except ServerError:
             options.say("What was added stays. The same command goes on from there.", quiet)
             raise
+
+
+def _teller(shown: Any) -> Callable[[Any], None]:
+    """Progress of an update: files done, documents read, and how fast."""
+    task, began = shown.add_task("reading files", total=None), time.monotonic()
+
+    def tell(outcome: Any) -> None:
+        n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
+        rate = n / (time.monotonic() - began)
+        said = f"reading files; {_documents(n)}, {rate:,.0f} a second"
+        shown.update(task, completed=outcome.n_files_done, total=outcome.n_files, description=said)
+
+    return tell
 
 
 _PASSED_OVER = {"title_only": "records without an abstract or a text"}
@@ -380,20 +390,26 @@ def _tell_package(about: Any, as_json: bool) -> None:
         click.echo(json.dumps(dataclasses.asdict(about), indent=1))
 
 
-def _encoder(name: str | None) -> Any:
+def _encoder(name: str | None, parallel: Any = None) -> Any:
+    """The encoder; Ray's workers encode with it, unless a server does."""
     from pincite import runtime
+    from pincite.library.parallel import Local, SpreadEncoder
 
-    return runtime.encoder(options.settings_of({"encoder": name}))
+    settings = options.settings_of({"encoder": name})
+    encoder = runtime.encoder(settings)
+    if parallel is None or isinstance(parallel, Local) or getattr(encoder, "is_served", False):
+        return encoder
+    load = partial(runtime.encoder, settings.but(threads=1))
+    return SpreadEncoder(encoder, load, parallel)
 
 
 @contextmanager
-def _writing(folder: Path, encoder: str | None, no_vectors: bool) -> Iterator[Any]:
-    """The corpus, made if need be; its indexes follow what is added."""
+def _writing(folder: Path, model: Any) -> Iterator[Any]:
+    """The corpus, made if need be, without vectors if there is no model; indexes follow."""
     from pincite.corpus.embedded import EmbeddedCorpus
 
-    model = None if no_vectors else _encoder(encoder)
     with EmbeddedCorpus.open_or_create(folder, model) as corpus:
-        if no_vectors and corpus.has_vectors:
+        if model is None and corpus.has_vectors:
             raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
         with corpus.indexing_behind():
             yield corpus

@@ -16,6 +16,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
     "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
     "qlora": ("bitsandbytes",),
+    "ray": ("ray",),
 }
 _WHAT = {
     "server": "The server",
@@ -23,6 +24,7 @@ _WHAT = {
     "eval": "Measuring",
     "train": "Training",
     "qlora": "Training",
+    "ray": "--on ray",
 }
 
 

@@ -199,6 +199,39 @@ def filter_options(command: Command) -> Command:
     return command
 
 
+def parallel_options(command: Command) -> Command:
+    """Where the work is done: in this process, or by the workers of a Ray cluster."""
+    return _with(
+        command,
+        [
+            click.option(
+                "--on",
+                type=click.Choice(["local", "ray"]),
+                default="local",
+                show_default=True,
+                help="Who does the work: this process, or Ray (RAY_ADDRESS, else started here).",
+            ),
+            click.option(
+                "--workers", type=click.IntRange(0), help="With --on ray; 0: all cores. [0]"
+            ),
+        ],
+    )
+
+
+@contextmanager
+def parallel(on: Any, workers: int | None) -> Iterator[Any]:
+    """What `parallel_options` chose, ready to work."""
+    from pincite.cli import extras
+    from pincite.library.parallel import opened
+
+    if on == "local" and workers:
+        raise click.UsageError("--workers counts Ray's: it needs --on ray.")
+    if on == "ray":
+        extras.require("ray")
+    with opened(on, workers or 0) as found:
+        yield found
+
+
 def settings_of(options: dict[str, Any]) -> Settings:
     """The settings in force, from what the options above collected."""
     config = options.pop("config", None)

@@ -64,6 +64,11 @@ class Collection:
         """A page with this address is there, though it was not read now."""
         self.met.add(exact_key(url))
 
+    def read_elsewhere(self, piece: Piece, url: str) -> None:
+        """Another process, with a copy of this, read the page in the piece."""
+        if self.by_address and piece.rows is None and not piece.entries:
+            self.known_as(url)
+
     def unmet(self) -> list[Unchecked]:
         """Rows that name no file, and whose page no file holds; nothing is fetched."""
         detail = "the manifest names no file for it, and no file that was given holds this page"

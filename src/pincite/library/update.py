@@ -6,17 +6,18 @@ the batch at hand, and the same command goes on from there.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from pincite.corpus.embedded import Comparison
 from pincite.corpus.origins import Origins
 from pincite.documents import editions
-from pincite.documents.ahead import Ahead
 from pincite.documents.collection import Collection, Found, Piece, collected
 from pincite.errors import InputError
 from pincite.library.ingest import BATCH_CHARS
+from pincite.library.parallel import Local, Parallel
 from pincite.types import Document, Reason, Unchecked
 
 
@@ -96,6 +97,7 @@ def update(
     paths: Sequence[Path],
     how: How,
     progress: Progress | None = None,
+    parallel: Parallel | None = None,
 ) -> Outcome:
     """Add what is new or changed under `paths`, and find what is no longer there.
 
@@ -111,6 +113,7 @@ def update(
         paths: files, and folders with all that is in them.
         how: what may be done.
         progress: is told after each file and batch.
+        parallel: who reads the files; None: threads of this process. The outcome is the same.
 
     Raises:
         InputError: a path does not exist, before anything is changed.
@@ -118,7 +121,12 @@ def update(
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
-    with closing(iter(Ahead(list(run.to_read(collection))))) as streams:
+    read = partial(_contents, replace(collection, pieces=[]))
+    files = [run.signed(piece, collection) for piece in collection.pieces]
+    for signed in (file for file in files if file.is_same):
+        run.take(signed, (), collection)
+    changed = [file for file in files if not file.is_same]
+    with closing((parallel or Local()).streams(read, changed)) as streams:
         for signed, found in streams:
             run.take(signed, found, collection)
     run.commit()
@@ -134,14 +142,15 @@ _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
 
 class _Signed(NamedTuple):
     piece: Piece
-    signature: str
+    signature: str  # empty if it cannot be looked at
     is_same: bool  # as when it was last read
 
 
-def _refused(error: OSError) -> Iterator[Found]:
-    """A file that cannot be looked at gives nothing, like one that cannot be opened."""
-    yield from ()
-    raise error
+def _contents(collection: Collection, signed: _Signed) -> Iterator[Found]:
+    """What is in a file, read wherever this runs."""
+    if not signed.signature:
+        signed.piece.path.stat()  # says why
+    yield from collection.read(signed.piece)
 
 
 class _Run:
@@ -158,17 +167,14 @@ class _Run:
         self._leaving: dict[str, tuple[Path, bool]] = {}
         self._there: set[Path] = set()
 
-    def to_read(self, collection: Collection) -> Iterator[tuple[_Signed, Iterable[Found]]]:
-        """Each file as it is before it is read, with what is in it; nothing if it is as it was."""
-        for piece in collection.pieces:
-            try:
-                signature = collection.signature(piece)
-            except OSError as error:
-                yield _Signed(piece, "", False), _refused(error)
-                continue
-            is_same = signature == self._origins.signature(piece.path.resolve())
-            is_same = is_same and not self._how.reread
-            yield _Signed(piece, signature, is_same), () if is_same else collection.read(piece)
+    def signed(self, piece: Piece, collection: Collection) -> _Signed:
+        """The file as it is before it is read."""
+        try:
+            signature = collection.signature(piece)
+        except OSError:
+            return _Signed(piece, "", False)
+        is_same = signature == self._origins.signature(piece.path.resolve())
+        return _Signed(piece, signature, is_same and not self._how.reread)
 
     def take(self, signed: _Signed, found: Iterable[Found], collection: Collection) -> None:
         """What is in a file, unless it is as it was."""
@@ -178,7 +184,7 @@ class _Run:
             if signed.is_same:
                 self._unchanged(path, collection)
             else:
-                self._take_in(path, found, signed.signature)
+                self._take_in(signed, path, found, collection)
         except (InputError, OSError) as error:  # one file that may not be opened, not the run
             self.outcome.unread.append(Unchecked(path.as_uri(), Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
@@ -190,10 +196,13 @@ class _Run:
         for url in urls:
             collection.known_as(url)
 
-    def _take_in(self, path: Path, contents: Iterable[Found], signature: str) -> None:
+    def _take_in(
+        self, signed: _Signed, path: Path, contents: Iterable[Found], collection: Collection
+    ) -> None:
         urls, whole = dict[str, None](), True
         later = self._later_files(path)
         for found in contents:
+            collection.read_elsewhere(signed.piece, found.url)
             if later and not later.isdisjoint(self._origins.said_by(found.url)):
                 self.outcome.n_superseded += 1
                 urls[found.url] = None
@@ -207,7 +216,7 @@ class _Run:
                 whole = False
         if not whole:  # what it gave before may be what cannot be read now
             urls |= dict.fromkeys(self._origins.addresses(path))
-        self._read.append((path, signature if whole else "", list(urls)))
+        self._read.append((path, signed.signature if whole else "", list(urls)))
 
     def _later_files(self, path: Path) -> set[Path]:
         """Known files of its collection that come after this one: none, unless it is reread."""

@@ -29,6 +29,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
 @click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
 @click.option("--category", help="The articles of this category of the wiki.")
+@click.option("--dump", type=options.FilePath, help="A dump, every article of which is checked.")
 @click.option("--out", type=options.FilePath, help="Folder for the reports of many articles.")
 @click.option("--limit", type=int, help="Rows of the table on the terminal.")
 @click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
@@ -50,6 +51,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @options.budget_options
 @options.settings_options
 @options.filter_options
+@options.parallel_options
 def command(
     article: str | None,
     corpus: tuple[Path, ...],
@@ -67,9 +69,10 @@ def command(
     pincite verify dump.xml.bz2 --title "Joe Hipp" --corpus corpus/ --json -
     pincite verify "Joe Hipp" --online --html report.html
     pincite verify --titles list.txt --online --out reports/
+    pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
 
-    Many articles (--titles, --category) leave a report each and a work-list in --out, the riskiest
-    first; the same command goes on where it stopped, after Ctrl-C too.
+    Many articles (--titles, --category, --dump) leave a report each and a work-list in --out, the
+    riskiest first; the same command goes on where it stopped, after Ctrl-C too.
     """
     from pincite.verbs.verify import articles, build
 
@@ -77,21 +80,23 @@ def command(
     fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
     titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
     excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
+    dump, on, workers = (given.pop(key) for key in ("dump", "on", "workers"))
     asked = given["wayback"]
     settings = options.settings_of(given)
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     corpora = [*corpus] or settings.library.folders or None
-    if titles or category:
-        from pincite.cli.verify import batch as many
+    _check_spreading(on, dump, settings)
+    if titles or category or dump:
+        from pincite.cli.verify.batch import Batch
 
         if article or not (out or estimate):
             raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
-        batch = many.Batch(settings, titles, category, corpora, sources, quiet)
+        batch = Batch(settings, titles, category, corpora, sources, quiet, dump)
         if estimate:
             told(batch.estimate(), settings, outputs["json"])
         else:
-            batch.check(out)
+            batch.check(out, on, workers)
         return
     if not article:
         raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
@@ -130,3 +135,12 @@ def command(
         raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
+    """Refuse what workers cannot do."""
+    if on != "local" and (not dump or settings.web.online or settings.judge.url):
+        raise click.UsageError(
+            "--on ray is for --dump, without --online and --judge: what is asked of hosts and "
+            "servers is paced and counted by one process."
+        )

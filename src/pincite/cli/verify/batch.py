@@ -1,14 +1,18 @@
-"""`pincite verify --titles/--category`: many articles, a report each, and a work-list over them.
+"""`pincite verify --titles/--category/--dump`: many articles, a report each, and a work-list.
 
 An article is done when its report lies in the folder under its wiki and revision id, complete, made
 with the same settings and versions. So the same command goes on where it was stopped or killed.
 """
 
+import hashlib
 import re
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +40,28 @@ class Batch:
     corpora: Sequence[Path] | None
     sources: Path | None
     quiet: bool
+    dump: Path | None = None
 
-    def check(self, out: Path) -> None:
-        """Check every article of the list; the work-list is written even if the run is cut."""
+    def __post_init__(self) -> None:
+        """Refuse a dump beside a list, and one that cannot be read twice."""
+        if self.dump and (self.titles or self.category or str(self.dump) == "-"):
+            raise click.UsageError(
+                "Expected --dump FILE without --titles and --category. The file is read twice, "
+                "once to count its articles."
+            )
+
+    def check(self, out: Path, on: str = "local", workers: int | None = None) -> None:
+        """Check every article; the work-list is written even if the run is cut.
+
+        `on`, `workers`: as `options.parallel_options` has them, for a dump.
+        """
+        with options.parallel(on, workers) as parallel:
+            if self.dump:
+                self._check_dump(out, parallel)
+            else:
+                self._check_list(out)
+
+    def _check_list(self, out: Path) -> None:
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build
 
@@ -57,30 +80,45 @@ class Batch:
                 settings = build.report_settings(self.settings)
                 folder = Folder(out, settings, dict(run.versions), len(addresses))
                 options.say(f"{len(addresses)} articles, reports in {out}", self.quiet)
-                try:
+                with folder.listed_at_end():
                     going = _Going(self, wikis, run, folder, shown, len(addresses))
                     for address in addresses:
                         going.on_to(address, articles.page_of(wikis, address, folder.is_done))
-                except KeyboardInterrupt:
+        folder.show(self.quiet)
+
+    def _check_dump(self, out: Path, parallel: Any) -> None:
+        """Every article of the dump, here or by Ray's workers; the reports are the same."""
+        from pincite.library.parallel import Local
+        from pincite.verbs.verify import build
+
+        total = sum(1 for _ in _pages(self.dump))
+        places = self.settings, self.corpora, self.sources
+        with (
+            options.progress(self.quiet) as shown,
+            build.verifying(*places, own_copies=True) as run,
+        ):
+            settings = build.report_settings(self.settings)
+            folder = Folder(out, settings, dict(run.versions), total)
+            options.say(f"{total} articles, reports in {out}", self.quiet)
+            report_on: Any = build.Elsewhere(*places).report_on
+            if isinstance(parallel, Local):
+                report_on = partial(build.report_on, settings=self.settings, run=run)
+            going = _ThroughDump(self.dump, folder, shown, total)
+            with folder.listed_at_end():
+                for report in parallel.map(report_on, going.waiting()):
                     with options.held_back():
-                        folder.write_list()
-                    options.say("Stopped. The same command goes on from here.")
-                    raise click.exceptions.Exit(130) from None
-        with options.held_back():
-            found = folder.write_list()
-        if not self.quiet:
-            from rich.console import Console
-
-            from pincite.verbs.verify import worklist_terminal
-
-            worklist_terminal.print_list(found, Console())
-        options.say(f"work-list: {(out / 'worklist.html').resolve()}", self.quiet)
+                        going.take(report)
+                going.take(None)
+        folder.show(self.quiet)
 
     def estimate(self) -> Any:
         """What the whole list needs, judged by a few of its articles, whose text is got for it."""
         from pincite.library import web_pages
         from pincite.verbs.verify import articles, build, estimate
         from pincite.wiki.site.pages import Page
+
+        if self.dump:
+            raise click.UsageError("--estimate knows lists and single articles, not --dump.")
 
         with web_pages.open_web(self.settings.web) as web:
             wikis, addresses = self._listed(web)
@@ -101,6 +139,47 @@ class Batch:
         lines = options.lines_of(self.titles) if self.titles else []
         wikis = articles.wikis_of(web, self.settings, lambda line: options.say(line, self.quiet))
         return wikis, articles.listed(wikis, self.settings, lines, self.category)
+
+
+class _ThroughDump:
+    """The articles of a dump in its order: those that are done, and those that wait for a report.
+
+    Whoever checks them may be ahead by some: the list has them in the dump's order all the same.
+    """
+
+    def __init__(self, dump: Path | None, folder: "Folder", shown: Any, total: int) -> None:
+        self._dump, self._folder, self._shown = dump, folder, shown
+        self._bar = shown.add_task("articles", total=total)
+        self._order = deque[tuple[str, str, Any]]()  # name, title, and the report if it is done
+
+    def waiting(self) -> Iterator[Any]:
+        """The pages without a report."""
+        for page in _pages(self._dump):
+            name = _name_in_dump(str(self._dump), page)
+            done = self._folder.done(name)
+            self._order.append((name, page.title, done))
+            if done is None:
+                yield page
+
+    def take(self, report: Any) -> None:
+        """The report of the first page that waits, or why there is none; None: no page does."""
+        while self._order:
+            name, title, done = self._order.popleft()
+            self._shown.advance(self._bar)
+            if done is not None:
+                self._folder.add(done, name)
+                continue
+            if isinstance(report, str):
+                self._folder.not_checked(title, report)
+            else:
+                self._folder.keep(name, report)
+            return
+
+
+def _pages(dump: Path | None) -> Iterator[Any]:
+    from pincite.wiki.files import read_pages_of
+
+    return read_pages_of(dump or "-", None)
 
 
 class _Going:
@@ -153,7 +232,7 @@ class _Going:
             with options.held_back():
                 report = build.report_of(article, findings, settings, self._run, found)
                 interrupted = interrupted or not report.complete
-                self._folder.keep(page.site, page.revision_id, report)
+                self._folder.keep(_name(page.site.host, page.revision_id), report)
         if interrupted:
             raise KeyboardInterrupt
 
@@ -186,37 +265,62 @@ class Folder:
 
     def is_done(self, site: Site, revision_id: str) -> bool:
         """Whether a report of it, made as this run would, is there; then it is listed."""
+        name = _name(site.host, revision_id)
+        if found := self.done(name):
+            self.add(found, name)
+        return found is not None
+
+    def done(self, name: str) -> "ReportRecord | None":
+        """The report of this name, if it is complete and made as this run would."""
         from pincite.contract import codec
         from pincite.contract.verify import ReportRecord
         from pincite.verbs.verify.build import decisive
 
-        name = _name(site, revision_id)
         try:
             found = codec.from_file(ReportRecord, self._path / f"{name}.json")
         except InputError:
-            return False  # not there, cut, of another version
+            return None  # not there, cut, of another version
         same = decisive(found.settings) == decisive(self._settings)
-        if not (found.complete and same and found.versions == self._versions):
-            return False
-        self._add(found, name)
-        return True
+        return found if found.complete and same and found.versions == self._versions else None
 
-    def keep(self, site: Site, revision_id: str, report: Report) -> None:
+    def keep(self, name: str, report: Report) -> None:
         """Write an article's report, its page first: the JSON says that it is done."""
         from pincite.contract import codec
         from pincite.verbs.verify import data, html
 
-        name = _name(site, revision_id)
         options.write(html.to_html(report, datetime.now(UTC).date()), self._path / f"{name}.html")
         record = data.record_of(report)
         options.write(codec.to_json(record), self._path / f"{name}.json")
-        self._add(record, name)
+        self.add(record, name)
 
     def not_checked(self, title: str, why: str) -> None:
         """List an article that could not be read, with the reason."""
         from pincite.verbs.verify.worklist import Row
 
         self._rows.append(Row(title, problem=why))
+
+    @contextmanager
+    def listed_at_end(self) -> Iterator[None]:
+        """Inside, articles are checked; the list is written even if that is cut by Ctrl-C."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            with options.held_back():
+                self.write_list()
+            options.say("Stopped. The same command goes on from here.")
+            raise click.exceptions.Exit(130) from None
+
+    def show(self, quiet: bool) -> None:
+        """Write the list of a run that came to its end, and print it."""
+        with options.held_back():
+            found = self.write_list()
+        if not quiet:
+            from rich.console import Console
+
+            from pincite.verbs.verify import worklist_terminal
+
+            worklist_terminal.print_list(found, Console())
+        options.say(f"work-list: {(self._path / 'worklist.html').resolve()}", quiet)
 
     def write_list(self) -> Any:
         """The work-list in three forms; returns it."""
@@ -228,12 +332,20 @@ class Folder:
         options.write(worklist.to_html(found), self._path / "worklist.html")
         return found
 
-    def _add(self, report: "ReportRecord", name: str) -> None:
+    def add(self, report: "ReportRecord", name: str) -> None:
+        """A row for a report that lies in the folder."""
         from pincite.verbs.verify.worklist import row_of
 
         self._rows.append(row_of(report, f"{name}.html"))
 
 
-def _name(site: Site, revision_id: str) -> str:
+def _name(host: str, revision_id: str) -> str:
     """A file's name: a revision id is one page's alone, on its wiki."""
-    return re.sub(r"[^a-z0-9.-]", "_", f"{site.host}.{revision_id}".lower())
+    return re.sub(r"[^a-z0-9.-]", "_", f"{host}.{revision_id}".lower())
+
+
+def _name_in_dump(dump: str, page: Any) -> str:
+    """The same of a page of a dump, whose name stands for the wiki; without a revision, by text."""
+    text = f"{page.title}\0{page.source}".encode("utf-8", "surrogatepass")
+    revision = page.revision_id or hashlib.sha256(text).hexdigest()[:16]
+    return _name(Path(dump).name.partition(".")[0], revision)

@@ -13,12 +13,14 @@ from pincite.corpus.several import Corpora
 from pincite.documents import language
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
+from pincite.errors import PinciteError
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
 from pincite.library.exclusions import Exclusions
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_sources import OwnSources, folder_of
+from pincite.library.parallel import once
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
@@ -31,6 +33,8 @@ from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.verbs.verify.records import Report
 from pincite.verbs.verify.second_opinion import SecondOpinion
 from pincite.web.sources import FetchStep
+from pincite.wiki.article import parse_page
+from pincite.wiki.files import PageText
 from pincite.wiki.uncited import is_read, uncited
 
 # Settings that change how fast or where something is done, never what comes out.
@@ -228,6 +232,40 @@ def report_of(
         url=article.url,
         uncited=uncited,
     )
+
+
+def report_on(page: PageText, settings: Settings, run: Run) -> Report | str:
+    """The report of one page of many, or what went wrong with it: a page, not the run."""
+    try:
+        article = parse_page(page, settings.language)
+        run.prepare(article)
+        findings = list(run.pipeline.findings(article))
+        return report_of(article, findings, settings, run, uncited_in(run, article))
+    except (PinciteError, ImportError):
+        raise
+    except Exception as error:
+        return f"it could not be checked: {type(error).__name__}: {error}"[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What a worker needs to write the same reports as this process."""
+
+    settings: Settings
+    corpora: Sequence[Path] | None
+    sources: Path | None
+
+    def report_on(self, page: PageText) -> Report | str:
+        """As the function of that name; models and corpora are opened once in each process."""
+        opened = partial(
+            verifying,
+            self.settings.but(threads=1),
+            self.corpora,
+            self.sources,
+            keep=False,  # the file of judged pairs is one machine's
+            own_copies=True,
+        )
+        return report_on(page, self.settings, once(repr(self), opened))
 
 
 def _of_language(article: Article, run: Run) -> tuple[Note, ...]:

@@ -1,0 +1,119 @@
+"""`pincite verify --dump`: every article once, whoever checks it, however often it stops."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+PAGE = (
+    "<page><title>{title}</title><ns>{ns}</ns>{more}<revision><id>{id}</id>"
+    "<timestamp>2024-01-02T03:04:05Z</timestamp><text>{text}</text></revision></page>"
+)
+RAY = pytest.param(["--on", "ray", "--workers", "2"], marks=pytest.mark.ray)
+
+
+def page(number: int, text: str, ns: int = 0, more: str = "") -> str:
+    title = f"Bridge {number}"
+    return PAGE.format(title=title, ns=ns, more=more, id=100 + number, text=escape(text))
+
+
+def text(number: int) -> str:
+    places = ["https://a.example/", "https://b.example/", "https://gone.example/"]
+    return f"The bridge opened in {1909 + number}.<ref>[{places[number % 3]} Town]</ref> It is old."
+
+
+@pytest.fixture
+def dump(run: Run) -> Path:
+    pages = [page(n, text(n)) for n in range(7)]
+    pages.insert(2, page(50, "#REDIRECT [[Bridge 1]]", more='<redirect title="Bridge 1"/>'))
+    pages.insert(4, page(51, text(0), ns=1))
+    Path("stored").mkdir()
+    Path("kb.jsonl").rename("stored/kb.jsonl")
+    Path("dump.xml").write_text(f'<mediawiki xml:lang="en">{"".join(pages)}</mediawiki>')
+    return Path("dump.xml")
+
+
+def checked(run: Run, out: str, *more: str, code: int = 0) -> dict[str, Any]:
+    """Every file of the reports' folder, without the time at which it was made."""
+    arguments = "--dump", "dump.xml", "--corpus", "kb", "--sources", "stored", "--out", out
+    run("verify", *arguments, *more, code=code)
+    found: dict[str, Any] = {}
+    for path in sorted(Path(out).iterdir()):
+        found[path.name] = path.read_text()
+        if path.suffix == ".json" and "created" in json.loads(found[path.name]):
+            found[path.name] = json.loads(found[path.name]) | {"created": ""}
+        elif path.suffix == ".html":
+            found[path.name] = len(found[path.name])
+    return found
+
+
+def test_every_article_has_its_report(run: Run, dump: Path) -> None:
+    found = checked(run, "out")
+    reports = [name for name in found if name.startswith("dump.")]
+    assert reports == sorted(f"dump.{100 + n}.{end}" for n in range(7) for end in ("html", "json"))
+    rows = json.loads(found["worklist.json"])["articles"]
+    assert {row["title"] for row in rows} == {f"Bridge {n}" for n in range(7)}
+
+
+def test_a_second_run_only_does_what_is_missing(run: Run, dump: Path) -> None:
+    first = checked(run, "out")
+    kept = {path: path.stat().st_mtime_ns for path in Path("out").glob("dump.*")}
+    for number in (100, 104):
+        Path(f"out/dump.{number}.json").unlink()
+    assert checked(run, "out") == first
+    again = {path for path in kept if path.stat().st_mtime_ns != kept[path]}
+    assert {path.name for path in again} == {
+        f"dump.{number}.{end}" for number in (100, 104) for end in ("html", "json")
+    }
+
+
+def test_an_article_that_breaks_costs_itself(
+    run: Run, dump: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pincite.verbs.verify import build
+    from pincite.wiki.article import parse_page as read
+
+    def breaking(found: Any, otherwise: str) -> Any:
+        if found.title == "Bridge 3":
+            raise RecursionError("too deep")
+        return read(found, otherwise)
+
+    monkeypatch.setattr(build, "parse_page", breaking)
+    found = checked(run, "out")
+    assert "dump.103.json" not in found
+    last = json.loads(found["worklist.json"])["articles"][-1]
+    assert (last["title"], last["problem"]) == (
+        "Bridge 3",
+        "it could not be checked: RecursionError: too deep",
+    )
+
+
+@pytest.mark.parametrize("more", [RAY])
+@pytest.mark.filterwarnings("ignore")
+def test_ray_writes_the_same(run: Run, dump: Path, more: list[str]) -> None:
+    alone = checked(run, "alone")
+    assert checked(run, "spread", *more) == alone
+    Path("spread/dump.102.json").unlink()
+    assert checked(run, "spread", *more) == alone
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dump", "dump.xml"], "--out FOLDER"),
+        (["--dump", "dump.xml", "--out", "out", "a.wiki"], "no ARTICLE"),
+        (["--dump", "-", "--out", "out"], "is read twice"),
+        (["--dump", "dump.xml", "--out", "out", "--category", "Bridges"], "without --titles"),
+        (["--dump", "dump.xml", "--estimate"], "not --dump"),
+        (["a.wiki", "--on", "ray"], "--on ray is for --dump"),
+        (["--dump", "dump.xml", "--out", "out", "--on", "ray", "--online"], "without --online"),
+        (["--dump", "dump.xml", "--out", "out", "--workers", "2"], "needs --on ray"),
+    ],
+)
+def test_what_does_not_go_together(run: Run, dump: Path, arguments: list[str], said: str) -> None:
+    assert said in run("verify", *arguments, code=2).output
