@@ -104,7 +104,7 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
 check: WHEEL := --first
-check: format lint types layers spelling test gate test-models test-web test-train test-mcp test-ray wheel ## everything that CI checks
+check: format lint types layers spelling test gate test-models test-web test-train test-mcp wheel ## everything that CI checks
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py
