@@ -7,9 +7,10 @@ TRAIN := $(VENV)/.train
 MCP := $(VENV)/.mcp
 DOCS := $(VENV)/.docs
 RAY := $(VENV)/.ray
+MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -74,8 +75,15 @@ test-mcp: $(MCP) ## the MCP server, notebooks and frameworks
 test-ray: $(RAY) ## bulk work by workers of a Ray cluster on this machine
 	tools/offline.sh $(BIN)/python -m pytest -q -m "ray and not slow" $(OF_RAY)
 
+$(MILVUS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[milvus]' --group milvus
+	@touch $@
+
+test-milvus: $(MILVUS) ## a corpus in a Milvus-lite that is started and killed, or at MILVUS_URI
+	$(BIN)/python -m pytest -q -n 0 -m milvus tests/corpus/test_milvus.py
+
 test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
-	$(PYTEST) -m "not network and not gpu"
+	$(PYTEST) -m "not network and not gpu and not milvus"
 
 gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their floors
 	$(BIN)/python tools/gate.py

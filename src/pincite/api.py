@@ -17,7 +17,8 @@ from rich.console import Console
 
 from pincite import notebook, runtime, types
 from pincite.contract import codec
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
+from pincite.corpus.protocol import Corpus as OpenCorpus
 from pincite.errors import InputError, MissingExtra
 from pincite.judgement import aggregation
 from pincite.notebook import Progress
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 Record_co = TypeVar("Record_co", covariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
 Place: TypeAlias = str | Path
-Corpus: TypeAlias = Place | EmbeddedCorpus
+Corpus: TypeAlias = Place | OpenCorpus  # a folder, an address, or one that is open
 Corpora: TypeAlias = Corpus | Sequence[Corpus] | Mapping[str, Corpus]
 
 # Signs of an article's text: neither the name of a file nor a title contains them.
@@ -302,13 +303,13 @@ def ask(
 
 def open_corpus(
     path: Place, *, write: bool = False, settings: Settings | None = None
-) -> EmbeddedCorpus:
+) -> OpenCorpus:
     """Open a corpus to search it, to add documents, or to use it several times.
 
     It is a context manager; without `with`, close it.
 
     Args:
-        path: its folder.
+        path: its folder, or an address like `milvus://localhost:19530/name`.
         write: whether documents can be added; the corpus is created if there is none. Only one
             process can write at a time.
         settings: whose `encoder` is used; None: those in force on this machine.
@@ -327,8 +328,8 @@ def open_corpus(
     """
     encoder = runtime.encoder(settings or load({}))
     if write:
-        return EmbeddedCorpus.open_or_create(Path(path), encoder)
-    return EmbeddedCorpus.open(Path(path), encoder)
+        return engines.open_or_create(path, encoder)
+    return engines.open(path, encoder)
 
 
 class Verifier:
@@ -422,16 +423,16 @@ def _article(given: Place | Article, title: str | None, settings: Settings) -> A
 
 def _corpora(given: Corpora | None, settings: Settings) -> runtime.Places | None:
     if given is None:
-        return settings.library.folders or None
+        return settings.library.places or None
     if isinstance(given, Mapping):
         return {name: _corpus(each) for name, each in given.items()}
-    if isinstance(given, str | Path | EmbeddedCorpus):
-        return _corpus(given)
-    return [_corpus(each) for each in given]
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [_corpus(each) for each in given]
+    return _corpus(given)
 
 
-def _corpus(given: Corpus) -> Path | EmbeddedCorpus:
-    return Path(given) if isinstance(given, str) else given
+def _corpus(given: Corpus) -> Path | str | OpenCorpus:
+    return engines.address(given) if isinstance(given, str) else given
 
 
 def _texts(given: str | Sequence[str], what: str) -> list[str]:

@@ -65,22 +65,6 @@ class Reader(Protocol):
         ...
 
 
-class Corpus(Protocol):
-    """Documents that can be added, deleted, looked up by url and searched by text or meaning."""
-
-    def add(self, documents: Sequence[Document]) -> int:
-        """Commit the documents; returns how many were new or changed."""
-        ...
-
-    def delete(self, urls: Sequence[str]) -> int: ...
-
-    def get(self, urls: Sequence[str]) -> list[Document | None]: ...
-
-    def lexical(self) -> WordRetriever: ...
-
-    def dense(self) -> Retriever: ...
-
-
 class Fetcher(Protocol):
     """Pages of the web: for each address what came, or why it could not be checked.
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pincite import settings as settings_
-from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.generation import encoder_of
+from pincite.corpus import engines
+from pincite.corpus.generation import NO_ENCODER
+from pincite.corpus.protocol import Address, Corpus
 from pincite.corpus.several import Corpora
 from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
@@ -32,8 +33,8 @@ from pincite.settings import Settings
 from pincite.settings.chat import ChatSettings, EmbeddingsSettings
 from pincite.settings.search import ModelSettings
 
-Place: TypeAlias = Path | EmbeddedCorpus  # a corpus: its folder, or one that is open
-# One corpus; or several, by name or each called like its folder, a path as NAME=FOLDER otherwise.
+Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or one that is open
+# One corpus; or several, by name or each called like its folder, NAME=ADDRESS otherwise.
 Places: TypeAlias = Place | Sequence[Place] | Mapping[str, Place]
 _NAMED = re.compile(r"([^=/\\]+)=(.+)", re.DOTALL)
 
@@ -62,7 +63,7 @@ def _fingerprint(settings: Settings, name: str) -> str:
 
 @contextmanager
 def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
-    """Corpora of folders, closed afterwards; one that is open already stays open.
+    """Corpora of these addresses, closed afterwards; one that is open already stays open.
 
     Raises:
         ConfigError: two have one name, or one is given twice.
@@ -71,15 +72,15 @@ def opened(settings: Settings, corpora: Places) -> Iterator[Corpora]:
     places = named(corpora)
     encoders: dict[str, Encoder] = {}
     with ExitStack() as stack:
-        found: dict[str, EmbeddedCorpus] = {}
+        found: dict[str, Corpus] = {}
         for name, place in places.items():
-            if isinstance(place, EmbeddedCorpus):
+            if not isinstance(place, Path | str):
                 found[name] = place
                 continue
             chosen = _fitting(settings, place, several=len(places) > 1)
             if chosen not in encoders:
                 encoders[chosen] = encoder(settings, chosen)
-            found[name] = stack.enter_context(EmbeddedCorpus.open(place, encoders[chosen]))
+            found[name] = stack.enter_context(engines.open(place, encoders[chosen]))
         yield Corpora(found)
 
 
@@ -101,30 +102,32 @@ def named(corpora: Places) -> dict[str, Place]:
     if isinstance(corpora, Mapping):
         given: list[tuple[str, Place]] = list(corpora.items())
     else:
-        listed = [corpora] if isinstance(corpora, Path | EmbeddedCorpus) else corpora
+        listed = (
+            corpora if isinstance(corpora, Sequence) and not isinstance(corpora, str) else [corpora]
+        )
         given = [_with_name(place) for place in listed]
     if not given:
-        raise ConfigError("No corpus was given. Expected at least one folder.")
+        raise ConfigError("No corpus was given. Expected at least one folder or address.")
     found: dict[str, Place] = {}
     taken = [name for name, _ in given if name]
     for name, place in given:
         if name in found or (name and taken.count(name) > 1):
             raise ConfigError(f"Two corpora are called {name!r}. Give each another name.")
         if any(_is_same(place, other) for other in found.values()):
-            raise ConfigError(f"The corpus {_folder_name(place)!r} is given twice.")
-        found[name or _free(_folder_name(place), [*found, *taken])] = place
+            raise ConfigError(f"The corpus {_own_name(place)!r} is given twice.")
+        found[name or _free(_own_name(place), [*found, *taken])] = place
     return found
 
 
 def _with_name(place: Place) -> tuple[str, Place]:
-    match = None if isinstance(place, EmbeddedCorpus) else _NAMED.fullmatch(str(place))
+    match = _NAMED.fullmatch(str(place)) if isinstance(place, Path | str) else None
     if match is None or (isinstance(place, Path) and place.exists()):
         return "", place
-    return " ".join(match[1].split()), Path(match[2])
+    return " ".join(match[1].split()), engines.address(match[2])
 
 
-def _folder_name(place: Place) -> str:
-    return place.name if isinstance(place, EmbeddedCorpus) else place.resolve().name
+def _own_name(place: Place) -> str:
+    return engines.name_of(place) if isinstance(place, Path | str) else place.name
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
@@ -133,12 +136,13 @@ def _free(name: str, taken: Sequence[str]) -> str:
 
 
 def _is_same(one: Place, other: Place) -> bool:
-    if isinstance(one, EmbeddedCorpus) or isinstance(other, EmbeddedCorpus):
+    if not isinstance(one, Path | str) or not isinstance(other, Path | str):
         return one is other
-    return one.resolve() == other.resolve()
+    a, b = engines.address(one), engines.address(other)
+    return a.resolve() == b.resolve() if isinstance(a, Path) and isinstance(b, Path) else a == b
 
 
-def _fitting(settings: Settings, folder: Path, *, several: bool) -> str:
+def _fitting(settings: Settings, place: Address, *, several: bool) -> str:
     """The name of the encoder that built the corpus, if it is among those of the settings.
 
     Of several corpora one may be built with the encoder that is shipped, which is always at hand.
@@ -148,12 +152,32 @@ def _fitting(settings: Settings, folder: Path, *, several: bool) -> str:
     names = [models.encoder, *models.encoders, *([weights.ENCODER] if several else [])]
     if len(names) == 1:
         return models.encoder
-    wanted = encoder_of(folder)
+    wanted = engines.encoder_of(place)
     for name in dict.fromkeys(names):
         with contextlib.suppress(MissingModel):
             if _fingerprint(settings, name) == wanted:
                 return name
     return models.encoder
+
+
+def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | None:
+    """What a copy of a corpus is encoded with: the encoder that built it, unless one is `chosen`.
+
+    Raises:
+        ConfigError: it is none of those of the settings.
+        CorpusError, MissingModel
+    """
+    wanted = engines.encoder_of(place)
+    if not chosen and wanted == NO_ENCODER:
+        return None
+    name = settings.models.encoder if chosen else _fitting(settings, place, several=True)
+    found = encoder(settings, name)
+    if not chosen and found.fingerprint != wanted:
+        raise ConfigError(
+            f"{place} was built with the encoder {wanted}, which is not among those of the "
+            "settings. Name it with --encoder, or another one, which encodes all of it anew."
+        )
+    return found
 
 
 def verifier(models: ModelSettings, *, keep: bool = True) -> CrossEncoderVerifier:
@@ -181,7 +205,7 @@ def judgements_file() -> Path:
     return weights.cache_folder().parent / "judgements.sqlite"
 
 
-def expander(settings: Settings, corpus: EmbeddedCorpus | Corpora) -> Expander | None:
+def expander(settings: Settings, corpus: Corpus | Corpora) -> Expander | None:
     """What adds words to the queries of this corpus; None where the settings want none.
 
     Raises:

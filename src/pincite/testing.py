@@ -8,15 +8,19 @@ weights, no network and no library but numpy.
 import copy
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Literal
 
 import numpy as np
 
 from pincite.completions import Completion, Prompt
+from pincite.corpus.protocol import Corpus
 from pincite.errors import ServerError
-from pincite.protocols import Corpus, Encoder, Floats, Generator, Retriever, TitleWriter, Verifier
+from pincite.protocols import Encoder, Floats, Generator, Retriever, TitleWriter, Verifier
+from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.types import Claim, Document, Evidence, Hit, Passage
 
 _WORD = re.compile(r"\w+")
@@ -173,7 +177,9 @@ def check_corpus(
 ) -> None:
     """Everything a corpus promises, from adding to deleting; `make` gives an empty one.
 
-    `reopen` closes a corpus and opens it again; what was committed must still be there.
+    Adding, changing, deleting; texts of any kind; ties; filters before ranking; looking up; readers
+    while it is written. `reopen` closes a corpus and opens it again; what was committed must still
+    be there. What a kill leaves is for a test of its own: see tests/corpus/test_milvus.py.
     """
     corpus = make()
     _check_empty(corpus)
@@ -188,6 +194,11 @@ def check_corpus(
     corpus = reopen(corpus)
     assert corpus.get([documents[0].url]) == [None], "a deleted document came back"
     assert documents[0].url not in _found(corpus, "topic0"), "a deleted passage came back"
+    _check_odd(corpus)
+    _check_ties(corpus)
+    _check_filters(corpus)
+    _check_looking_up(corpus, documents[2:])
+    _check_readers(corpus)
 
 
 def _check_encoding(
@@ -289,3 +300,152 @@ def _check_deleting(corpus: Corpus, documents: Sequence[Document]) -> None:
     for retriever in (corpus.lexical(), corpus.dense()):
         hits = retriever.retrieve([documents[0].text], 1000)[0]
         assert all(hit.passage.url != url for hit in hits), "a deleted passage is still found"
+
+
+def _check_odd(corpus: Corpus) -> None:
+    """Empty texts, any characters, long words, and one address several times in one call."""
+    base = "https://example.org/odd/"
+    text = (
+        "A nul \0, half a pair \ud800, a ligature ﬁ, and 𝄞. “Nothing” about quokkas' sizes. " * 90
+    )
+    meta = {"ü": "\ud800", 'a"b\\': "' or 1 == 1"}
+    odd = Document(
+        f"{base}ä b/\udcff?x='1'", "Half \ud800", text, "html", "1999", "now", "de", meta
+    )
+    empty = Document(f"{base}empty", "", " \n ")
+    long = Document(f"{base}long", "", f"Wombats. {'x' * 70_000} and {'ü.' * 40_000} end. Wombats.")
+    assert corpus.add([odd, empty, long]) == 3, "odd documents should be kept"
+    assert corpus.get([odd.url, empty.url, long.url]) == [odd, empty, long], (
+        "they came back changed"
+    )
+    for query, source in (("quokkas", odd), ("wombats", long)):
+        hits = corpus.lexical().retrieve([query], 1_000)[0]
+        assert hits, f"{query!r} is not found"
+        for hit in hits:
+            assert hit.passage.span.of(source.text) == hit.passage.text, "a span is not its text"
+    first, last = (Document(f"{base}twice", "", f"About {word}.") for word in ("emus", "newts"))
+    assert corpus.add([first, empty, last]) == 1, "of one address twice the later document counts"
+    assert corpus.get([last.url]) == [last], "of one address twice the later document counts"
+    assert not _found(corpus, "emus"), "a document that was never committed is found"
+    assert corpus.delete([odd.url, empty.url, long.url, last.url]) == 4, "odd addresses stay"
+
+
+def _check_ties(corpus: Corpus) -> None:
+    """Equal passages are in the order of their ids, however many are asked for."""
+    urls = [f"https://example.org/equal/{n}" for n in range(40)]
+    for at in range(0, 40, 10):
+        corpus.add([Document(url, "Same", "The very same zebus.") for url in urls[at : at + 10]])
+    for retriever in (corpus.lexical(), corpus.dense()):
+        every = retriever.retrieve(["same zebus"], 40)[0]
+        ids = [hit.passage.passage_id for hit in every]
+        assert len(ids) == 40, f"{len(ids)} of 40 equal passages are found"
+        assert ids == sorted(ids), "equal passages are not by passage id"
+        assert retriever.retrieve(["same zebus"], 7)[0] == every[:7], "the cut moves equal passages"
+    assert corpus.delete(urls) == 40, "delete should count what was"
+
+
+_FILTERS = (
+    Filters(published_from="2015", published_to="2016-06"),
+    Filters(published_from="2019", undated=True),
+    Filters(published_to="2014"),
+    Filters(domains=("a.example",)),
+    Filters(not_domains=("a.example",), kinds=("HTML",)),
+    Filters(languages=("de",)),
+    Filters(where=(condition("pages >= 30"),)),
+    Filters(where=(condition("pages == 7.0"), condition("name != n7"))),
+    Filters(where=(condition("name > n4"),)),
+    Filters(where=(condition("subjects in Bridges, 'quoted \\'"),)),
+    Filters(where=(condition("subjects not in Bridges"),)),
+    Filters(where=(condition("date < 2016"),)),
+    Filters(where=(condition("no-such-field == 1"),)),
+    Filters(kinds=('"] or 1 == 1 or kind in ["',)),
+)
+
+
+def _filtered(number: int) -> Document:
+    host = ("a.example", "sub.a.example", "b.example", "nota.example")[number % 4]
+    dates = ("2014", "2015-07-01", "2016-06", "2019-12-31", None, "soon")
+    meta = {"pages": str(number), "name": f"n{number}", "subjects": "Bridges; Rivers"}
+    if number % 3 == 0:
+        meta = {"pages": "many", "subjects": "quoted \\"}
+    text = f"Gannets are number{number} of {'gannets ' * (number % 5)}here."
+    kind, language = ("html", "pdf")[number % 2], ("de", "en-GB", None)[number % 3]
+    date = dates[number % 6]
+    return Document(f"https://{host}/{number}", "", text, kind, date, None, language, meta)
+
+
+def _check_filters(corpus: Corpus) -> None:
+    """A filtered search gives what a search of everything gives, without what is left out."""
+    documents = {one.url: one for one in map(_filtered, range(60))}
+    corpus.add(list(documents.values()))
+    for filters in _FILTERS:
+        for way in (corpus.lexical, corpus.dense):
+            every = way().retrieve(["gannets here"], 1_000)[0]
+            left = {
+                hit.passage.passage_id
+                for hit in every
+                if hit.passage.url in documents and filters.accepts(_facts(documents, hit))
+            }
+            found = _kept(way((), filters), documents)
+            # Not their scores: a word may be rarer among what is left, as an engine counts.
+            assert {h.passage.passage_id for h in found} == left, f"{way.__name__}: {filters}"
+            assert len(found) == len(left), f"a passage came twice: {filters}"
+            first = _kept(way((), filters), documents, 3)
+            assert first == found[:3], f"the cut moves hits: {filters}"
+    hits = _kept(corpus.lexical(("a.example",)), documents)
+    hosts = {hit.passage.url.split("/")[2] for hit in hits}
+    assert hosts == {"b.example", "nota.example"}, f"a site that was excluded is found: {hosts}"
+    assert corpus.delete(list(documents)) == 60, "delete should count what was"
+
+
+def _kept(retriever: Retriever, documents: Mapping[str, Document], k: int = 1_000) -> list[Hit]:
+    (hits,) = retriever.retrieve(["gannets here"], k)
+    return [hit for hit in hits if hit.passage.url in documents]
+
+
+def _facts(documents: Mapping[str, Document], hit: Hit) -> Facts:
+    found = documents[hit.passage.url]
+    named = found.url, found.title, found.kind, found.published, found.language
+    return Facts(*named, found.meta)
+
+
+def _check_looking_up(corpus: Corpus, documents: Sequence[Document]) -> None:
+    """What is asked by address: ids, what `add` would do, and the passages nearest to a text."""
+    known, none = documents[0], "https://example.org/none"
+    assert corpus.ids([none, known.url]) == [None, known.doc_id], "ids should be in order"
+    other = replace(known, text="Something else.")
+    new = replace(known, url=none)
+    assert corpus.compared([new, other, known]) == ["new", "changed", "same"], "compared is wrong"
+    nothing, some = corpus.nearest(known.text[:40], [none, known.url], 2)
+    assert nothing == [], "of a document that is not there nothing is near"
+    assert len(some) == 2, "two passages of the document should be near"
+    assert all(p.doc_id == known.doc_id for p in some), "of another document"
+    n_all, [(form, n), (_, n_none)] = corpus.counted(["corpora", "topicnone"])
+    assert 0 < n <= n_all, "words should be counted in passages"
+    assert form, "a word has a form in the index"
+    assert n_none == 0, "a word that stands nowhere is counted"
+    assert {"encoder", "digest", "versions"} <= corpus.manifest().keys(), "the manifest lacks a key"
+    status = corpus.status()
+    assert 0 < status.n_documents <= status.n_passages, "the status is off"
+
+
+def _check_readers(corpus: Corpus) -> None:
+    """Searches of several threads, while it is written, give whole passages of some state."""
+    page = "https://example.org/readers"
+    texts = [f"Ibises live in state{n}. " * 40 for n in range(4)]
+
+    def read(_: int) -> None:
+        for hits in corpus.lexical().retrieve(["ibises"], 50):
+            for hit in hits:
+                assert any(hit.passage.span.of(t) == hit.passage.text for t in texts), "torn"
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read, n) for n in range(9)]
+        for text in texts:
+            corpus.add([Document(page, "", text)])
+        for reader in readers:
+            reader.result()
+    hits = corpus.lexical().retrieve(["ibises"], 50)[0]
+    assert hits, "what was written last is not found"
+    assert all("state3" in hit.passage.text for hit in hits), "an older state is found"
+    assert corpus.delete([page]) == 1, "delete should count what was"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.protocol import NO_FILTERS
 from pincite.judgement.references import Retraction, Standing, Support
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder

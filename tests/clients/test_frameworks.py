@@ -14,14 +14,14 @@ from samples import report as verify_report
 import pincite
 from pincite.adapters.langchain import CorpusRetriever
 from pincite.api import Report
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.protocol import Corpus
 from pincite.verbs.ask import table
 from pincite.verbs.check import csv as check_csv
 from pincite.verbs.verify import csv as verify_csv
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+def corpus(tmp_path: Path) -> Iterator[Corpus]:
     with pincite.open_corpus(tmp_path / "kb", write=True) as found:
         texts = ["The old bridge is of wood.", "The market is held on Tuesdays."]
         found.add(
@@ -57,13 +57,13 @@ def test_a_row_is_a_sentence_or_says_why_there_is_none() -> None:
             assert answer.abstained in set(rows["abstained"].dropna())
 
 
-def test_a_frame_keeps_numbers_and_leaves_texts_alone(corpus: EmbeddedCorpus) -> None:
+def test_a_frame_keeps_numbers_and_leaves_texts_alone(corpus: Corpus) -> None:
     frame = pincite.check("=The old bridge is of wood.", corpus).to_frame()
     assert frame["statement"][0].startswith("=")  # in a spreadsheet it would be a formula
     assert frame["doc"].dtype == float
 
 
-def test_a_corpus_is_a_retriever_of_langchain(corpus: EmbeddedCorpus) -> None:
+def test_a_corpus_is_a_retriever_of_langchain(corpus: Corpus) -> None:
     retriever = CorpusRetriever(corpus=corpus, k=1)
     (found,) = retriever.invoke("a wooden bridge")
     assert found.page_content == "The old bridge is of wood."
@@ -73,6 +73,6 @@ def test_a_corpus_is_a_retriever_of_langchain(corpus: EmbeddedCorpus) -> None:
     assert [len(each) for each in retriever.batch(["bridge", "market"])] == [1, 1]
 
 
-def test_a_retriever_is_a_step_of_a_chain(corpus: EmbeddedCorpus) -> None:
+def test_a_retriever_is_a_step_of_a_chain(corpus: Corpus) -> None:
     chain = CorpusRetriever(corpus=corpus) | (lambda found: json.dumps([d.id for d in found]))
     assert len(json.loads(chain.invoke("bridge"))) == 2

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pincite.corpus import dense, generation, lock
-from pincite.corpus.check import Finding, verify
+from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
+from pincite.corpus.protocol import Finding
 from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
 from pincite.testing import FakeEncoder

@@ -12,8 +12,8 @@ from pincite.corpus import dense, generation, lock
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.lexical import LexicalIndex
+from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
-from pincite.protocols import Corpus
 from pincite.retrieval.fusion import MODES, Mode, fused
 from pincite.retrieval.retrievers import Fused
 from pincite.testing import FakeEncoder, check_corpus, check_encoder, check_retriever

@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.protocol import Corpus
 
 
 class CorpusRetriever(BaseRetriever):  # type: ignore[misc]  # mypy does not read LangChain
@@ -14,11 +14,11 @@ class CorpusRetriever(BaseRetriever):  # type: ignore[misc]  # mypy does not rea
     >>> CorpusRetriever(corpus=pincite.open_corpus("kb"), k=4)  # doctest: +SKIP
     """
 
-    corpus: Any  # an EmbeddedCorpus, which whoever opened it closes
+    corpus: Any  # a Corpus, which whoever opened it closes
     k: int = 8
 
     def _get_relevant_documents(self, query: str) -> list[Document]:
-        corpus: EmbeddedCorpus = self.corpus
+        corpus: Corpus = self.corpus
         (hits,) = corpus.by("hybrid" if corpus.has_vectors else "lexical").retrieve([query], self.k)
         return [
             Document(

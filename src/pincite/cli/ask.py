@@ -63,7 +63,7 @@ def output_options(command: Any) -> Any:
 @options.filter_options
 def command(
     question: str | None,
-    corpus: tuple[Path, ...],
+    corpus: tuple[Path | str, ...],
     file: Path | None,
     again: Path | None,
     **given: Any,
@@ -128,7 +128,7 @@ def _questions(question: str | None, file: Path | None) -> list[str]:
 
 
 def _answered(
-    settings: Any, corpora: list[Path], asked: list[str], quiet: bool
+    settings: Any, corpora: list[Path | str], asked: list[str], quiet: bool
 ) -> tuple[AnswerReport, bool]:
     """The report, and whether Ctrl-C cut it short."""
     from pincite.verbs.ask import build

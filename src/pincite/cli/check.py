@@ -64,7 +64,7 @@ def output_options(command: Any) -> Any:
 @options.filter_options
 def command(
     statement: str | None,
-    corpus: tuple[Path, ...],
+    corpus: tuple[Path | str, ...],
     file: Path | None,
     interactive: bool,
     trace: Path | None,
@@ -92,7 +92,7 @@ def command(
         given |= {"interpretation": "model", "confirmation": "model"}
     given["published_to"] = given.pop("as_of") or given["published_to"]
     settings = options.settings_of(given)
-    corpora = [*corpus] or settings.library.folders
+    corpora = [*corpus] or settings.library.places
     if shown["template"] is None and (own := settings.check.template_file):
         shown["template"] = own
         templates.parsed(own)

@@ -28,7 +28,7 @@ from pincite.verbs.verify.wording import name_of
 )
 @click.option(
     "--align",
-    type=options.FilePath,
+    type=options.Address,
     multiple=True,
     help="With --out: a corpus or a folder of stored pages with the cited ones; repeatable.",
 )
@@ -48,7 +48,7 @@ def command(
     as_json: bool,
     wafer: bool,
     out: Path | None,
-    align: tuple[Path, ...],
+    align: tuple[Path | str, ...],
     held_out: float,
     quiet: bool,
 ) -> None:
@@ -78,7 +78,11 @@ def command(
 
 
 def _collect(
-    articles: Iterable[Article], out: Path, align: Sequence[Path], held_out: float, quiet: bool
+    articles: Iterable[Article],
+    out: Path,
+    align: Sequence[Path | str],
+    held_out: float,
+    quiet: bool,
 ) -> None:
     from pincite.wiki import collection
 
@@ -98,16 +102,16 @@ def _collect(
     click.echo((out / collection.CARD).read_text(encoding="utf-8"))
 
 
-def _finder(folder: Path, stack: ExitStack) -> Callable[[str], Document | None]:
+def _finder(folder: Path | str, stack: ExitStack) -> Callable[[str], Document | None]:
     """The page at an address, in a corpus or among stored pages."""
-    from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+    from pincite.corpus import engines
     from pincite.documents.addresses import variants
     from pincite.documents.sources import open_sources
 
-    if is_corpus(folder):
-        corpus = stack.enter_context(EmbeddedCorpus.open(folder, None))
+    if engines.exists(folder):
+        corpus = stack.enter_context(engines.open(folder, None))
         return lambda url: next(filter(None, corpus.get(variants(url))), None)
-    stored = open_sources(folder)
+    stored = open_sources(Path(folder))
 
     def get(url: str) -> Document | None:
         found = stored.get(url)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -15,8 +15,9 @@ from pincite.errors import ConfigError
 from pincite.types import Hit
 
 if TYPE_CHECKING:
-    from pincite.corpus.embedded import Way
+    from pincite.corpus.protocol import Way
 
+Address: TypeAlias = Path | str
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # What people are asked → what the corpus calls it.
@@ -36,18 +37,23 @@ words_option = click.option(
 
 @click.group("corpus", short_help="make and search a corpus of sources")
 def command() -> None:
-    """A corpus is one folder: documents, a word index and a vector index."""
+    """A corpus: documents, a word index and a vector index.
+
+    It is one FOLDER, or stands in a Milvus (`pip install 'pincite[milvus]'`): then its address,
+    milvus://HOST:PORT/NAME, takes the folder's place. TLS: milvuss://; the token comes from
+    PINCITE_MILVUS_TOKEN.
+    """
 
 
 @command.command("add")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.argument("paths", type=options.FilePath, nargs=-1, required=True)
 @encoder_option
 @words_option
 @options.parallel_options
 @json_option
 @quiet_option
-def add(folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+def add(folder: Address, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
     Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
@@ -68,7 +74,7 @@ def add(folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **giv
 
 
 @command.command("update")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.argument("paths", type=options.FilePath, nargs=-1, required=True)
 @click.option("--prune", is_flag=True, help="Delete what is no longer there under PATHS.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
@@ -78,7 +84,7 @@ def add(folder: Path, paths: tuple[Path, ...], as_json: bool, quiet: bool, **giv
 @json_option
 @quiet_option
 def update(
-    folder: Path,
+    folder: Address,
     paths: tuple[Path, ...],
     prune: bool,
     dry_run: bool,
@@ -100,7 +106,7 @@ def update(
 
 
 def _updated(
-    folder: Path,
+    folder: Address,
     paths: tuple[Path, ...],
     how: Any,
     quiet: bool,
@@ -111,21 +117,23 @@ def _updated(
     no_vectors: bool,
 ) -> Any:
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
-    from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+    from pincite.corpus import engines
     from pincite.corpus.origins import Origins
     from pincite.errors import ServerError
     from pincite.library.update import NoCorpus, update
+    from pincite.models import weights
 
     with options.progress(quiet) as shown, ExitStack() as stack:
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any
         if how.dry:
-            there = is_corpus(folder)
-            corpus = stack.enter_context(EmbeddedCorpus.open(folder, None)) if there else NoCorpus()
+            there = engines.exists(folder)
+            corpus = stack.enter_context(engines.open(folder, None)) if there else NoCorpus()
         else:
             model = None if no_vectors else _encoder(encoder, parallel)
             corpus = stack.enter_context(_writing(folder, model))
-        origins = stack.enter_context(Origins(folder, write=not how.dry))
+        notes = engines.notes_of(folder, weights.cache_folder().parent / "origins")
+        origins = stack.enter_context(Origins(notes, write=not how.dry))
         try:
             return update(corpus, origins, paths, how, _teller(shown), parallel)
         except ServerError:
@@ -177,15 +185,15 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
 
 
 @command.command("status")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @json_option
-def status(folder: Path, as_json: bool) -> None:
+def status(folder: Address, as_json: bool) -> None:
     """What is in the corpus FOLDER, how large it is, and which encoder made it."""
     import dataclasses
 
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
 
-    with EmbeddedCorpus.open(folder, None) as corpus:
+    with engines.open(folder, None) as corpus:
         values = dataclasses.asdict(corpus.status()) | {"manifest": dict(corpus.manifest())}
     if as_json:
         click.echo(json.dumps(values, indent=1))
@@ -197,14 +205,14 @@ def status(folder: Path, as_json: bool) -> None:
 
 
 @command.command("search")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.argument("query")
 @click.option("-k", "--k", default=10, show_default=True, help="How many passages.")
 @click.option("--by", type=click.Choice(list(WAYS)), default="both")
 @encoder_option
 @json_option
 @options.filter_options
-def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
+def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
     """Passages of FOLDER for QUERY, best first, from the pages that all filters let through."""
     from pincite import runtime
 
@@ -221,13 +229,13 @@ def search(folder: Path, query: str, k: int, by: str, as_json: bool, **given: An
 
 
 def _found(
-    folder: Path, query: str, how: tuple[int, str], encoder: Any, settings: Any
+    folder: Address, query: str, how: tuple[int, str], encoder: Any, settings: Any
 ) -> list[Hit]:
     """The `how[0]` best hits by "words", by "meaning" or by "both"."""
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
 
     (k, by), chosen = how, (settings.filters.exclude_hosts, settings.filters.chosen)
-    with EmbeddedCorpus.open(folder, encoder) as corpus:
+    with engines.open(folder, encoder) as corpus:
         search = corpus.by(WAYS[by], *chosen, settings.retrieval.fusion)
         (hits,) = search.retrieve([query], k)
     return hits
@@ -248,14 +256,14 @@ def _print_hit(hit: Hit, as_json: bool) -> None:
 
 
 @command.command("delete")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.argument("urls", nargs=-1, required=True)
 @quiet_option
-def delete(folder: Path, urls: tuple[str, ...], quiet: bool) -> None:
+def delete(folder: Address, urls: tuple[str, ...], quiet: bool) -> None:
     """Remove the documents at URLS from the corpus FOLDER, at once and for good."""
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
 
-    with EmbeddedCorpus.open(folder, None, write=True) as corpus:
+    with engines.open(folder, None, write=True) as corpus:
         absent = [url for url, known in zip(urls, corpus.get(urls), strict=True) if known is None]
         n_deleted = corpus.delete(urls)
     for url in absent:
@@ -268,17 +276,20 @@ def _documents(n: int) -> str:
 
 
 @command.command("rebuild")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @encoder_option
 @index_option
 @quiet_option
-def rebuild(folder: Path, encoder: str | None, index: Any, quiet: bool) -> None:
+def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> None:
     """Derive everything anew from the stored documents, with today's encoder and rules."""
-    from pincite.corpus.rebuild import rebuild as rebuild_corpus
+    from pincite.corpus import engines
+    from pincite.corpus.protocol import Rebuilds
 
+    instead = f"Copy it with the other encoder: pincite corpus copy {folder} NEW --encoder NAME"
+    engine = engines.able(folder, Rebuilds, "rebuild", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as shown:
         task = shown.add_task("rebuilding", total=None)
-        rebuild_corpus(
+        engine.rebuild(
             folder,
             _encoder(encoder),
             lambda n, total: shown.update(task, completed=n, total=total),
@@ -288,12 +299,12 @@ def rebuild(folder: Path, encoder: str | None, index: Any, quiet: bool) -> None:
 
 
 @command.command("verify")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @click.option("--repair", is_flag=True, help="Make anew what is derived; remove leftovers.")
 @json_option
 @quiet_option
 @click.pass_context
-def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet: bool) -> None:
+def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, quiet: bool) -> None:
     """Is the corpus FOLDER whole? Checks every checksum and cross-reference in it.
 
     Exit code 0: sound, or repaired; 1: something is wrong and says what to do. Leftovers of killed
@@ -301,10 +312,13 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
     """
     import dataclasses
 
-    from pincite.corpus.check import verify as verify_corpus
+    from pincite.corpus import engines
+    from pincite.corpus.protocol import Verifies
 
+    instead = "Its own tools check it."
+    engine = engines.able(folder, Verifies, "verify", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as shown:
-        findings = verify_corpus(folder, repair=repair, tell=options.teller(shown))
+        findings = engine.verify(folder, repair=repair, tell=options.teller(shown))
     n_wrong = sum(finding.counts for finding in findings)
     if as_json:
         rows = [dataclasses.asdict(finding) for finding in findings]
@@ -320,19 +334,72 @@ def verify(ctx: click.Context, folder: Path, repair: bool, as_json: bool, quiet:
 
 
 @command.command("optimize")
-@click.argument("folder", type=options.FilePath)
+@click.argument("folder", type=options.Address)
 @index_option
 @quiet_option
-def optimize(folder: Path, index: Any, quiet: bool) -> None:
+def optimize(folder: Address, index: Any, quiet: bool) -> None:
     """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
-    from pincite.corpus.optimize import optimize as optimize_corpus
+    from pincite.corpus import engines
+    from pincite.corpus.protocol import Optimizes
 
+    instead = "Its own tools compact it."
+    engine = engines.able(folder, Optimizes, "optimize", instead)  # type: ignore[type-abstract]
     with options.progress(quiet) as shown:
-        gain = optimize_corpus(folder, options.teller(shown), index)
-    before, after = gain.n_bytes_before, gain.n_bytes_after
+        gained = engine.optimize(folder, options.teller(shown), index)
+    options.say(gained, quiet)
+
+
+@command.command("copy")
+@click.argument("source", metavar="FROM", type=options.Address)
+@click.argument("target", metavar="TO", type=options.Address)
+@encoder_option
+@json_option
+@quiet_option
+@click.pass_context
+def copy(
+    ctx: click.Context,
+    source: Address,
+    target: Address,
+    encoder: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Copy the corpus FROM into the corpus TO, which is made if it does not exist.
+
+    \b
+    pincite corpus copy kb/ milvus://localhost:19530/kb
+    pincite corpus copy milvus://localhost:19530/kb other/
+
+    Vectors are taken over, so nothing is encoded anew, unless --encoder names another encoder. A
+    copy that was stopped is started again and goes on. At the end both are compared; exit code 1:
+    TO lacks something.
+    """
+    import dataclasses
+
+    from pincite import runtime
+    from pincite.corpus import engines
+    from pincite.library.copying import copy as copy_corpus
+
+    model = runtime.encoder_for(options.settings_of({"encoder": encoder}), source, bool(encoder))
+    with ExitStack() as stack:
+        one = stack.enter_context(engines.open(source, None))
+        other = stack.enter_context(engines.open_or_create(target, model))
+        shown = stack.enter_context(options.progress(quiet))
+        task = shown.add_task("copying documents", total=None)
+        stack.enter_context(other.indexing_behind())
+        done = copy_corpus(one, other, lambda n, of: shown.update(task, completed=n, total=of))
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(done) | {"complete": done.is_complete}, indent=1))
     options.say(
-        f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained.", quiet
+        f"{_documents(done.n_copied)} copied, {done.n_vectors:,} vectors taken over; "
+        f"{done.n_known:,} were there. Passages: {done.n_passages[0]:,}, {done.n_passages[1]:,}.",
+        quiet,
     )
+    if done.n_besides:
+        options.say(f"{target} has {_documents(done.n_besides)} besides.", quiet)
+    if not done.is_complete:
+        options.say(f"{_documents(done.n_different)} differ still: copy again.", quiet)
+    ctx.exit(0 if done.is_complete else 1)
 
 
 @command.command("pack")
@@ -404,11 +471,11 @@ def _encoder(name: str | None, parallel: Any = None) -> Any:
 
 
 @contextmanager
-def _writing(folder: Path, model: Any) -> Iterator[Any]:
+def _writing(folder: Address, model: Any) -> Iterator[Any]:
     """The corpus, made if need be, without vectors if there is no model; indexes follow."""
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
 
-    with EmbeddedCorpus.open_or_create(folder, model) as corpus:
+    with engines.open_or_create(folder, model) as corpus:
         if model is None and corpus.has_vectors:
             raise ConfigError(f"{folder} has vectors. Add to it without --no-vectors.")
         with corpus.indexing_behind():

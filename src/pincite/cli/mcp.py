@@ -35,7 +35,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 @options.budget_options
 @options.settings_options
 def command(
-    corpus: tuple[Path, ...],
+    corpus: tuple[Path | str, ...],
     allow: tuple[Path, ...],
     http: bool,
     host: str,
@@ -63,9 +63,9 @@ def command(
     if jobs < 1:
         raise click.UsageError("Expected --jobs of at least 1.")
     settings = options.settings_of(given)
-    folders = [*corpus] or settings.library.folders
+    folders = [*corpus] or settings.library.places
     named = runtime.named(folders) if folders else {}
-    corpora = {name: place for name, place in named.items() if isinstance(place, Path)}
+    corpora = {name: place for name, place in named.items() if isinstance(place, Path | str)}
     served = work.Served(settings, corpora, allow)
     work.list_corpora(served)  # raises CorpusError now, not at the first call
     try:

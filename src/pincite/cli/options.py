@@ -14,6 +14,21 @@ from pincite.settings import Settings, load
 from pincite.settings.search import Expansion
 
 FilePath = click.Path(path_type=Path)
+
+
+class _Address(click.ParamType[Path | str]):
+    """A corpus: its folder, or an address like `milvus://host:19530/name`."""
+
+    name = "address"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path | str:
+        """A folder as a path, an address as it is; NAME=… stays before either."""
+        return value if isinstance(value, Path) or "://" in value else Path(value)
+
+
+Address = _Address()
 Command = Callable[..., Any]
 
 # Options that every way to measure has.
@@ -28,16 +43,16 @@ def corpus_option(help_text: str) -> Callable[[Command], Command]:
     """`--corpus`, which may be given several times."""
     return click.option(
         "--corpus",
-        type=FilePath,
+        type=Address,
         multiple=True,
         metavar="[NAME=]FOLDER",
         help=f"{help_text}; may be given several times. [library.corpora]",
     )
 
 
-def corpora_of(given: tuple[Path, ...], settings: Settings) -> list[Path]:
+def corpora_of(given: tuple[Path | str, ...], settings: Settings) -> list[Path | str]:
     """The corpora to search: those given, else those of the settings; refused if there is none."""
-    if found := [*given] or settings.library.folders:
+    if found := [*given] or settings.library.places:
         return found
     raise click.UsageError("Expected --corpus FOLDER, or library.corpora in the settings.")
 

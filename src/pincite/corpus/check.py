@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.corpus.check_store import flaws
@@ -26,23 +25,8 @@ from pincite.corpus.generation import (
     point_to,
 )
 from pincite.corpus.lock import WriterLock
+from pincite.corpus.protocol import Finding
 from pincite.errors import CorpusError
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that is not as it should be."""
-
-    kind: str  # pointer, store, document, vector, words, meaning, leftover
-    place: str
-    problem: str
-    remedy: str
-    repaired: bool = False
-
-    @property
-    def counts(self) -> bool:
-        """Whether the corpus is unsound by it: a leftover takes space and changes no answer."""
-        return self.kind != "leftover" and not self.repaired
 
 
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:

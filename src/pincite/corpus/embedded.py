@@ -9,12 +9,10 @@ keep, and `ranking` decides what is best.
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, TypeAlias
 
 from pincite.corpus import catalogue
 from pincite.corpus.durable import n_bytes
@@ -29,12 +27,13 @@ from pincite.corpus.generation import (
     point_to,
     sweep,
 )
-from pincite.corpus.intake import check_same, encoding_with
+from pincite.corpus.intake import check_same, encoding_with, reusing
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.lock import WriterLock
-from pincite.corpus.ranking import Scored, best, merged
+from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
+from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
 from pincite.corpus.rows import Place, content_hash
-from pincite.errors import ConfigError, CorpusError
+from pincite.errors import CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
@@ -43,32 +42,8 @@ from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusStatus:
-    """How a corpus stands; sizes in bytes."""
-
-    n_documents: int
-    n_passages: int
-    n_bytes: Mapping[str, int]  # by part: store (with the vectors), lexical, dense, unfinished
-    encoder: str
-    created: str
-    sequence: int  # of the last committed batch
-    lexical_sequence: int  # of the last batch that the word index holds; -1 without an index
-    unfinished_rebuild: bool
-
-    @property
-    def n_batches_behind(self) -> int:
-        """How many batches the word index has still to replay."""
-        return self.sequence - self.lexical_sequence
-
-
-Way: TypeAlias = Literal["hybrid", "lexical", "dense"]
-Comparison: TypeAlias = Literal["new", "changed", "same"]
-NO_FILTERS = Filters()
-
-
 class EmbeddedCorpus:
-    """A corpus in one folder; a `protocols.Corpus` and a context manager.
+    """A corpus in one folder; a `protocol.Corpus` and a context manager.
 
     Make one with `create` or `open`. Safe to use from several threads, which wait for each other.
     """
@@ -176,6 +151,10 @@ class EmbeddedCorpus:
         Raises:
             CorpusError: It was opened for reading or without its encoder, or the disk is full.
         """
+        return self.add_with(documents, {})
+
+    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+        """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
         with self._mutex:
             self._require_write()
             if self._encoder is None and self._generation.has_vectors:
@@ -185,7 +164,21 @@ class EmbeddedCorpus:
                 )
             self._check_encoder()
             encode = encoding_with(self._encoder) if self._encoder else None
+            if encode and known:
+                encode = reusing(lambda batch: known, encode)
             return self._generation.add(documents, encode)
+
+    def urls(self) -> Iterator[str]:
+        """All addresses, in the order in which their documents were added."""
+        with self._mutex:
+            found = list(self._generation.store.urls())
+        return iter(found)
+
+    def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
+        """The stored vectors of those passages that have one, by passage id."""
+        with self._current() as generation:
+            dim = int(generation.store.manifest()["dim"])
+            return generation.store.vectors_of(passages, dim) if dim else {}
 
     @contextmanager
     def indexing_behind(self) -> Iterator[None]:
@@ -244,16 +237,16 @@ class EmbeddedCorpus:
 
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> "CorpusRetriever":
+    ) -> CorpusRetriever:
         """Search by words (BM25), among the documents that `filters` accepts.
 
         Sites in `exclude` (see `text.hosts`), few beside the rest, never use up the k either.
         """
-        return CorpusRetriever(self, "lexical", _sites(exclude), filters)
+        return CorpusRetriever(self, "lexical", sites(exclude), filters)
 
     def dense(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
-    ) -> "CorpusRetriever":
+    ) -> CorpusRetriever:
         """Search by meaning, among the same documents as `lexical`.
 
         Raises:
@@ -269,7 +262,7 @@ class EmbeddedCorpus:
                 f"{self._folder} was opened without an encoder, which is needed to search it by "
                 f"meaning. Open it with {self._generation.fingerprint}."
             )
-        return CorpusRetriever(self, "dense", _sites(exclude), filters)
+        return CorpusRetriever(self, "dense", sites(exclude), filters)
 
     def by(
         self,
@@ -329,26 +322,26 @@ class EmbeddedCorpus:
 
     def together(
         self,
-        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
+        searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]],
         n: int,
-        merge: Callable[[Sequence[list[Hit]]], list[Hit]],
+        merge: Merge,
     ) -> list[list[Hit]]:
         """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
         asked = [(each, queries, self._encoded(each, queries)) for each, queries in searches]
         with self._current() as generation:
             ranked = [self._ranked(generation, *one, n) for one in asked]
-            return merged(generation.store, ranked, merge)
+            return merged(generation.store.passages, ranked, merge)
 
-    def _encoded(self, retriever: "CorpusRetriever", queries: Sequence[Query]) -> Floats | None:
+    def _encoded(self, retriever: CorpusRetriever, queries: Sequence[Query]) -> Floats | None:
         if self._encoder is None or retriever.by != "dense" or not queries:
             return None
         self._check_encoder()
-        return self._encoder.encode(list(map(_text_of, queries)), "query")
+        return self._encoder.encode(list(map(text_of, queries)), "query")
 
     def _ranked(
         self,
         generation: Generation,
-        retriever: "CorpusRetriever",
+        retriever: CorpusRetriever,
         queries: Sequence[Query],
         vectors: Floats | None,
         k: int,
@@ -358,7 +351,7 @@ class EmbeddedCorpus:
         if vectors is not None:
             generation.dense.open()
 
-        def search(positions: Sequence[int], depth: int) -> list[Scored]:
+        def search(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
             if vectors is not None:
                 return generation.dense.search(vectors[list(positions)], depth, accepted)
             chosen = [queries[i] for i in positions]
@@ -409,27 +402,6 @@ class EmbeddedCorpus:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusRetriever:
-    """One way to search a corpus, by words or by meaning; sees what is committed."""
-
-    corpus: EmbeddedCorpus
-    by: Literal["lexical", "dense"]
-    exclude: frozenset[str] = frozenset()
-    filters: Filters = NO_FILTERS
-
-    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
-        """For each query at most `k` hits; fewer only if no more passages match.
-
-        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
-        """
-        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
-
-
-def _text_of(query: Query) -> str:
-    return query if isinstance(query, str) else " ".join(text for text, _ in query)
-
-
 def is_corpus(folder: Path) -> bool:
     """Whether the folder holds a corpus that `EmbeddedCorpus.open` would look into."""
     return (folder / POINTER).exists()
@@ -466,12 +438,6 @@ def _require_room(folder: Path) -> None:
             f"{folder} holds something else ({others[0]}). A corpus has its folder to itself: "
             "choose a new or an empty one."
         )
-
-
-def _sites(exclude: Collection[str]) -> frozenset[str]:
-    if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
-        raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
-    return frozenset(host.lower().strip(".") for host in exclude)
 
 
 def _sizes(generation: Path) -> dict[str, int]:

@@ -301,10 +301,11 @@ def following(name: str) -> str:
 def _versions() -> str:
     names = ("pincite", "tantivy", "faiss-cpu", "numpy")
     parts = [f"python {platform.python_version()}", f"sqlite {sqlite3.sqlite_version}"]
-    return ", ".join([*(f"{name} {_version(name)}" for name in names), *parts])
+    return ", ".join([*(f"{name} {version_of(name)}" for name in names), *parts])
 
 
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
+    """The version of an installed package."""
     try:
         return version(name)
     except PackageNotFoundError:

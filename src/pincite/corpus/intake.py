@@ -1,6 +1,6 @@
 """Taking documents in: which are new, how they are cut, and what of a passage is encoded."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -44,6 +44,22 @@ def encoding_with(encoder: Encoder) -> Encode:
         return vectors
 
     return encode
+
+
+def reusing(
+    known_of: Callable[[Sequence[Passage]], Mapping[str, Floats]], encode: Encode
+) -> Encode:
+    """Passages to vectors, taken from what `known_of` gives by passage id; the rest is encoded."""
+
+    def reuse(batch: Sequence[Passage]) -> Floats:
+        known = known_of(batch)
+        missing = [passage for passage in batch if passage.passage_id not in known]
+        fresh = iter(encode(missing)) if missing else iter(())
+        return np.stack(
+            [known[p.passage_id] if p.passage_id in known else next(fresh) for p in batch]
+        )
+
+    return reuse
 
 
 def check_same(store: Store, encoder: Encoder) -> None:

@@ -313,7 +313,7 @@ class _Searcher:
 
     def best(self, query: Query, depth: int, accepted: Accepted | None) -> list[tuple[int, float]]:
         """The best of the accepted passages, with the scores that they have among all."""
-        words = _weights(query)
+        words = weights(query)
         telling = self._telling(words)
         found = self._ranked(telling, depth, accepted)
         if len(found) < depth and len(telling) < len(words):
@@ -433,11 +433,16 @@ def _analyzer() -> "tantivy.TextAnalyzer":
     )
 
 
-def _weights(query: Query) -> dict[str, float]:
+def words_of(text: str) -> list[str]:
+    """The words by which a text is found, in order, as they stand in the index."""
+    return _analyzer().analyze(_clean(text))
+
+
+def weights(query: Query) -> dict[str, float]:
     """Words with their weight, each time they stand in the query; none without any."""
     found: dict[str, float] = defaultdict(float)
     for text, weight in ((query, 1.0),) if isinstance(query, str) else query:
-        for word, count in Counter(_analyzer().analyze(_clean(text))).items():
+        for word, count in Counter(words_of(text)).items():
             found[word] += weight * count
     return {word: weight for word, weight in found.items() if weight > 0}
 
@@ -481,8 +486,7 @@ def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str
     for name in names:
         if name not in sums:
             sums[name], seen[name] = noted(folder / name)
-    there = sorted(names)
-    return {n: sums[n] for n in there}, {n: seen[n] for n in there if n in seen}
+    return {n: sums[n] for n in sorted(names)}, {n: seen[n] for n in sorted(names) if n in seen}
 
 
 @contextlib.contextmanager

@@ -6,31 +6,57 @@ goes deeper until k survive *and* the cut does not go through a tie, or nothing 
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
-from pincite.corpus.rows import Place
-from pincite.corpus.store import Store
-from pincite.types import Hit, Passage
+from pincite.corpus.protocol import NO_FILTERS
+from pincite.errors import ConfigError
+from pincite.protocols import Query
+from pincite.retrieval.filters import Filters
+from pincite.types import Hit, Passage, Span
 
-Scored: TypeAlias = list[tuple[int, float]]  # (passage key, score), best first
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Placed(Protocol):
+    """Where a passage stands: enough to rank it, without its text."""
+
+    @property
+    def doc_id(self) -> str:
+        """Its document's."""
+        ...
+
+    @property
+    def span(self) -> Span:
+        """In its document's text."""
+        ...
+
+    @property
+    def passage_id(self) -> str:
+        """The same as `Passage.passage_id`."""
+        ...
+
+
+Where = TypeVar("Where", bound=Placed)
+Merge: TypeAlias = Callable[[Sequence[list[Hit]]], list[Hit]]
 
 MARGIN = 32  # more than k at first: enough for the usual few deleted, excluded or equal passages
 DEEPER = 4  # times as deep at each further attempt
 
 
 def best(
-    search: Callable[[Sequence[int], int], Sequence[Scored]],
-    places_of: Callable[[Iterable[int]], Mapping[int, Place]],
+    search: Callable[[Sequence[int], int], Sequence[list[tuple[Key, float]]]],
+    places_of: Callable[[Iterable[Key]], Mapping[Key, Where]],
     n_queries: int,
     k: int,
-) -> list[list[tuple[Place, float]]]:
+) -> list[list[tuple[Where, float]]]:
     """For each query at most `k` places with scores, by score, then passage id.
 
     `search(queries, depth)` takes positions of queries and gives fewer than `depth` candidates
     only if there are no more; `places_of(keys)` leaves out the keys that may not be shown.
     """
-    results: list[list[tuple[Place, float]]] = [[] for _ in range(n_queries)]
+    results: list[list[tuple[Where, float]]] = [[] for _ in range(n_queries)]
     pending, depth = list(range(n_queries)) if k > 0 else [], k + MARGIN
     while pending:
         found = search(pending, depth)
@@ -47,18 +73,18 @@ def best(
 
 
 def merged(
-    store: Store,
-    ranked: Sequence[Sequence[Sequence[tuple[Place, float]]]],
-    merge: Callable[[Sequence[list[Hit]]], list[Hit]],
+    read: Callable[[Sequence[Where]], Sequence[Passage]],
+    ranked: Sequence[Sequence[Sequence[tuple[Where, float]]]],
+    merge: Merge,
 ) -> list[list[Hit]]:
-    """For each query its runs, one of each search, made one; only then texts are read.
+    """For each query its runs, one of each search, made one; only then `read` gives texts.
 
     Reading is most of a search, and where two are merged half of what they find is left out.
     """
-    places: dict[str, Place] = {}
+    places: dict[str, Where] = {}
 
-    def unread(pairs: Sequence[tuple[Place, float]]) -> list[Hit]:
-        found = [Passage(p.doc_id, p.url, p.title, "", p.span) for p, _ in pairs]
+    def unread(pairs: Sequence[tuple[Where, float]]) -> list[Hit]:
+        found = [Passage(p.doc_id, "", "", "", p.span) for p, _ in pairs]
         ids = [passage.passage_id for passage in found]
         places.update(zip(ids, (place for place, _ in pairs), strict=True))
         scores = (score for _, score in pairs)
@@ -66,11 +92,11 @@ def merged(
 
     merged = [merge(list(map(unread, runs))) for runs in zip(*ranked, strict=True)]
     left = list(dict.fromkeys(hit.passage.passage_id for run in merged for hit in run))
-    read = dict(zip(left, store.passages([places[id_] for id_ in left]), strict=True))
-    return [[hit._replace(passage=read[hit.passage.passage_id]) for hit in run] for run in merged]
+    texts = dict(zip(left, read([places[id_] for id_ in left]), strict=True))
+    return [[hit._replace(passage=texts[hit.passage.passage_id]) for hit in run] for run in merged]
 
 
-def _is_settled(kept: Sequence[tuple[Place, float]], k: int, lowest: float) -> bool:
+def _is_settled(kept: Sequence[tuple[Where, float]], k: int, lowest: float) -> bool:
     """Whether nothing below the candidates can belong to the k best."""
     return len(kept) >= k and kept[k - 1][1] > lowest
 
@@ -78,3 +104,45 @@ def _is_settled(kept: Sequence[tuple[Place, float]], k: int, lowest: float) -> b
 def idf(n_all: int, n_having: int) -> float:
     """How rare a word is that so many of all passages have, as in Lucene."""
     return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
+
+
+class Together(Protocol):
+    """A corpus whose searches are merged before texts are read."""
+
+    def together(
+        self,
+        searches: Sequence[tuple["CorpusRetriever", Sequence[Query]]],
+        n: int,
+        merge: Merge,
+    ) -> list[list[Hit]]:
+        """For each query what its searches find, `n` hits each, merged; see `merged`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRetriever:
+    """One way to search a corpus, by words or by meaning; sees what is committed."""
+
+    corpus: Together
+    by: Literal["lexical", "dense"]
+    exclude: frozenset[str] = frozenset()
+    filters: Filters = NO_FILTERS
+
+    def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+        """For each query at most `k` hits; fewer only if no more passages match.
+
+        By meaning, the texts of a weighted query are read as one, since it has no words to weigh.
+        """
+        return self.corpus.together([(self, queries)], k, lambda runs: runs[0])
+
+
+def text_of(query: Query) -> str:
+    """The text of a query, weighted or not."""
+    return query if isinstance(query, str) else " ".join(text for text, _ in query)
+
+
+def sites(exclude: Collection[str]) -> frozenset[str]:
+    """Hosts as `text.hosts` compares them."""
+    if isinstance(exclude, str):  # a str is a Collection[str] too, of single letters
+        raise ConfigError(f"exclude={exclude!r} should be a collection of hosts: [{exclude!r}]")
+    return frozenset(host.lower().strip(".") for host in exclude)

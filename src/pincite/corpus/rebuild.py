@@ -6,12 +6,10 @@ from which the same command goes on.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
-
-import numpy as np
 
 from pincite.corpus.dense import KIND, Kind
 from pincite.corpus.generation import (
@@ -24,12 +22,10 @@ from pincite.corpus.generation import (
     point_to,
     sweep,
 )
-from pincite.corpus.intake import Encode, encoding_with
+from pincite.corpus.intake import Encode, encoding_with, reusing
 from pincite.corpus.lock import WriterLock
-from pincite.corpus.store import Store
 from pincite.errors import CorpusError
-from pincite.protocols import Encoder, Floats
-from pincite.types import Passage
+from pincite.protocols import Encoder
 
 Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
@@ -123,21 +119,7 @@ def _encoding(encoder: Encoder | None, old: Generation) -> Encode | None:
         check_fit(old.folder, old.store.manifest(), encoder)
     except CorpusError:
         return encode
-    return _reusing(old.store, encoder.dim, encode)
-
-
-def _reusing(store: Store, dim: int, encode: Encode) -> Encode:
-    """Passages to vectors, taken from `store` where it has them."""
-
-    def reuse(batch: Sequence[Passage]) -> Floats:
-        known = store.vectors_of(batch, dim)
-        missing = [i for i, p in enumerate(batch) if p.passage_id not in known]
-        fresh = iter(encode([batch[i] for i in missing])) if missing else iter(())
-        return np.stack(
-            [known[p.passage_id] if p.passage_id in known else next(fresh) for p in batch]
-        )
-
-    return reuse
+    return reusing(lambda batch: old.store.vectors_of(batch, encoder.dim), encode)
 
 
 def _silent(n_done: int, n_documents: int) -> None:

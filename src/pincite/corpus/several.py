@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from pincite.corpus.embedded import NO_FILTERS, EmbeddedCorpus
+from pincite.corpus.protocol import NO_FILTERS, Corpus
 from pincite.corpus.ranking import idf
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
 from pincite.retrieval.filters import Filters
@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W_]+")  # as the index cuts: runs of letters and digits
 class Corpora:
     """Open corpora by name, at least one; a single one behaves as it does alone."""
 
-    named: Mapping[str, EmbeddedCorpus]
+    named: Mapping[str, Corpus]
 
     @property
     def encoder(self) -> Encoder | None:
@@ -59,18 +59,18 @@ class Corpora:
     def lexical(
         self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
     ) -> WordRetriever:
-        """Search by words, as `EmbeddedCorpus.lexical`."""
+        """Search by words, as `Corpus.lexical`."""
         searches = [each.lexical(exclude, filters) for each in self.named.values()]
         return _ByWords(list(self.named.values()), searches) if len(searches) > 1 else searches[0]
 
     def dense(self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS) -> Retriever:
-        """Search by meaning, as `EmbeddedCorpus.dense`; each encoder gets the query's text."""
+        """Search by meaning, as `Corpus.dense`; each encoder gets the query's text."""
         corpora = list(self.named.values())
         searches = [each.dense(exclude, filters) for each in corpora]
         return _ByMeaning(corpora, searches) if len(searches) > 1 else searches[0]
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
-        """As `EmbeddedCorpus.nearest`, each document's by the first corpus that has it."""
+        """As `Corpus.nearest`, each document's by the first corpus that has it."""
         found: dict[str, list[Passage]] = {}
         for corpus in self.named.values():
             known = zip(urls, corpus.ids(urls), strict=True)
@@ -86,7 +86,7 @@ class Corpora:
         return replace(document, corpus=name) if len(self.named) > 1 else document
 
 
-_Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `EmbeddedCorpus.counted` gives it
+_Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `Corpus.counted` gives it
 
 
 def _terms(counted: Sequence[_Counted]) -> list[tuple[str, float]]:
@@ -100,7 +100,7 @@ def _terms(counted: Sequence[_Counted]) -> list[tuple[str, float]]:
 class _ByWords:
     """BM25 over several indexes with one idf: each is asked with the weights that make it so."""
 
-    corpora: Sequence[EmbeddedCorpus]
+    corpora: Sequence[Corpus]
     searches: Sequence[WordRetriever]
 
     def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
@@ -122,7 +122,7 @@ class _ByWords:
 class _ByMeaning:
     """Vectors of one encoder are compared; what different ones find, by rank within each."""
 
-    corpora: Sequence[EmbeddedCorpus]
+    corpora: Sequence[Corpus]
     searches: Sequence[Retriever]
 
     def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -146,9 +146,7 @@ def _words(query: Query) -> Iterator[tuple[str, float]]:
         yield from ((match[0], weight) for match in _WORD.finditer(text))
 
 
-def _of_first(
-    corpora: Sequence[EmbeddedCorpus], found: Sequence[list[list[Hit]]]
-) -> list[list[list[Hit]]]:
+def _of_first(corpora: Sequence[Corpus], found: Sequence[list[list[Hit]]]) -> list[list[list[Hit]]]:
     """Each corpus's hits without those of addresses at which an earlier one has another text.
 
     `Corpora.get` gives the earlier one's document, in whose text the passage does not stand.

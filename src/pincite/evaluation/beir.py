@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.protocol import Corpus
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
@@ -32,7 +32,7 @@ Runs = dict[str, dict[str, list[Ranked]]]  # system → query → documents
 class System:
     """One row in the table."""
 
-    retriever: Callable[[EmbeddedCorpus], Retriever]
+    retriever: Callable[[Corpus], Retriever]
     by_meaning: bool  # needs an encoder, and a corpus made with it
 
 
@@ -101,7 +101,7 @@ def documents(path: Path) -> Iterator[Document | Unchecked]:
 
 def evaluate(
     collection: Collection,
-    corpus: EmbeddedCorpus,
+    corpus: Corpus,
     systems: Mapping[str, System] = SYSTEMS,
     progress: Progress | None = None,
 ) -> tuple[dict[str, Any], Runs]:

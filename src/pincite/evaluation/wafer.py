@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.protocol import Corpus
 from pincite.errors import InputError
 from pincite.evaluation import measures
 from pincite.protocols import Query, WordRetriever
@@ -73,7 +73,7 @@ def open_collection(folder: Path, split: str) -> Collection:
 
 def evaluate(
     collection: Collection,
-    corpus: EmbeddedCorpus,
+    corpus: Corpus,
     pipeline: VerifyPipeline,
     progress: Progress | None = None,
     mode: fusion.Mode = "weighted",
@@ -91,10 +91,10 @@ def evaluate(
     rows = list(enumerate(collection.records))
     featured = [n for n, record in rows if record.featured]
     parts = {"featured": featured, "others": [n for n, r in rows if not r.featured]}
-    result = _levels(collection.records, corpus, runs)
+    result = levels(collection.records, corpus, runs)
     if featured:
         result["by_featured"] = {
-            name: _levels(
+            name: levels(
                 [collection.records[n] for n in numbers],
                 corpus,
                 {system: [run[n] for n in numbers] for system, run in runs.items()},
@@ -104,9 +104,10 @@ def evaluate(
     return result
 
 
-def _levels(
-    records: Sequence[WaferRecord], corpus: EmbeddedCorpus, runs: dict[str, list[list[Hit]]]
+def levels(
+    records: Sequence[WaferRecord], corpus: Corpus, runs: dict[str, list[list[Hit]]]
 ) -> dict[str, Any]:
+    """The measures of each system's rankings, at all levels."""
     pages = {str(n): frozenset(record.urls) for n, record in enumerate(records)}
     marked = {
         str(n): frozenset(_evidence_of(record, corpus))
@@ -174,7 +175,7 @@ def _normal(text: str) -> str:
 
 
 def _retrieved(
-    claims: Sequence[Claim], corpus: EmbeddedCorpus, pipeline: VerifyPipeline, tell: Progress
+    claims: Sequence[Claim], corpus: Corpus, pipeline: VerifyPipeline, tell: Progress
 ) -> dict[str, list[list[Hit]]]:
     ways: dict[str, tuple[WordRetriever, Ask]] = {
         "side": (corpus.lexical(), _each(queries.side_query)),
@@ -224,7 +225,7 @@ def _verified(
     return ranked
 
 
-def _evidence_of(record: WaferRecord, corpus: EmbeddedCorpus) -> Iterator[str]:
+def _evidence_of(record: WaferRecord, corpus: Corpus) -> Iterator[str]:
     """Ids of the passages of the cited pages that hold a supporting sentence."""
     wanted = [_flat(sentence) for sentences in record.supporting for sentence in sentences]
     documents: list[Document | None] = corpus.get(record.urls)

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from pincite.corpus.embedded import Comparison
 from pincite.corpus.origins import Origins
+from pincite.corpus.protocol import Comparison
 from pincite.documents import editions
 from pincite.documents.collection import Collection, Found, Piece, collected
 from pincite.errors import InputError

@@ -20,7 +20,8 @@ from typing import Any
 
 from pincite import api, runtime
 from pincite.contract.codec import values_of
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
+from pincite.corpus.protocol import Address
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.manifest import NAME
 from pincite.errors import InputError, PinciteError
@@ -43,12 +44,14 @@ class Served:
     """What the operator lets tools use."""
 
     settings: Settings
-    corpora: Mapping[str, Path]
+    corpora: Mapping[str, Address]
     allowed: Sequence[Path] = ()  # folders whose files may be read
 
     def to_json(self) -> str:
         """As one line."""
-        folders = {name: str(path.resolve()) for name, path in self.corpora.items()}
+        folders = {
+            n: str(p.resolve() if isinstance(p, Path) else p) for n, p in self.corpora.items()
+        }
         allowed = [str(path.resolve()) for path in self.allowed]
         return json.dumps([values.flat(self.settings), folders, allowed])
 
@@ -56,7 +59,7 @@ class Served:
     def of_json(cls, line: str) -> "Served":
         """What `to_json` wrote."""
         settings, corpora, allowed = json.loads(line)
-        folders = {name: Path(path) for name, path in corpora.items()}
+        folders = {name: engines.address(path) for name, path in corpora.items()}
         return cls(Settings.of(**settings), folders, [Path(path) for path in allowed])
 
     def path(self, given: str) -> Path:
@@ -76,7 +79,7 @@ class Served:
             raise InputError("No file may be read: start the server with --allow FOLDER.")
         raise InputError(f"{given!r} is not below a folder that the operator allowed.")
 
-    def chosen(self, names: Sequence[str] | None) -> dict[str, Path]:
+    def chosen(self, names: Sequence[str] | None) -> dict[str, Address]:
         """The corpora of these names; none: all. Raises InputError for an unknown name."""
         if unknown := set(names or ()) - set(self.corpora):
             known = ", ".join(self.corpora) or "none"
@@ -210,7 +213,7 @@ def list_corpora(served: Served, tell: Progress | None = None) -> results.Corpus
     """The corpora by name, with their sizes."""
     found = []
     for name, folder in served.corpora.items():
-        with EmbeddedCorpus.open(folder, None) as corpus:
+        with engines.open(folder, None) as corpus:
             n_documents = corpus.status().n_documents
         found.append(results.CorpusEntry(name=name, n_documents=n_documents))
     return results.CorpusList(corpora=tuple(found))

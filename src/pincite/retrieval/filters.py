@@ -7,7 +7,7 @@ that states only a year passes if some day of that year would.
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
@@ -56,7 +56,7 @@ class Condition:
 
     def __post_init__(self) -> None:
         """Make the sets."""
-        numbers = (_number(value) for value in self.values)
+        numbers = (number_of(value) for value in self.values)
         known = frozenset(number for number in numbers if number is not None)
         object.__setattr__(self, "_texts", frozenset(self.values))
         object.__setattr__(self, "_numbers", known)
@@ -77,12 +77,10 @@ class Condition:
         return any(_MEETS[self.comparison](_compared(found, value)) for value in self.values)
 
     def _is_among(self, found: str) -> bool:
-        parts = [found]
-        if SEPARATOR in found and self.field not in _SINGLE:
-            parts += found.split(SEPARATOR)
         numbers = self._numbers
         return any(
-            part in self._texts or (bool(numbers) and _number(part) in numbers) for part in parts
+            part in self._texts or (bool(numbers) and number_of(part) in numbers)
+            for part in forms_of(self.field, found)
         )
 
 
@@ -197,14 +195,19 @@ class Filters:
             and all(condition.holds(facts) for condition in self.where)
         )
 
+    @staticmethod
+    def date_in(published: str | None) -> str:
+        """The date that filters read of what a page states: 2019-05-14, 2019-05, 2019 or none."""
+        match = _DATE.match(published or "")
+        return match[0] if match else ""
+
     def _in_time(self, published: str | None) -> bool:
         """Dates are compared to the precision that both have."""
         if not (self.published_from or self.published_to):
             return True
-        match = _DATE.match(published or "")
-        if not match:
+        date, first, last = self.date_in(published), self.published_from, self.published_to
+        if not date:
             return self.undated
-        date, first, last = match[0], self.published_from, self.published_to
         return date[: len(first)] >= first[: len(date)] and (
             not last or date[: len(last)] <= last[: len(date)]
         )
@@ -222,7 +225,21 @@ def _field(facts: Facts, name: str) -> str | None:
     return facts.meta.get(name)
 
 
-def _number(text: str) -> float | None:
+def fields_of(facts: Facts) -> Iterator[tuple[str, str]]:
+    """All that conditions can ask for by name, with what they find there."""
+    names = dict.fromkeys((*_SINGLE, "date", *facts.meta))
+    found = ((name, _field(facts, name)) for name in names)
+    yield from ((name, value) for name, value in found if value is not None)
+
+
+def forms_of(field: str, value: str) -> list[str]:
+    """What a condition on a field's equality compares: the whole text, and its several values."""
+    several = SEPARATOR in value and field not in _SINGLE
+    return [value, *(value.split(SEPARATOR) if several else ())]
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is, by which conditions then compare it."""
     try:
         return float(text)
     except ValueError:

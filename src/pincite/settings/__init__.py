@@ -48,12 +48,12 @@ class LibrarySettings:
     feedback_file: str = ""  # what `pincite feedback` keeps; empty: in the user's data folder
     own_copies: str = ""  # folder of what `pincite source attach` keeps; empty: ditto
     judges: str = ""  # what `pincite calibrate judge` measured; empty: ditto
-    corpora: tuple[str, ...] = ()  # FOLDER or NAME=FOLDER: searched where none is named
+    corpora: tuple[str, ...] = ()  # FOLDER, address or NAME=…: searched where none is named
 
     @property
-    def folders(self) -> list[Path]:
-        """The corpora as they are opened."""
-        return [Path(given).expanduser() for given in self.corpora]
+    def places(self) -> list[Path | str]:
+        """The corpora as they are opened: folders, and addresses as they are."""
+        return [given if "://" in given else Path(given).expanduser() for given in self.corpora]
 
 
 @dataclass(frozen=True, slots=True)

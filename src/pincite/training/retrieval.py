@@ -7,7 +7,8 @@ against the very passages that the retrievers will put before it.
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus import engines
+from pincite.corpus.protocol import Corpus
 from pincite.documents.lines.labelled import LabelledClaim
 from pincite.protocols import Encoder
 from pincite.types import Document, Passage
@@ -29,12 +30,12 @@ def indexed(
     encoder: Encoder | None,
     tell: Tell,
     titles: Mapping[str, str] | None = None,
-) -> EmbeddedCorpus:
+) -> Corpus:
     """A corpus of the distinct evidences, new or gone on with; its documents' urls are numbers.
 
     `titles`: evidence → the title of its page, where it has one.
     """
-    corpus = EmbeddedCorpus.open_or_create(folder, encoder)
+    corpus = engines.open_or_create(folder, encoder)
     distinct = list(dict.fromkeys(evidences))
     for start in range(0, len(distinct), _BATCH):
         corpus.add(
@@ -48,7 +49,7 @@ def indexed(
 
 
 def negatives(
-    corpus: EmbeddedCorpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
+    corpus: Corpus, rows: Sequence[LabelledClaim], dense: bool, tell: Tell
 ) -> dict[str, list[str]]:
     """Claim → passages from the depth of both rankings, those of its own evidences left out."""
     own: dict[str, list[str]] = {}
@@ -62,7 +63,7 @@ def negatives(
 
 
 def brought(
-    corpus: EmbeddedCorpus, asked: Sequence[str], dense: bool, tell: Tell
+    corpus: Corpus, asked: Sequence[str], dense: bool, tell: Tell
 ) -> dict[str, list[Passage]]:
     """Query → what both rankings bring behind their first, by words before by meaning."""
     retrievers = [corpus.lexical()] + ([corpus.dense()] if dense else [])

@@ -25,7 +25,7 @@ command.add_command(ask.qa)
 @command.command("wafer")
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
-@click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
+@click.option("--corpus", type=options.Address, help="Keep the corpus here, not in the cache.")
 @click.option("--plot", type=options.FilePath, help="PNG of SIDE's figures 2c and 7.")
 @json_option
 @quiet_option
@@ -34,7 +34,7 @@ command.add_command(ask.qa)
 def wafer(
     folder: Path,
     split: str,
-    corpus: Path | None,
+    corpus: Path | str | None,
     plot: Path | None,
     as_json: bool,
     quiet: bool,
@@ -74,12 +74,14 @@ def wafer(
     click.echo(json.dumps(result, indent=1) if as_json else tables.wafer_table(result))
 
 
-def _searched(collection: Any, corpus: Path | None, settings: Any, tell: Any) -> dict[str, Any]:
+def _searched(
+    collection: Any, corpus: Path | str | None, settings: Any, tell: Any
+) -> dict[str, Any]:
     """What needs pages: retrieval at all levels, and the verifier on citations that fail."""
     from dataclasses import replace
 
     from pincite import runtime
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
     from pincite.evaluation import failed_verification
     from pincite.evaluation import wafer as wafer_
     from pincite.verbs.verify import build
@@ -90,7 +92,7 @@ def _searched(collection: Any, corpus: Path | None, settings: Any, tell: Any) ->
     if file:
         seconds = _index(where, file, encoder, tell)[0]
     with (
-        EmbeddedCorpus.open(where, encoder) as opened,
+        engines.open(where, encoder) as opened,
         build.verifying(settings, None, None) as run,
     ):
         pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
@@ -119,7 +121,7 @@ def _searched(collection: Any, corpus: Path | None, settings: Any, tell: Any) ->
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="test", show_default=True, help="Part of the collection.")
 @click.option("--system", "names", multiple=True, help="Only this one; may be repeated.  [all]")
-@click.option("--corpus", type=options.FilePath, help="Keep the corpus here, not in the cache.")
+@click.option("--corpus", type=options.Address, help="Keep the corpus here, not in the cache.")
 @click.option("--run-out", type=options.FilePath, help="Folder for TREC runs and qrels.")
 @json_option
 @quiet_option
@@ -130,7 +132,7 @@ def beir(
     folder: Path,
     split: str,
     names: tuple[str, ...],
-    corpus: Path | None,
+    corpus: Path | str | None,
     run_out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -144,7 +146,7 @@ def beir(
     """
     extras.require("eval")
     from pincite import runtime
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
     from pincite.evaluation import beir as beir_
     from pincite.evaluation import tables
 
@@ -157,7 +159,7 @@ def beir(
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
         seconds, unread = _index(where, collection.corpus_file, encoder, tell, read=beir_.documents)
-        with EmbeddedCorpus.open(where, encoder) as opened:
+        with engines.open(where, encoder) as opened:
             result, runs = beir_.evaluate(collection, opened, chosen, tell)
             status, manifest = opened.status(), opened.manifest()
     for one in unread:
@@ -376,14 +378,14 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
 
 
 def _index(
-    where: Path, corpus_file: Path, encoder: Any, tell: Any, **how: Any
+    where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
 ) -> tuple[float, list[Any]]:
     """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there), unread."""
-    from pincite.corpus.embedded import EmbeddedCorpus
+    from pincite.corpus import engines
     from pincite.library.ingest import ingest
 
     started = time.perf_counter()
-    with EmbeddedCorpus.open_or_create(where, encoder) as corpus:
+    with engines.open_or_create(where, encoder) as corpus:
         intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_read, None), **how)
     return round(time.perf_counter() - started, 1), intake.unread
 

@@ -65,7 +65,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
 
 @click.command("qa")
 @click.argument("file", type=options.FilePath)
-@click.option("--corpus", type=options.FilePath, required=True, help="Where the papers are.")
+@click.option("--corpus", type=options.Address, required=True, help="Where the papers are.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only so many questions.  [all]")
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="[all]")
 @click.option("--system", "systems", multiple=True, help="Only this one; may be repeated.  [all]")
@@ -74,7 +74,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
 @settings_options
 def qa(
     file: Path,
-    corpus: Path,
+    corpus: Path | str,
     limit: int | None,
     parts: tuple[str, ...],
     systems: tuple[str, ...],

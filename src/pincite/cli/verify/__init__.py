@@ -54,7 +54,7 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @options.parallel_options
 def command(
     article: str | None,
-    corpus: tuple[Path, ...],
+    corpus: tuple[Path | str, ...],
     sources: Path | None,
     title: str | None,
     **given: Any,
@@ -85,7 +85,7 @@ def command(
     settings = options.settings_of(given)
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
-    corpora = [*corpus] or settings.library.folders or None
+    corpora = [*corpus] or settings.library.places or None
     _check_spreading(on, dump, settings)
     if titles or category or dump:
         from pincite.cli.verify.batch import Batch

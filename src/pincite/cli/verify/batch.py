@@ -37,7 +37,7 @@ class Batch:
     settings: Any
     titles: Path | None
     category: str | None
-    corpora: Sequence[Path] | None
+    corpora: Sequence[Path | str] | None
     sources: Path | None
     quiet: bool
     dump: Path | None = None

@@ -15,8 +15,9 @@ from urllib.parse import quote
 
 from pincite import runtime
 from pincite.contract import codec
-from pincite.corpus.embedded import Comparison, EmbeddedCorpus
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
+from pincite.corpus.protocol import Comparison
 from pincite.errors import CorpusInUse, InputError
 from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder

@@ -252,7 +252,7 @@ class Elsewhere:
     """What a worker needs to write the same reports as this process."""
 
     settings: Settings
-    corpora: Sequence[Path] | None
+    corpora: Sequence[Path | str] | None
     sources: Path | None
 
     def report_on(self, page: PageText) -> Report | str:

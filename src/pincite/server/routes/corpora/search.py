@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StringConstraints
 
-from pincite.corpus.embedded import Way
+from pincite.corpus.protocol import Way
 from pincite.retrieval.filters import Filters, condition
 from pincite.server.library.register import CorpusEntry
 from pincite.server.people.identity import Reader

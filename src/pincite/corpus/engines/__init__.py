@@ -1,0 +1,145 @@
+"""A corpus for an address: a folder is the embedded engine's, `scheme://…` is another engine's.
+
+`milvus://host:port/name` is ours too (`pincite[milvus]`); other packages bring theirs by an entry
+point of the group `pincite.corpora`, whose name is the scheme and which loads a `protocol.Engine`.
+"""
+
+import hashlib
+import re
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TypeVar
+
+from pincite.corpus.protocol import Address, Corpus, Engine
+from pincite.errors import ConfigError
+from pincite.protocols import Encoder
+
+GROUP = "pincite.corpora"
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
+# TLS is asked for by the scheme: a token must never leave the machine in the clear by mistake.
+_OURS = dict.fromkeys(("milvus", "milvuss", "milvus+https"), "pincite.corpus.engines.milvus_engine")
+_SECRET = re.compile(r"//[^/@]*@")
+Able = TypeVar("Able")
+
+
+def address(given: Address) -> Address:
+    """An address as engines take it: a folder as a path, all else as text.
+
+    A path that a shell or `Path` made of `milvus://host/name` has lost a slash, and gets it back.
+
+    >>> address("milvus://db.example:19530/wafer"), address("kb")
+    ('milvus://db.example:19530/wafer', PosixPath('kb'))
+    """
+    match = _SCHEME.fullmatch(str(given))
+    if match and not (isinstance(given, Path) and given.exists()):
+        return f"{match[1]}://{match[2]}"
+    return Path(given)
+
+
+def name_of(given: Address) -> str:
+    """What people call the corpus at an address: the last part of it.
+
+    >>> name_of("milvus://db.example:19530/wafer?consistency=Bounded")
+    'wafer'
+    """
+    found = address(given)
+    if isinstance(found, Path):
+        return found.resolve().name
+    return found.partition("?")[0].rstrip("/").rpartition("/")[2]
+
+
+def open(given: Address, encoder: Encoder | None, *, write: bool = False) -> Corpus:
+    """The corpus at an address. Without an encoder only words can be searched, and nothing added.
+
+    Raises:
+        CorpusError: there is none, it is damaged, or its server does not answer.
+        StaleCorpus: it was built with another encoder or passage rule.
+        ConfigError: no engine knows the address.
+        MissingExtra: its engine's library is not installed.
+    """
+    return engine(given).open(address(given), encoder, write=write)
+
+
+def create(given: Address, encoder: Encoder | None) -> Corpus:
+    """A new, empty corpus, open for writing; raises CorpusError if there is one."""
+    return engine(given).create(address(given), encoder)
+
+
+def open_or_create(given: Address, encoder: Encoder | None) -> Corpus:
+    """The corpus at an address, or a new one, open for writing; raises what these raise."""
+    if exists(given):
+        return open(given, encoder, write=True)
+    return create(given, encoder)
+
+
+def exists(given: Address) -> bool:
+    """Whether there is a corpus at an address."""
+    return engine(given).exists(address(given))
+
+
+def encoder_of(given: Address) -> str:
+    """The fingerprint of the encoder that the corpus was built with, or "none"."""
+    return engine(given).encoder_of(address(given))
+
+
+def able(given: Address, what: type[Able], command: str, instead: str) -> Able:
+    """The engine of an address, if it can do that.
+
+    Raises:
+        ConfigError: it cannot; the message says what to do `instead`.
+    """
+    found = engine(given)
+    if isinstance(found, what):
+        return found
+    raise ConfigError(
+        f"{given}: this corpus's engine cannot do what `pincite corpus {command}` asks of it. "
+        f"{instead}"
+    )
+
+
+def engine(given: Address) -> Engine:
+    """What opens corpora at such addresses.
+
+    Raises:
+        ConfigError: no engine does, or the address has a password in it.
+    """
+    found = address(given)
+    if isinstance(found, Path):
+        return _loaded("pincite.corpus.engines.folders")
+    if _SECRET.search(found):
+        raise ConfigError(
+            f"{_SECRET.sub('//…@', found)}: an address stands in reports, and must not hold a name "
+            "or password. Put the token into the environment: PINCITE_MILVUS_TOKEN=user:password"
+        )
+    scheme = found.partition(":")[0]
+    if scheme in _OURS:
+        return _loaded(_OURS[scheme])
+    for point in _others():
+        if point.name == scheme:
+            loaded: Engine = point.load()
+            return loaded
+    known = ", ".join(dict.fromkeys(["milvus", "milvuss", *(point.name for point in _others())]))
+    raise ConfigError(
+        f"{found}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
+        f"address with one of: {known}. Is the package that brings {scheme}:// installed?"
+    )
+
+
+def _loaded(module: str) -> Engine:
+    found: Engine = import_module(module).ENGINE
+    return found
+
+
+def _others() -> list[EntryPoint]:
+    return list(entry_points(group=GROUP))
+
+
+def notes_of(given: Address, beside: Path) -> Path:
+    """A folder on this machine for what is noted about a corpus: its own, or one below `beside`."""
+    found = address(given)
+    if isinstance(found, Path):
+        return found
+    folder = beside / hashlib.sha256(found.partition("?")[0].encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,473 @@
+"""A corpus in a Milvus: the second engine, for more documents than one machine holds.
+
+Milvus ranks by words (BM25) and by meaning (HNSW); what is best of both is decided here, by the
+same code as the embedded engine's. It has no transactions: a document is visible from the moment
+when its own row is written, which is last, and `milvus_rows` says why nothing is found before.
+Several processes may add at once, as long as no two add the same address.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from pincite.corpus.engines.milvus_client import LIMIT, Collections
+from pincite.corpus.engines.milvus_rows import (
+    ELSEWHERE,
+    HEADS,
+    Found,
+    Head,
+    document_of,
+    document_rows,
+    expression,
+    head_fields,
+    head_of,
+    key_of,
+    parts_of,
+    passage_key,
+    passage_rows,
+)
+from pincite.corpus.generation import NO_ENCODER
+from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with
+from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
+from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
+from pincite.corpus.ranking import CorpusRetriever, Merge, best, idf, merged, sites, text_of
+from pincite.corpus.rows import content_hash, share_of_digest
+from pincite.errors import CorpusError, StaleCorpus
+from pincite.protocols import Encoder, Floats, Query, Retriever
+from pincite.retrieval.filters import Filters
+from pincite.retrieval.fusion import Mode
+from pincite.retrieval.retrievers import Fused
+from pincite.text.hosts import is_below
+from pincite.text.passages import PASSAGE_RULE, passages
+from pincite.types import Document, Hit, Passage
+
+FORMAT = "milvus-1"
+WIDTH = 500  # of a search in the graph, as the embedded engine's
+# Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
+VECTOR_DECIMALS = 6
+STEPS = 20  # a weighted word is asked for up to so many times: weights are kept to a twentieth
+DOCUMENTS_AT_ONCE = 256
+# Reading a million ids takes a minute; a larger corpus is named by what it is and how many it has.
+MOST_DIGESTED = 1_000_000
+
+
+class MilvusCorpus:
+    """A `protocol.Corpus` behind an address; `protocol.Copied` too. Safe for several threads."""
+
+    def __init__(self, there: Collections, encoder: Encoder | None, *, write: bool) -> None:
+        self._there, self._encoder, self._write = there, encoder, write
+        self._manifest = there.manifest()
+        self._address = there.place.address
+        self._check_fit()
+        there.load()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._there.close()
+
+    def __enter__(self) -> "MilvusCorpus":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"MilvusCorpus({self._address!r})"
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+        return self._there.place.name
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder that it was opened with."""
+        return self._encoder
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether it can be searched by meaning, given its encoder."""
+        return self._manifest["encoder"] != NO_ENCODER
+
+    def _check_fit(self) -> None:
+        found, address = self._manifest, self._address
+        if found.get("format") != FORMAT:
+            raise CorpusError(
+                f"{address} has format {found.get('format')!r}, this Pincite reads {FORMAT!r}. Use "
+                "the Pincite that wrote it, or a newer one."
+            )
+        expected = {"passage_rule": PASSAGE_RULE, "encoded_text": ENCODED_TEXT}
+        expected["lexical_rule"] = LEXICAL_RULE
+        if self._encoder is not None:
+            expected["encoder"] = self._encoder.fingerprint
+        for name, value in expected.items():
+            if found.get(name) != value:
+                raise StaleCorpus(
+                    f"{address} was built with {name} {found.get(name)!r}, and this is {value!r}. "
+                    f"Open it with what built it, or copy it: pincite corpus copy {address} NEW"
+                )
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
+
+    def add(self, documents: Sequence[Document]) -> int:
+        """Commit the documents, each at once as a whole; returns how many were new or changed.
+
+        After a kill or a lost connection some are there and others not; the same call goes on.
+
+        Raises:
+            CorpusError: It was opened for reading or without its encoder, or the server failed.
+        """
+        return self.add_with(documents, {})
+
+    def add_with(self, documents: Sequence[Document], known: Mapping[str, Floats]) -> int:
+        """As `add`; a passage whose id is in `known` has that vector and is not encoded."""
+        self._require_write()
+        latest = {document.url: document for document in documents}
+        heads = self._heads(map(key_of, latest))
+        new = [
+            document
+            for document in latest.values()
+            if not (head := heads.get(key_of(document.url)))
+            or head.version != content_hash(document)
+        ]
+        if new:
+            self._put(new, heads, known)
+        return len(new)
+
+    def _put(
+        self, new: Sequence[Document], heads: Mapping[str, Head], known: Mapping[str, Floats]
+    ) -> None:
+        cut = [passages(document) for document in new]
+        vectors = iter(self._vectors([p for of_one in cut for p in of_one], known))
+        rows: list[dict[str, Any]] = []
+        stored = [document_rows(d, len(ps)) for d, ps in zip(new, cut, strict=True)]
+        for document, of_one in zip(new, cut, strict=True):
+            own = np.stack([next(vectors) for _ in of_one]) if self.has_vectors and of_one else None
+            rows += passage_rows(document, of_one, own)
+        changed = {key_of(document.url) for document in new} & heads.keys()
+        old = self._passages_of(changed)
+        self._there.upsert(self._there.passages, rows)
+        self._there.upsert(self._there.documents, [r for of_one in stored for r in of_one[1:]])
+        self._there.upsert(self._there.documents, [of_one[0] for of_one in stored])  # it is there
+        self._drop(sorted(set(old) - {row["id"] for row in rows}))
+        written = {row["id"] for of_one in stored for row in of_one}
+        blocks = [block for key in changed for block in heads[key].blocks]
+        self._there.remove(self._there.documents, sorted(set(blocks) - written))
+
+    def _vectors(self, cut: Sequence[Passage], known: Mapping[str, Floats]) -> Iterator[Floats]:
+        """The vectors of passages, in order, all made before any is given: or none."""
+        if not self.has_vectors:
+            return iter(())
+        missing = [passage for passage in cut if passage.passage_id not in known]
+        found = dict(known)
+        for at in range(0, len(missing), ENCODED_AT_ONCE):
+            batch = missing[at : at + ENCODED_AT_ONCE]
+            encoded = encoding_with(self._needed_encoder())(batch)
+            found |= zip((p.passage_id for p in batch), encoded, strict=True)
+        return (found[passage.passage_id] for passage in cut)
+
+    def _needed_encoder(self) -> Encoder:
+        if self._encoder is None:
+            raise CorpusError(
+                f"{self._address} was built with the encoder {self._manifest['encoder']}, which is "
+                "needed for this. Open it with that encoder."
+            )
+        return self._encoder
+
+    @contextmanager
+    def indexing_behind(self) -> Iterator[None]:
+        """Milvus searches what is in no index yet; at the end it is asked to close its segments.
+
+        For many batches: a closed segment has indexes, another is compared row by row.
+        """
+        yield
+        self._there.flush()
+
+    def delete(self, urls: Sequence[str]) -> int:
+        """Remove the documents at `urls`; returns how many there were."""
+        self._require_write()
+        heads = self._heads(map(key_of, urls))
+        self._there.remove(self._there.documents, sorted(heads))  # from here on none is found
+        blocks = (block for head in heads.values() for block in head.blocks)
+        self._there.remove(self._there.documents, sorted(blocks))
+        self._drop(self._passages_of(heads))
+        return len(heads)
+
+    def _drop(self, ids: Sequence[str]) -> None:
+        self._there.remove(self._there.passages, ids)
+
+    def _require_write(self) -> None:
+        if not self._write:
+            raise CorpusError(
+                f"{self._address} was opened for reading. Open it with write=True to change it."
+            )
+
+    # ── What stands in it ────────────────────────────────────────────────────────────────────────
+
+    def compared(self, documents: Sequence[Document]) -> list[Comparison]:
+        """What `add` would do with each: a new address, another content, or nothing to do."""
+        heads = self._heads(key_of(document.url) for document in documents)
+        found = [(heads.get(key_of(d.url)), content_hash(d)) for d in documents]
+        return [
+            "new" if head is None else "same" if head.version == now else "changed"
+            for head, now in found
+        ]
+
+    def get(self, urls: Sequence[str]) -> list[Document | None]:
+        """The documents at `urls`, in order; None where there is none."""
+        found: dict[str, Document] = {}
+        for _ in range(2):  # one that is replaced between its row and its further blocks
+            missing = [key for key in dict.fromkeys(map(key_of, urls)) if key not in found]
+            found |= self._documents(missing)
+        return [found.get(key_of(url)) for url in urls]
+
+    def _documents(self, keys: Sequence[str]) -> dict[str, Document]:
+        documents = self._there.documents
+        rows = self._there.get(documents, keys, [*head_fields(), "text"])
+        heads = [head_of(row) for row in rows]
+        texts = {row["id"]: row["text"] for row in rows}
+        further = [block for head in heads for block in head.blocks]
+        texts |= {row["id"]: row["text"] for row in self._there.get(documents, further, ["text"])}
+        whole = [(h, [h.key, *h.blocks]) for h in heads]
+        return {
+            head.key: document_of(head, [texts[block] for block in blocks])
+            for head, blocks in whole
+            if all(block in texts for block in blocks)
+        }
+
+    def ids(self, urls: Sequence[str]) -> list[str | None]:
+        """The ids of the documents at `urls`, in order; None where there is none."""
+        heads = self._heads(map(key_of, urls))
+        found = [heads.get(key_of(url)) for url in urls]
+        return [head.doc_id if head else None for head in found]
+
+    def urls(self) -> Iterator[str]:
+        """All addresses, in the order of their keys."""
+        rows = self._there.rows(self._there.documents, HEADS, head_fields())
+        return (head_of(row).facts.url for row in rows)
+
+    def vectors(self, passages: Sequence[Passage]) -> dict[str, Floats]:
+        """The stored vectors of those passages that have one, by passage id."""
+        if not self.has_vectors:
+            return {}
+        heads = self._heads(key_of(passage.url) for passage in passages)
+        found = [(heads.get(key_of(p.url)), p) for p in passages]
+        keys = {passage_key(h.key, h.version, p.span): p.passage_id for h, p in found if h}
+        rows = self._there.get(self._there.passages, list(keys), ["vector"])
+        return {keys[r["id"]]: np.asarray(r["vector"], dtype=np.float32) for r in rows}
+
+    def _heads(self, keys: Iterable[str]) -> dict[str, Head]:
+        distinct = list(dict.fromkeys(keys))
+        rows = self._there.get(self._there.documents, distinct, head_fields())
+        return {row["id"]: head_of(row) for row in rows}
+
+    def _passages_of(self, keys: Collection[str]) -> list[str]:
+        """The keys of all passages of these documents, of whatever version."""
+        chosen, found = sorted(keys), list[str]()
+        for at in range(0, len(chosen), DOCUMENTS_AT_ONCE):
+            where = f"document in {_quoted(chosen[at : at + DOCUMENTS_AT_ONCE])}"
+            found += (row["id"] for row in self._there.rows(self._there.passages, where, ["id"]))
+        return found
+
+    def manifest(self) -> Mapping[str, str]:
+        """What results must record to be repeatable: rules, encoder, versions, corpus digest."""
+        return {**self._manifest, "digest": self._digest()}
+
+    def _digest(self) -> str:
+        """As the embedded engine's: of the same documents the same, whatever the history."""
+        n = self._there.count(self._there.documents, HEADS)
+        if n > MOST_DIGESTED:
+            return hashlib.sha256(f"{self._manifest['identity']} {n}".encode()).hexdigest()[:32]
+        rows = self._there.rows(self._there.documents, HEADS, head_fields())
+        return f"{sum(share_of_digest(head_of(row).doc_id) for row in rows) % 2**128:032x}"
+
+    def status(self) -> CorpusStatus:
+        """Counts; Milvus does not tell how many bytes they take, and keeps its own indexes."""
+        return CorpusStatus(
+            n_documents=self._there.count(self._there.documents, HEADS),
+            n_passages=self._there.count(self._there.passages),
+            n_bytes={},
+            encoder=self._manifest["encoder"],
+            created=self._manifest["created"],
+            sequence=0,
+            lexical_sequence=0,
+            unfinished_rebuild=False,
+        )
+
+    # ── Searching ────────────────────────────────────────────────────────────────────────────────
+
+    def lexical(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> CorpusRetriever:
+        """Search by words (BM25), among the documents that `filters` accepts."""
+        return CorpusRetriever(self, "lexical", sites(exclude), filters)
+
+    def dense(
+        self, exclude: Collection[str] = (), filters: Filters = NO_FILTERS
+    ) -> CorpusRetriever:
+        """Search by meaning, among the same documents as `lexical`.
+
+        Raises:
+            CorpusError: The corpus has no vectors, or was opened without an encoder.
+        """
+        if not self.has_vectors:
+            raise CorpusError(
+                f"{self._address} was made without an encoder and has no vectors to search. Copy "
+                f"it with one: pincite corpus copy {self._address} NEW --encoder NAME"
+            )
+        self._needed_encoder()
+        return CorpusRetriever(self, "dense", sites(exclude), filters)
+
+    def by(
+        self,
+        way: Way,
+        exclude: Collection[str] = (),
+        filters: Filters = NO_FILTERS,
+        mode: Mode = "weighted",
+    ) -> Retriever:
+        """Search by words, by meaning, or by both ranked together in this mode."""
+        if way == "lexical":
+            return self.lexical(exclude, filters)
+        if way == "dense":
+            return self.dense(exclude, filters)
+        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
+
+    def together(
+        self,
+        searches: Sequence[tuple[CorpusRetriever, Sequence[Query]]],
+        n: int,
+        merge: Merge,
+    ) -> list[list[Hit]]:
+        """For each query what its searches find, `n` hits each, merged; see `ranking.merged`."""
+        seen: dict[str, Head] = {}
+        ranked = [self._ranked(*one, n, seen) for one in searches]
+        return merged(self._read, ranked, merge)
+
+    def _ranked(
+        self, retriever: CorpusRetriever, queries: Sequence[Query], k: int, seen: dict[str, Head]
+    ) -> list[list[tuple[Found, float]]]:
+        filters, where = retriever.filters, expression(retriever.filters)
+        vectors = None
+        if retriever.by == "dense" and queries:
+            vectors = self._needed_encoder().encode(list(map(text_of, queries)), "query")
+
+        def search(positions: Sequence[int], depth: int) -> list[list[tuple[str, float]]]:
+            depth = min(depth, LIMIT)
+            if vectors is not None:
+                return self._by_meaning(vectors[list(positions)], depth, where)
+            return self._by_words([queries[i] for i in positions], depth, where)
+
+        def places_of(keys: Iterable[str]) -> dict[str, Found]:
+            found = self._found(list(keys), seen)
+            return {
+                key: place
+                for key, place in found.items()
+                if not is_below(place.head.facts.url, retriever.exclude)
+                and (not filters or filters.accepts(place.head.facts))
+            }
+
+        return best(search, places_of, len(queries), k)
+
+    def _found(self, keys: Sequence[str], seen: dict[str, Head]) -> dict[str, Found]:
+        """The passages that count: those of the version that their document has now."""
+        parts = {key: parts_of(key) for key in keys}
+        seen |= self._heads(key for key, _, _ in parts.values() if key not in seen)
+        return {
+            passage: Found(passage, span, seen[key])
+            for passage, (key, version, span) in parts.items()
+            if key in seen and seen[key].version == version
+        }
+
+    def _by_meaning(self, vectors: Floats, depth: int, where: str) -> list[list[tuple[str, float]]]:
+        how = {"metric_type": "IP", "params": {"ef": max(WIDTH, depth)}}
+        found = self._there.search("vector", vectors.tolist(), depth, where, how)
+        return [[(key, round(score, VECTOR_DECIMALS)) for key, score in hits] for hits in found]
+
+    def _by_words(
+        self, queries: Sequence[Query], depth: int, where: str
+    ) -> list[list[tuple[str, float]]]:
+        """By the words of the texts and, a fifth as much, of the titles, as `lexical` has it."""
+        asked = [_repeated(weights(query)) for query in queries]
+        some = [i for i, (text, _) in enumerate(asked) if text]
+        texts, how = [asked[i][0] for i in some], {"metric_type": "BM25"}
+        runs = [
+            self._there.search(field, texts, depth, where, how) if texts else []
+            for field in ("by_words", "by_title")
+        ]
+        results: list[list[tuple[str, float]]] = [[] for _ in queries]
+        for i, in_text, in_title in zip(some, *runs, strict=True):
+            scale = asked[i][1]
+            # A score by words is never negative, but Milvus-lite gives it with a minus sign.
+            scores = {key: abs(score) / scale for key, score in in_text}
+            for key, score in in_title:
+                scores[key] = scores.get(key, 0.0) + TITLE_BOOST * abs(score) / scale
+            pairs = ((key, round(score, SCORE_DECIMALS)) for key, score in scores.items())
+            results[i] = sorted(pairs, key=lambda pair: -pair[1])[:depth]
+        return results
+
+    def _read(self, places: Sequence[Found]) -> list[Passage]:
+        """The passages at `places`, in their order."""
+        keys = [place.key for place in places]
+        rows = self._there.get(self._there.passages, keys, ["text"])
+        texts = {row["id"]: row["text"] for row in rows}
+        long = [place for place in places if texts.get(place.key, ELSEWHERE) == ELSEWHERE]
+        documents = self._documents(list({place.head.key for place in long}))
+        for place in long:
+            whole = documents.get(place.head.key)
+            texts[place.key] = place.span.of(whole.text) if whole else ""
+        return [place.with_text(texts[place.key]) for place in places]
+
+    def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
+        """Of each document at most `k` passages, the nearest to the question in meaning first."""
+        if self._encoder is None or not self.has_vectors or not urls or k <= 0:
+            return [[] for _ in urls]
+        asked, seen = self._encoder.encode([question], "query"), dict[str, Head]()
+        found = []
+        for url in urls:
+            where = f"document in {_quoted([key_of(url)])}"
+            [hits] = self._by_meaning(asked, k * 2, where)  # an older version's may be among them
+            places = self._found([key for key, _ in hits], seen)
+            found.append(self._read([places[key] for key, _ in hits if key in places][:k]))
+        return found
+
+    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
+        """For each word its form in the word index, by which two are one, and its idf."""
+        n_all, having = self.counted(words)
+        return [(form, idf(n_all, n) if form else 0.0) for form, n in having]
+
+    def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
+        """How many passages there are; for each word its form and how many of them have it."""
+        forms = [next(iter(words_of(word)), "") for word in words]
+        having = {form: self._count(form) for form in dict.fromkeys(forms) if form}
+        return self._there.count(self._there.passages), [(f, having.get(f, 0)) for f in forms]
+
+    def _count(self, form: str) -> int:
+        """`form` has letters and digits only: it cannot end its quotes."""
+        safe = "".join(sign for sign in form if sign.isalnum())
+        return self._there.count(self._there.passages, f"text_match(words, '{safe}')")
+
+
+def _quoted(keys: Sequence[str]) -> str:
+    """Our own keys, which have digits only, as a list in an expression."""
+    return "[" + ", ".join(f'"{key}"' for key in keys) + "]"
+
+
+def _repeated(asked: Mapping[str, float]) -> tuple[str, float]:
+    """A query whose words stand there as often as they weigh, and by what its scores are divided.
+
+    >>> _repeated({"oak": 1.0, "old": 2.0}), _repeated({"oak": 0.5, "old": 1.0})[1]
+    (('oak old old', 1.0), 20.0)
+    """
+    whole = all(weight == int(weight) for weight in asked.values())
+    scale = 1.0 if whole or not asked else STEPS / max(asked.values())
+    counts = {word: max(1, round(weight * scale)) for word, weight in asked.items()}
+    return " ".join(word for word, n in counts.items() for _ in range(n)), scale

@@ -1,0 +1,255 @@
+"""A corpus in a Milvus keeps the laws of all corpora, through kills of its client and its server.
+
+Runs against `MILVUS_URI` (http://host:port) if it is set, else against a Milvus-lite of its own.
+"""
+
+import importlib.util
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from click.testing import CliRunner
+
+from pincite.cli import cli
+from pincite.corpus import engines
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.engines.milvus import MilvusCorpus
+from pincite.corpus.engines.milvus_engine import Milvus
+from pincite.corpus.protocol import Corpus
+from pincite.errors import CorpusError, StaleCorpus
+from pincite.library.copying import copy
+from pincite.testing import FakeEncoder, check_corpus
+from pincite.types import Document
+
+pytest.importorskip("pymilvus")
+pytestmark = [pytest.mark.milvus, pytest.mark.filterwarnings("ignore")]
+WRITER = Path(__file__).with_name("milvus_writer.py")
+_spec = importlib.util.spec_from_file_location("milvus_writer", WRITER)
+assert _spec
+assert _spec.loader
+writing = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(writing)
+
+
+class Server:
+    """A Milvus-lite that can be killed and started again, or the Milvus at `MILVUS_URI`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.is_ours = "MILVUS_URI" not in os.environ
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        there = os.environ.get("MILVUS_URI", f"http://127.0.0.1:{self._port}")
+        self.base = there.replace("https://", "milvuss://").replace("http://", "milvus://")
+
+    def start(self) -> None:
+        if not self.is_ours:
+            return
+        command = [str(Path(sys.executable).with_name("milvus-lite")), "server"]
+        command += ["--data-dir", str(self._folder), "--port", str(self._port)]
+        with (self._folder.parent / "server.log").open("ab") as out:
+            command += ["--host", "127.0.0.1"]
+            self._process = subprocess.Popen(command, stdout=out, stderr=out)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("Milvus-lite did not start")
+
+    def kill(self) -> None:
+        if self._process:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("milvus") / "data")
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture
+def address(server: Server) -> str:
+    return f"{server.base}/t{uuid4().hex[:12]}"
+
+
+def pages(n: int) -> list[Document]:
+    return [Document(f"https://example.org/{i}", f"Page {i}", f"Otter{i} swims.") for i in range(n)]
+
+
+def test_laws(address: str) -> None:
+    def reopen(corpus: Corpus) -> Corpus:
+        corpus.close()
+        return engines.open(address, FakeEncoder(), write=True)
+
+    check_corpus(lambda: engines.create(address, FakeEncoder()), reopen)
+
+
+def test_same_documents_have_the_embedded_engines_digest_and_ranking(
+    address: str, tmp_path: Path
+) -> None:
+    chance = random.Random(0)
+    words = [f"word{n}" for n in range(300)]
+    texts = [" ".join(chance.choices(words, k=120)) + "." for _ in range(300)]
+    documents = [
+        Document(f"https://example.org/{n}", words[n], text) for n, text in enumerate(texts)
+    ]
+    queries = [" ".join(chance.choices(words, k=6)) for _ in range(40)]
+    encoder = FakeEncoder(64)
+    with (
+        engines.create(address, encoder) as there,
+        EmbeddedCorpus.create(tmp_path / "kb", encoder) as here,
+    ):
+        for corpus in (there, here):
+            corpus.add(documents)
+        assert there.manifest()["digest"] == here.manifest()["digest"]
+        for way, least in (("dense", 0.99), ("lexical", 0.9), ("hybrid", 0.9)):
+            runs = [c.by(way).retrieve(queries, 10) for c in (there, here)]  # type: ignore[arg-type]
+            ids = [[{h.passage.passage_id for h in hits} for hits in run] for run in runs]
+            overlap = [len(a & b) / 10 for a, b in zip(*ids, strict=True)]
+            assert sum(overlap) / len(overlap) >= least, way
+
+
+def test_words_only(address: str) -> None:
+    with engines.create(address, None) as corpus:
+        corpus.add(pages(3))
+        assert [h.passage.title for h in corpus.lexical().retrieve(["otter2"], 3)[0]] == ["Page 2"]
+        with pytest.raises(CorpusError, match="has no vectors"):
+            corpus.dense()
+    with pytest.raises(StaleCorpus, match="encoder 'none'"):
+        engines.open(address, FakeEncoder())
+
+
+def test_other_encoder_is_refused(address: str) -> None:
+    engines.create(address, FakeEncoder()).close()
+    assert engines.encoder_of(address) == "fake-32"
+    with pytest.raises(StaleCorpus, match=r"encoder 'fake-32', and this is 'fake-8'.*copy"):
+        engines.open(address, FakeEncoder(8))
+    with pytest.raises(CorpusError, match="is a corpus already"):
+        engines.create(address, FakeEncoder())
+
+
+def test_reader_cannot_write_and_missing_corpus_says_how_to_make_it(address: str) -> None:
+    with pytest.raises(CorpusError, match=r"does not exist.*pincite corpus add milvus"):
+        engines.open(address, None)
+    engines.create(address, FakeEncoder()).close()
+    with engines.open(address, FakeEncoder()) as corpus:
+        with pytest.raises(CorpusError, match="opened for reading"):
+            corpus.add(pages(1))
+        with pytest.raises(CorpusError, match="opened for reading"):
+            corpus.delete(["https://example.org/0"])
+
+
+def test_server_that_is_off() -> None:
+    with pytest.raises(CorpusError, match=r"could not be reached.*Does a Milvus answer at http"):
+        engines.open("milvus://127.0.0.1:9/kb", None)
+
+
+def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
+    class Refusing(FakeEncoder):
+        def encode(self, texts, role):  # type: ignore[no-untyped-def]
+            assert role == "query", "a passage was encoded anew"
+            return super().encode(texts, role)
+
+    with EmbeddedCorpus.create(tmp_path / "a", FakeEncoder()) as one:
+        one.add(pages(70))
+        with engines.create(address, Refusing()) as two:
+            assert copy(one, two, lambda n, of: None).n_vectors == 70
+            assert two.manifest()["digest"] == one.manifest()["digest"]
+            with EmbeddedCorpus.create(tmp_path / "b", Refusing()) as three:
+                assert copy(two, three, lambda n, of: None).is_complete
+                asked = ["otter5 swims"]
+                assert three.dense().retrieve(asked, 5) == one.dense().retrieve(asked, 5)
+
+
+def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    page = tmp_path / "page.txt"
+    page.write_text("The old bridge at Varde was built of wood.")
+
+    def run(*arguments: str) -> str:
+        result = CliRunner().invoke(cli, ["corpus", *arguments], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert "1 document added" in run("add", address, str(page))
+    assert "0 documents added or changed, 1 known" in run("add", address, str(page))
+    assert "old bridge" in run("search", address, "wooden bridges")
+    assert "1" in run("status", address)
+    assert "sound" in run("verify", address)
+    page.write_text("The new bridge at Varde was built of stone.")
+    assert "1 document added or changed" in run("update", address, str(page))
+    assert "0 rows" in run("optimize", address)
+    with engines.open(address, None) as corpus:
+        (hit,) = corpus.lexical().retrieve(["bridge"], 5)[0]
+    assert "stone" in hit.passage.text
+    assert "1 of 1 document deleted" in run("delete", address, hit.passage.url)
+
+
+# ── Kills ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def expected() -> dict[str, Document | None]:
+    state: dict[str, Document | None] = {}
+    for what, numbers, round_ in writing.steps():
+        for n in numbers:
+            state[f"{writing.BASE}{n}"] = writing.page(n, round_) if what == "add" else None
+    return state
+
+
+def check_undisturbed(address: str) -> None:
+    """Nothing acknowledged is lost, nothing is there twice, and nothing old is found."""
+    wanted = expected()
+    with engines.open(address, FakeEncoder()) as corpus:
+        assert dict(zip(wanted, corpus.get(list(wanted)), strict=True)) == wanted
+        for n in range(writing.N):
+            hits = corpus.lexical().retrieve([f"number{n}"], 1_000)[0]
+            mine = [h.passage for h in hits if h.passage.url == f"{writing.BASE}{n}"]
+            there = wanted[f"{writing.BASE}{n}"]
+            assert len({p.span for p in mine}) == len(mine), "a passage is found twice"
+            assert bool(mine) == (there is not None)
+            assert all(p.doc_id == (there and there.doc_id) for p in mine), "an old one is found"
+        assert isinstance(corpus, MilvusCorpus)
+        assert len(list(corpus.urls())) == sum(map(bool, wanted.values()))
+    engine = Milvus()
+    engine.optimize(address, lambda *told: None, None)
+    assert engine.verify(address, repair=False, tell=lambda *told: None) == []
+
+
+def test_killed_client(address: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for last in (1, 2, 3, 4, 5, 6, 9, 10, 12, 17):  # of a process's changes
+        killed = subprocess.run([sys.executable, WRITER, address, log, str(last)], check=False)
+        assert killed.returncode == -signal.SIGKILL
+    subprocess.run([sys.executable, WRITER, address, log], check=True)
+    assert len(log.read_text().splitlines()) == len(writing.steps())
+    check_undisturbed(address)
+
+
+def test_killed_server(server: Server, address: str, tmp_path: Path) -> None:
+    if not server.is_ours:
+        pytest.skip("the server is not ours to kill")
+    log = tmp_path / "log"
+    log.touch()
+    with subprocess.Popen([sys.executable, WRITER, address, log]) as writer:
+        for n_acknowledged in (3, 9, 15, 21, 27, 33):
+            while len(log.read_text().splitlines()) < n_acknowledged and writer.poll() is None:
+                time.sleep(0.005)
+            server.kill()
+            server.start()  # the writer goes on by itself
+        assert writer.wait(240) == 0
+    assert len(log.read_text().splitlines()) == len(writing.steps())
+    check_undisturbed(address)
