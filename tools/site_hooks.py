@@ -1,4 +1,4 @@
-"""Pages of the site that are made of other files: MkDocs calls this while it builds (mkdocs.yml)."""
+"""Pages of the site that are made of other files; MkDocs calls this when it builds (mkdocs.yml)."""
 
 import re
 import tempfile
@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-OUTSIDE = {"index.md": "README.md", "contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+OUTSIDE = {
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+}
 _SOURCE = re.compile(r"\]\(\.\./(src/[^)#]+)\)")
 COMMANDS = """# Commands
 

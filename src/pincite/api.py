@@ -173,11 +173,12 @@ def verify(
 
     Raises:
         InputError: the article or the folder is missing or cannot be read.
-        ConfigError, MissingModel, CorpusError, FetchError
+        ConfigError, MissingModel, CorpusError, FetchError: as they say.
 
-    >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
-    >>> [(finding.claim.text, finding.label) for finding in report.results]
-    [('The bridge is of stone.', <Label.UNCHECKED: 'unchecked'>)]
+    Examples:
+        >>> report = verify("The bridge is of stone.<ref>A book</ref>", title="Varde Bridge")
+        >>> [(finding.claim.text, finding.label) for finding in report.results]
+        [('The bridge is of stone.', <Label.UNCHECKED: 'unchecked'>)]
     """
     settings = settings or load({})
     page = _article(article, title, settings)
@@ -228,14 +229,15 @@ def check(
 
     Raises:
         InputError: a statement without words.
-        ConfigError, MissingModel, CorpusError
+        ConfigError, MissingModel, CorpusError: as they say.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as kb:
-    ...     _ = kb.add([Document("https://a.example/", "Bridges", "The bridge opened in 1911.")])
-    ...     report = check("The bridge opened in 1911.", kb)
-    >>> [str(reading.weight.outcome) for reading in report.results[0].results]
-    ['strong_confirmation']
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as kb:
+        ...     _ = kb.add([Document("https://a.example/", "Bridge", "The bridge opened in 1911.")])
+        ...     report = check("The bridge opened in 1911.", kb)
+        >>> [str(reading.weight.outcome) for reading in report.results[0].results]
+        ['strong_confirmation']
     """
     settings, statements = settings or load({}), _texts(statement, "statement to check")
     with (
@@ -279,15 +281,16 @@ def ask(
 
     Raises:
         InputError: a question without words.
-        ConfigError, MissingModel, CorpusError
+        ConfigError, MissingModel, CorpusError: as they say.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as papers:
-    ...     text = "A short nap after lunch improved memory in 40 adults."
-    ...     _ = papers.add([Document("https://a.example/", "Naps", text)])
-    ...     report = ask("Do naps improve memory?", papers)
-    >>> report.results[0].text
-    'A short nap after lunch improved memory in 40 adults. [1]'
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as papers:
+        ...     text = "A short nap after lunch improved memory in 40 adults."
+        ...     _ = papers.add([Document("https://a.example/", "Naps", text)])
+        ...     report = ask("Do naps improve memory?", papers)
+        >>> report.results[0].text
+        'A short nap after lunch improved memory in 40 adults. [1]'
     """
     settings, questions = settings or load({}), _texts(question, "question to answer")
     folders, n_sentences = _corpora(corpus, settings) or [], count(1)
@@ -317,14 +320,15 @@ def open_corpus(
     Raises:
         CorpusError: it is no corpus, is damaged, or another process is writing it.
         StaleCorpus: it was built with another encoder.
-        ConfigError, MissingModel
+        ConfigError, MissingModel: as they say.
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as corpus:
-    ...     corpus.add([Document("https://a.example/", "Bridges", "The old bridge is of wood.")])
-    ...     corpus.lexical().retrieve(["wooden bridges"], 1)[0][0].passage.text
-    1
-    'The old bridge is of wood.'
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder, open_corpus(folder, write=True) as corpus:
+        ...     corpus.add([Document("https://a.example/", "Bridge", "The old bridge is of wood.")])
+        ...     corpus.lexical().retrieve(["wooden bridges"], 1)[0][0].passage.text
+        1
+        'The old bridge is of wood.'
     """
     encoder = runtime.encoder(settings or load({}))
     if write:
@@ -338,21 +342,22 @@ class Verifier:
     The model is loaded once, when the object is made. The shipped one reads English; the language
     of texts is not checked here.
 
-    >>> verifier = Verifier()
-    >>> passage = "The bridge over the river at Varde was built of stone and opened in 1911."
-    >>> claims = ["The bridge at Varde opened in 1911.", "The bridge at Varde opened in 1913."]
-    >>> right, wrong = verifier.verify([(claim, passage) for claim in claims])
-    >>> right.prob_supported > 0.5, wrong.prob_refuted > 0.5
-    (True, True)
-    >>> wrong.reasons
-    ('source: 1911 · claim: 1913',)
+    Examples:
+        >>> verifier = Verifier()
+        >>> passage = "The bridge over the river at Varde was built of stone and opened in 1911."
+        >>> claims = ["The bridge at Varde opened in 1911.", "The bridge at Varde opened in 1913."]
+        >>> right, wrong = verifier.verify([(claim, passage) for claim in claims])
+        >>> right.prob_supported > 0.5, wrong.prob_refuted > 0.5
+        (True, True)
+        >>> wrong.reasons
+        ('source: 1911 · claim: 1913',)
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
         """Load the `verifier` of the settings; None: those in force on this machine.
 
         Raises:
-            ConfigError, MissingModel
+            ConfigError, MissingModel: as they say.
         """
         self._settings = settings or load({})
         self._model = runtime.verifier(self._settings.models, keep=False)

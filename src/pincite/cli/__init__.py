@@ -51,7 +51,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        package = "server." if cmd_name in ("serve", "worker") else ""
+        package = "server." if cmd_name in ("serve", "worker", "mcp") else ""
         module = importlib.import_module(f"pincite.cli.{package}{cmd_name}")
         command: click.Command = module.command
         return command

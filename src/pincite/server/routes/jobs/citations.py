@@ -99,7 +99,11 @@ class KnownOrJob(BaseModel):
     job: JobBody | None
 
 
-@router.get("/jobs/{job_id}/citations", operation_id="get_citations")
+@router.get(
+    "/jobs/{job_id}/citations",
+    operation_id="get_citations",
+    responses={404: {"description": "There is no such article, or it is not verified yet."}},
+)
 def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
     """The claims of a verified article, worst first, in short: for a page that shows them."""
     found = _verified(request, site, readable(site, job_id, who))
@@ -108,7 +112,15 @@ def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> l
     return list(_claims(job_id, found, words_of(request)))
 
 
-@router.post("/citations", operation_id="citation", responses=OF_STARTING)
+@router.post(
+    "/citations",
+    operation_id="citation",
+    responses={
+        202: {"model": KnownOrJob, "description": "Nothing is known yet: the job finds out."},
+        404: {"description": "This note of this revision was not checked."},
+        **OF_STARTING,
+    },
+)
 def citation(
     body: CitationRequest, request: Request, response: Response, who: Runner, site: Stores
 ) -> KnownOrJob:
