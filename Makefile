@@ -10,7 +10,7 @@ RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel check encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel check release encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -113,6 +113,10 @@ wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each
 # Each Python costs a minute of installing: CI tries the oldest, `make wheel` all.
 check: WHEEL := --first
 check: format lint types layers spelling test gate test-models test-web test-train test-mcp wheel ## everything that CI checks
+
+release: check ## make a release ready, in dist/: make release VERSION=0.1.0 (TAG=--tag tags it)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python tools/release.py $(VERSION) $(TAG)
 
 schema: $(STAMP) ## write the reports' JSON Schemas anew
 	$(BIN)/python tools/make_schema.py

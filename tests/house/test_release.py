@@ -1,0 +1,48 @@
+"""What a release needs, and that its workflow hands no secret around."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import release
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changelog", "notes"),
+    [
+        ("## 0.2.0 - 2027-01-02\n\nNew.\n\n## 0.1.0 - 2026-12-01\n\nOld.\n", "New."),
+        ("## [0.2.0] - 2027-01-02\nNew.\n", "New."),
+        ("## 0.2.0\n\nNo date.\n", None),
+        ("## 0.2.0 - 2027-01-02\n\n## 0.1.0 - 2026-12-01\n\nOld.\n", None),
+        ("## 0.2.01 - 2027-01-02\n\nAnother.\n", None),
+    ],
+)
+def test_a_version_needs_notes_of_its_own(changelog: str, notes: str | None) -> None:
+    assert release.notes(changelog, "0.2.0") == notes
+
+
+def test_checksums_are_those_of_the_files(tmp_path: Path) -> None:
+    (tmp_path / "b.whl").write_bytes(b"b")
+    (tmp_path / "a.tar.gz").write_bytes(b"a")
+    (tmp_path / "SHA256SUMS").write_text("old")
+    lines = [
+        f"{hashlib.sha256(c).hexdigest()}  {n}\n" for n, c in (("a.tar.gz", b"a"), ("b.whl", b"b"))
+    ]
+    assert release.sums(tmp_path) == "".join(lines)
+
+
+def test_another_version_is_not_released() -> None:
+    assert any("pyproject.toml says" in fault for fault in release.faults("99.0.0"))
+
+
+def test_the_workflow_publishes_tags_only_and_stores_no_secret() -> None:
+    jobs = yaml.safe_load(WORKFLOW)["jobs"]
+    assert "secrets." not in WORKFLOW
+    assert "tag" in jobs["sign"]["if"]
+    for name in ("pypi", "image"):
+        assert jobs[name]["needs"] == "sign"
+    assert jobs["pypi"]["permissions"] == {"id-token": "write"}
