@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from pincite.corpus import catalogue
+from pincite.corpus import catalogue, ranking
 from pincite.corpus.durable import n_bytes
 from pincite.corpus.generation import (
     POINTER,
@@ -37,7 +37,6 @@ from pincite.errors import CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
-from pincite.retrieval.retrievers import Fused
 from pincite.text.hosts import is_below
 from pincite.types import Document, Hit, Passage, Span
 
@@ -272,11 +271,7 @@ class EmbeddedCorpus:
         mode: Mode = "weighted",
     ) -> Retriever:
         """Search by words, by meaning, or by both ranked together in this mode."""
-        if way == "lexical":
-            return self.lexical(exclude, filters)
-        if way == "dense":
-            return self.dense(exclude, filters)
-        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
+        return ranking.by(self, way, exclude, filters, mode)
 
     def nearest(self, question: str, urls: Sequence[str], k: int) -> list[list[Passage]]:
         """Of each document at most `k` passages, the nearest to the question in meaning first.

@@ -36,7 +36,7 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
-from pincite.corpus.ranking import idf
+from pincite.corpus.ranking import terms
 from pincite.corpus.rows import Place
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError
@@ -189,11 +189,11 @@ class LexicalIndex:
         n_all, having = self.counted(words)
         if not n_all:
             return [(form, float(bool(form))) for form, _ in having]
-        return [(form, idf(n_all, n) if form else 0.0) for form, n in having]
+        return terms([(n_all, having)])
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form here and how many have it."""
-        forms = [next(iter(_analyzer().analyze(_clean(word))), "") for word in words]
+        forms = [next(iter(words_of(word)), "") for word in words]
         if self._index is None:
             return 0, [(form, 0) for form in forms]
         with _reported(self._folder):

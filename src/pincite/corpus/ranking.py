@@ -10,10 +10,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
-from pincite.corpus.protocol import NO_FILTERS
+from pincite.corpus.protocol import NO_FILTERS, Corpus, Way
 from pincite.errors import ConfigError
-from pincite.protocols import Query
+from pincite.protocols import Query, Retriever
 from pincite.retrieval.filters import Filters
+from pincite.retrieval.fusion import Mode
+from pincite.retrieval.retrievers import Fused
 from pincite.types import Hit, Passage, Span
 
 Key = TypeVar("Key", bound=Hashable)
@@ -39,6 +41,7 @@ class Placed(Protocol):
 
 
 Where = TypeVar("Where", bound=Placed)
+Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `Corpus.counted` gives it
 Merge: TypeAlias = Callable[[Sequence[list[Hit]]], list[Hit]]
 
 MARGIN = 32  # more than k at first: enough for the usual few deleted, excluded or equal passages
@@ -104,6 +107,24 @@ def _is_settled(kept: Sequence[tuple[Where, float]], k: int, lowest: float) -> b
 def idf(n_all: int, n_having: int) -> float:
     """How rare a word is that so many of all passages have, as in Lucene."""
     return math.log(1 + (n_all - n_having + 0.5) / (n_having + 0.5))
+
+
+def terms(counted: Sequence[Counted]) -> list[tuple[str, float]]:
+    """For each word its form and its idf in all corpora together, each as `Corpus.counted`."""
+    n_all = sum(n for n, _ in counted)
+    of_words = zip(*(words for _, words in counted), strict=True)
+    return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
+
+
+def by(
+    corpus: Corpus, way: Way, exclude: Collection[str], filters: Filters, mode: Mode
+) -> Retriever:
+    """What `Corpus.by` gives, of any engine."""
+    if way == "lexical":
+        return corpus.lexical(exclude, filters)
+    if way == "dense":
+        return corpus.dense(exclude, filters)
+    return Fused(corpus.lexical(exclude, filters), corpus.dense(exclude, filters), mode)
 
 
 class Together(Protocol):

@@ -8,8 +8,8 @@ address that several have the first corpus's copy counts.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
+from pincite.corpus import ranking
 from pincite.corpus.protocol import NO_FILTERS, Corpus
 from pincite.corpus.ranking import idf
 from pincite.protocols import Encoder, Query, Retriever, WordRetriever
@@ -80,20 +80,10 @@ class Corpora:
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form in the word indexes, and its idf in all together."""
-        return _terms([corpus.counted(words) for corpus in self.named.values()])
+        return ranking.terms([corpus.counted(words) for corpus in self.named.values()])
 
     def _named(self, document: Document, name: str) -> Document:
         return replace(document, corpus=name) if len(self.named) > 1 else document
-
-
-_Counted: TypeAlias = tuple[int, list[tuple[str, int]]]  # as `Corpus.counted` gives it
-
-
-def _terms(counted: Sequence[_Counted]) -> list[tuple[str, float]]:
-    """For each word its form and its idf in all corpora together."""
-    n_all = sum(n for n, _ in counted)
-    of_words = zip(*(words for _, words in counted), strict=True)
-    return [(w[0][0], idf(n_all, sum(n for _, n in w)) if w[0][0] else 0.0) for w in of_words]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +98,7 @@ class _ByWords:
         split = [list(_words(query)) for query in queries]
         words = list(dict.fromkeys(word for of_query in split for word, _ in of_query))
         counted = [corpus.counted(words) for corpus in self.corpora]
-        rare = {word: value for word, (_, value) in zip(words, _terms(counted), strict=True)}
+        rare = {word: value for word, (_, value) in zip(words, ranking.terms(counted), strict=True)}
         found = []
         for search, (n_all, having) in zip(self.searches, counted, strict=True):
             here = {w: idf(n_all, n) for w, (_, n) in zip(words, having, strict=True)}

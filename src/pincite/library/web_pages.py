@@ -96,8 +96,9 @@ class WebCandidates:
         """Why a page that was read is not used; `url`: where it came from after redirects."""
         if why := exclusions.of_site(url, page.title):
             return Exclusion(page.url, why.title, why.bar, why.detail)
-        facts = Facts(page.url, page.title, page.kind, page.published, page.language, page.meta)
-        return None if self.filters.accepts(facts) else self._filtered(page.url, page.title)
+        return (
+            None if self.filters.accepts(Facts.of(page)) else self._filtered(page.url, page.title)
+        )
 
     def _filtered(self, url: str, title: str) -> Exclusion:
         return Exclusion(url, title, Bar.FILTER, str(self.filters))

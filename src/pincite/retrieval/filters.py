@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pincite.errors import ConfigError
 from pincite.text.hosts import host_of, is_below
+from pincite.types import Document
 
 Comparison: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">=", "in", "not in"]
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
@@ -34,6 +35,11 @@ class Facts(NamedTuple):
     published: str | None
     language: str | None
     meta: Mapping[str, str]
+
+    @classmethod
+    def of(cls, document: Document) -> "Facts":
+        """Those of a document."""
+        return cls(*(getattr(document, name) for name in cls._fields))
 
 
 @dataclass(frozen=True, slots=True)

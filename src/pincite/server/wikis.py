@@ -11,7 +11,6 @@ import hmac
 import re
 import secrets
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.guard import OF_A_WIKI, is_of_a_wiki
 from pincite.server.people.identity import THE_LOCAL_ONE, Identify, Identity, May
+from pincite.server.people.login import bearer
 from pincite.server.problems import Problem, response
 
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
@@ -75,7 +75,7 @@ def with_token(identify: Identify, token: str) -> Identify:
     def identified(request: Request) -> Identity | None:
         if not is_of_a_wiki(request):
             return identify(request)
-        sent = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+        sent = bearer(request) or ""
         return ITS_EDITOR if hmac.compare_digest(sent.encode(), token.encode()) else None
 
     return identified
@@ -84,11 +84,10 @@ def with_token(identify: Identify, token: str) -> Identify:
 def browser_token(folder: Path) -> str:
     """The token of a data folder, made at first; only its owner can read the file."""
     path = folder / FILE
-    with suppress(FileNotFoundError):
-        return path.read_text(encoding="ascii").strip()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
     return path.read_text(encoding="ascii").strip()
 
 

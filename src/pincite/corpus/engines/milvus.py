@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pincite.corpus import ranking
 from pincite.corpus.engines.milvus_client import LIMIT, Collections
 from pincite.corpus.engines.milvus_rows import (
     ELSEWHERE,
@@ -31,16 +32,15 @@ from pincite.corpus.engines.milvus_rows import (
     passage_rows,
 )
 from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with
+from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
 from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
 from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
-from pincite.corpus.ranking import CorpusRetriever, Merge, best, idf, merged, sites, text_of
+from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
 from pincite.corpus.rows import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
 from pincite.retrieval.fusion import Mode
-from pincite.retrieval.retrievers import Fused
 from pincite.text.hosts import is_below
 from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
@@ -167,13 +167,9 @@ class MilvusCorpus:
         """The vectors of passages, in order, all made before any is given: or none."""
         if not self.has_vectors:
             return iter(())
-        missing = [passage for passage in cut if passage.passage_id not in known]
-        found = dict(known)
-        for at in range(0, len(missing), ENCODED_AT_ONCE):
-            batch = missing[at : at + ENCODED_AT_ONCE]
-            encoded = encoding_with(self._needed_encoder())(batch)
-            found |= zip((p.passage_id for p in batch), encoded, strict=True)
-        return (found[passage.passage_id] for passage in cut)
+        encode = reusing(lambda _: known, lambda new: encoding_with(self._needed_encoder())(new))
+        starts = range(0, len(cut), ENCODED_AT_ONCE)
+        return iter([v for at in starts for v in encode(cut[at : at + ENCODED_AT_ONCE])])
 
     def _needed_encoder(self) -> Encoder:
         if self._encoder is None:
@@ -335,11 +331,7 @@ class MilvusCorpus:
         mode: Mode = "weighted",
     ) -> Retriever:
         """Search by words, by meaning, or by both ranked together in this mode."""
-        if way == "lexical":
-            return self.lexical(exclude, filters)
-        if way == "dense":
-            return self.dense(exclude, filters)
-        return Fused(self.lexical(exclude, filters), self.dense(exclude, filters), mode)
+        return ranking.by(self, way, exclude, filters, mode)
 
     def together(
         self,
@@ -441,8 +433,7 @@ class MilvusCorpus:
 
     def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
         """For each word its form in the word index, by which two are one, and its idf."""
-        n_all, having = self.counted(words)
-        return [(form, idf(n_all, n) if form else 0.0) for form, n in having]
+        return ranking.terms([self.counted(words)])
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form and how many of them have it."""

@@ -153,10 +153,7 @@ def passage_rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of a document's passages."""
     key, version = key_of(document.url), content_hash(document)
-    facts = Facts(
-        *(document.url, document.title, document.kind, document.published, document.language),
-        document.meta,
-    )
+    facts = Facts.of(document)
     first_day, last_day = days_of(document.published)
     shared = {
         "document": key,

@@ -35,14 +35,19 @@ def identifier(sessions: Sessions, keys: ApiKeys, settings: ServerSettings) -> I
     name = cookie_name(settings)
 
     def identify(request: Request) -> Identity | None:
-        given = request.headers.get("authorization")
-        if given is not None:
-            kind, _, key = given.partition(" ")
-            return keys.identity(key.strip()) if kind.lower() == "bearer" else None
+        if "authorization" in request.headers:
+            key = bearer(request)
+            return keys.identity(key) if key is not None else None
         token = request.cookies.get(name)
         return sessions.identity(token) if token else None
 
     return identify
+
+
+def bearer(request: Request) -> str | None:
+    """What is sent as `Authorization: Bearer …`; None if nothing is, or in another way."""
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else None
 
 
 def cookie_name(settings: ServerSettings, what: Literal["session", "login"] = "session") -> str:

@@ -1,7 +1,7 @@
 """`/api/v1/…/citations`: what a script in a wiki's page shows beside each citation."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Any
 from urllib.parse import unquote
@@ -19,9 +19,10 @@ from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import ProblemBody, not_found
 from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest
 from pincite.server.routes.job import OF_STARTING, JobBody, readable, started
-from pincite.server.routes.results.verify_view import Results, Verified
+from pincite.server.routes.results.verified import verified_in
+from pincite.server.routes.results.verify_view import Verified
 from pincite.server.site import Site, Stores
-from pincite.types import CitationResult, Evidence, Suggestion, Unchecked
+from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import wikitext, wording
 
 REMEMBERED = 200  # jobs of an account that are looked through, the newest
@@ -106,10 +107,10 @@ class KnownOrJob(BaseModel):
 )
 def get_citations(job_id: str, request: Request, who: Reader, site: Stores) -> list[ClaimBody]:
     """The claims of a verified article, worst first, in short: for a page that shows them."""
-    found = _verified(request, site, readable(site, job_id, who))
+    found = verified_in(request, site, readable(site, job_id, who))
     if found is None:
         raise not_found()
-    return list(_claims(job_id, found, words_of(request)))
+    return _claims(job_id, found, found.report.findings, words_of(request))
 
 
 @router.post(
@@ -127,9 +128,9 @@ def citation(
     """What is known of one citation; a claim that was never judged starts a job (202)."""
     words = words_of(request)
     for job in _before(site, who, body):
-        verified = _verified(request, site, job)
-        if verified and (found := [*_of_note(job, verified, body.note, words, site)]):
-            return KnownOrJob(claims=found, job=None)
+        verified = verified_in(request, site, job)
+        if verified and (found := _citing(job, verified, body.note, site)):
+            return KnownOrJob(claims=_claims(job.job_id, verified, found, words), job=None)
     if not (body.claim and body.url):
         raise not_found()
     asked = _article_of(body)
@@ -152,8 +153,8 @@ def _before(site: Site, who: Identity, body: CitationRequest) -> Iterator[Job]:
 
 def _is_same(site: Site, job: Job, wanted: dict[str, Any]) -> bool:
     """Whether a job was asked the same; its text lies apart from the rest."""
-    said = {key: value for key, value in wanted.items() if key != "text"}
-    if {key: job.request.get(key) for key in said} != said or "revision" in job.request:
+    rest = {key: value for key, value in wanted.items() if key != "text"}
+    if {key: job.request.get(key) for key in rest} != rest or "revision" in job.request:
         return False
     return _sent(site, job) == str(wanted["text"])
 
@@ -174,46 +175,48 @@ def _article_of(body: CitationRequest) -> VerifyRequest:
     return VerifyRequest(text=text, markup="html", title=body.title, settings=body.settings)
 
 
-def _verified(request: Request, site: Site, job: Job) -> Verified | None:
-    if job.kind != "verify" or not job.ended:
-        return None
-    results: Results = request.app.state.results
-    return results.get(site.jobs, job.job_id)
-
-
-def _of_note(
-    job: Job, verified: Verified, note: str | None, words: Words, site: Site
-) -> Iterator[ClaimBody]:
-    """The claims that cite a note; all where none is named."""
-    source = _sent(site, job) if note else ""
-    link = f'href="#{note}"'
-    for claim in _claims(job.job_id, verified, words):
-        marks = (source[slice(*each.at)] for each in claim.citations)
-        if note is None or any(link in unquote(html.unescape(mark)) for mark in marks):
-            yield claim
-
-
-def _claims(job_id: str, verified: Verified, words: Words) -> Iterator[ClaimBody]:
-    names = verified.view.get("names", {})
-    today = date.today()
-    for finding in verified.report.findings:
-        support = aggregation.support(finding)
-        absent, _ = wording.absent_and_denied(finding.missing)
-        yield ClaimBody(
-            job_id=job_id,
-            claim_id=finding.claim.claim_id,
-            claim=finding.claim.text,
-            label=str(finding.label),
-            verdict=words.language.say(wording.LABELS[finding.label]),
-            support=None if support is None else round(100 * support),
-            missing=[part.span.of(finding.claim.text) for part in absent],
-            citations=[_cited(result, names, words) for result in finding.citations],
-            suggestions=[_suggested(each, today) for each in finding.suggestions],
-            tag=wikitext.tag(finding, today),
+def _citing(job: Job, verified: Verified, note: str | None, site: Site) -> list[Finding]:
+    """The findings on claims that cite a note; all where none is named."""
+    if note is None:
+        return list(verified.report.findings)
+    source, link = _sent(site, job), f'href="#{note}"'
+    return [
+        finding
+        for finding in verified.report.findings
+        if any(
+            link in unquote(html.unescape(result.citation.span.of(source)))
+            for result in finding.citations
         )
+    ]
 
 
-def _cited(result: CitationResult, names: dict[str, str], words: Words) -> CitedBody:
+def _claims(
+    job_id: str, verified: Verified, findings: Iterable[Finding], words: Words
+) -> list[ClaimBody]:
+    names, today = verified.view.get("names", {}), date.today()
+    return [_claim(job_id, finding, names, words, today) for finding in findings]
+
+
+def _claim(
+    job_id: str, finding: Finding, names: Mapping[str, str], words: Words, today: date
+) -> ClaimBody:
+    support = aggregation.support(finding)
+    absent, _ = wording.absent_and_denied(finding.missing)
+    return ClaimBody(
+        job_id=job_id,
+        claim_id=finding.claim.claim_id,
+        claim=finding.claim.text,
+        label=str(finding.label),
+        verdict=words.language.say(wording.LABELS[finding.label]),
+        support=None if support is None else round(100 * support),
+        missing=[part.span.of(finding.claim.text) for part in absent],
+        citations=[_cited(result, names, words) for result in finding.citations],
+        suggestions=[_suggested(each, today) for each in finding.suggestions],
+        tag=wikitext.tag(finding, today),
+    )
+
+
+def _cited(result: CitationResult, names: Mapping[str, str], words: Words) -> CitedBody:
     cited, outcome, copy = result.citation, result.outcome, result.copy
     evidence = outcome if isinstance(outcome, Evidence) else None
     why = outcome if isinstance(outcome, Unchecked) else None
@@ -223,8 +226,8 @@ def _cited(result: CitationResult, names: dict[str, str], words: Words) -> Cited
         at=(cited.span.start, cited.span.end),
         label=str(result.label),
         name=names.get(cited.citation_id) or wording.name_of(cited),
-        url=cells.safe_link(cited.url) or None,
-        copy_url=(cells.safe_link(copy.url) or None) if copy and copy.url != cited.url else None,
+        url=cells.safe_link(cited.url),
+        copy_url=cells.safe_link(copy.url) if copy and copy.url != cited.url else None,
         quote=text if quoted else "",
         near="" if quoted else text,
         reasons=[said(note, words.language.say) for note in evidence.reasons_coded]

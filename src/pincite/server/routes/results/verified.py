@@ -160,10 +160,15 @@ def _found(request: Request, who: Identity, site: Site, job_id: str) -> tuple[Jo
     return job, _of(request, site, job)
 
 
+def verified_in(request: Request, site: Site, job: Job) -> Verified | None:
+    """The result of a job; None unless it verified an article, and has ended."""
+    if job.kind != "verify" or not job.ended:
+        return None
+    return _results(request).get(site.jobs, job.job_id)
+
+
 def _of(request: Request, site: Site, job: Job) -> Verified:
-    verified = None
-    if job.kind == "verify" and job.ended:
-        verified = _results(request).get(site.jobs, job.job_id)
+    verified = verified_in(request, site, job)
     if verified is None:
         raise not_found()
     return verified
