@@ -8,6 +8,7 @@ import pytest
 
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite.errors import MissingModel
+from pincite.models import session as session_module
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.session import CHARS_PER_TOKEN, Session
 from pincite.protocols import Floats
@@ -52,6 +53,16 @@ def test_the_graph_equals_bert_written_out_by_hand(tiny_encoder: Path) -> None:
     ((row, output),) = session.run(["the old bridge"])
     assert row == 0
     np.testing.assert_allclose(output, reference([2, 4, 12, 5, 3]), atol=1e-4)
+
+
+def test_scores_are_those_of_the_precise_kernels(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Session(tiny_encoder, max_tokens=64)
+    monkeypatch.setattr(session_module, "products_saturate", lambda: True)
+    precise = Session(tiny_encoder, max_tokens=64)
+    for (_, one), (_, other) in zip(chosen.run(TEXTS), precise.run(TEXTS), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_every_row_comes_out_once(tiny_encoder: Path) -> None:

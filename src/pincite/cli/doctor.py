@@ -32,6 +32,7 @@ def command() -> None:
         except MissingModel as error:
             missing += 1
             click.echo(f"{role:9} MISSING: {error}")
+    click.echo(f"processor {_processor()}")
     cache = weights.cache_folder()
     free = shutil.disk_usage(_existing(cache)).free
     low = " (LOW)" if free < NEEDED_FREE else ""
@@ -43,6 +44,13 @@ def command() -> None:
         click.echo(f"          {line}")
     if missing:
         raise click.exceptions.Exit(6)
+
+
+def _processor() -> str:
+    from pincite.models.session import cores, products_saturate
+
+    fast = "no fast exact int8 products (VNNI): networks take longer"
+    return f"{cores()} cores, {fast if products_saturate() else 'fast exact int8 products'}"
 
 
 def _leaving(settings: Any) -> Iterator[str]:
