@@ -39,6 +39,7 @@ HOMES = {
     "protego": {"web/robots.py"},
     "tantivy": {"corpus/lexical.py"},
     "faiss": {"corpus/dense.py"},
+    "filelock": {"corpus/lock.py"},
     "publicsuffixlist": {"judgement/reliability.py"},
     "rensa": {"retrieval/copies.py"},
     "sentencex": {"text/sentences.py"},

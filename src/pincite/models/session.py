@@ -46,7 +46,7 @@ class Session:
 
         options = SessionOptions()
         options.intra_op_num_threads = 1
-        self._threads = threads or _cores()
+        self._threads = threads or cores()
         # The arena keeps the largest batch for ever: a third of the demo's memory for nothing.
         options.enable_cpu_mem_arena = False
         # Without VNNI the fast int8 kernels saturate, and a score would depend on the machine.
@@ -121,7 +121,7 @@ class Session:
         return row, np.asarray(self._network.run(None, feed)[0][0], dtype=np.float32)
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many this process may use; where the system does not say, how many there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
