@@ -3,6 +3,7 @@
 import signal
 import socket
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,15 @@ settings.register_profile("pincite", deadline=None, suppress_health_check=[Healt
 settings.load_profile("pincite")
 
 
+# They kill and limit processes, or take permissions and links away, by means that Windows lacks.
+OF_POSIX = {
+    *("corpus/test_full_disk.py", "corpus/test_processes.py", "corpus/test_crash.py"),
+    *("corpus/test_optimize.py", "library/test_own_copies.py", "library/test_result_log.py"),
+    *("library/test_package.py", "documents/test_sources.py", "documents/test_confined.py"),
+    "test_portable.py",
+}
+
+
 # Folders whose tests all bear a marker. A run without it does not import them: torch and a browser
 # take longer than hundreds of tests, and `make test` has neither.
 ROOMS = {"train": HERE / "training/network", "web": HERE / "server", "mcp": HERE / "clients"}
@@ -31,6 +41,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """True for a folder whose marker the run leaves out; else whatever others say."""
     wanted: str = config.option.markexpr
     left_out = [room for marker, room in ROOMS.items() if f"not {marker}" in wanted]
+    left_out += [HERE / name for name in OF_POSIX if find_spec("fcntl") is None]
     return True if collection_path in left_out else None
 
 

@@ -2,6 +2,7 @@
 
 Each is taken of `pincite serve --demo`, light beside dark, 1200 pixels wide and 320; those of
 people and of a study with `mode = "server"`, where a script answered for two raters, by chance.
+The user script stands on an article of the tests.
 """
 
 import random
@@ -11,16 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, StorageState, sync_playwright
+from playwright.sync_api import Browser, StorageState, expect, sync_playwright
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "report")]
+from server.browser import wiki_pages  # noqa: E402
 from server.browser.furnished import OPEN, log_in  # noqa: E402
+from server.browser.test_gadget import Wiki, checked, served_to_the_wiki  # noqa: E402
 from server.browser.watched import CHROMIUM, FLAGS  # noqa: E402
 from server.people_of_tests import PASSWORD  # noqa: E402
 from server.processes import Served  # noqa: E402
 
-from pincite.server import demo  # noqa: E402
+from pincite.server import demo, wikis  # noqa: E402
 from pincite.server.people.identity import May, Role  # noqa: E402
 from pincite.server.settings import ServerSettings  # noqa: E402
 from pincite.server.site import Site, opened  # noqa: E402
@@ -29,8 +32,10 @@ from pincite.settings import Settings  # noqa: E402
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 WIDE, NARROW = (1200, 900), (320, 900)
+SCRIPT_WIDTH, SCRIPT_HEIGHT = 1000, 640
 SHRUNK = 0.62  # of the wide ones, which stand two side by side
-COLOURS = 128
+COLOURS = (128, 64, 32)  # as many as fit
+MAX_BYTES = 150_000
 STATEMENT = "The Orrest tram carried 2.14 million passengers in 2022."
 QUESTION = "Does velorin reduce the number of migraine days?"
 
@@ -125,6 +130,31 @@ def taken(
         yield path
 
 
+def script(browser: Browser, folder: Path) -> None:
+    """The user script beside an article, with one of its citations looked at."""
+    served = served_to_the_wiki(folder)
+    try:
+        wiki = Wiki(browser, served, wikis.browser_token(served.data))
+        page = checked(wiki.open("vector-2022", wiki_pages.PICTURED, SCRIPT_WIDTH))
+        page.locator(".pincite-dot").nth(1).click()
+        page.set_viewport_size({"width": SCRIPT_WIDTH, "height": SCRIPT_HEIGHT})
+        path = Path(tempfile.gettempdir()) / "pincite-script.png"
+        page.screenshot(path=path)
+        page.context.close()
+        shrunk(Image.open(path).convert("RGB"), OUT / "gadget.png")
+    finally:
+        served.end()
+
+
+def shrunk(shot: Image.Image, out: Path) -> None:
+    """A small picture, in few colours: median cut would give all to the greys, verdicts none."""
+    for colours in COLOURS:
+        few = shot.quantize(colours, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
+        few.save(out, optimize=True)
+        if out.stat().st_size < MAX_BYTES:
+            return
+
+
 def beside(paths: list[Path], out: Path, scale: float) -> None:
     """Two pictures as one, small."""
     pictures = [Image.open(path).convert("RGB") for path in paths]
@@ -137,9 +167,7 @@ def beside(paths: list[Path], out: Path, scale: float) -> None:
     both = both.resize(
         (round(both.width * scale), round(both.height * scale)), Image.Resampling.LANCZOS
     )
-    # Median cut would give all colours to the greys, and verdicts none.
-    palette = both.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4, dither=Image.Dither.NONE)
-    palette.save(out, optimize=True)
+    shrunk(both, out)
 
 
 def picture(browser: Browser, name: str, url: str, cookies: StorageState | None = None) -> None:
@@ -157,8 +185,10 @@ def made(folder: str, name: str) -> Path:
 
 def main() -> None:
     OUT.mkdir(exist_ok=True)
+    expect.set_options(timeout=120_000)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        script(browser, made(folder, "wiki"))
         served = Served(made(folder, "one"), "--demo")
         try:
             for name, path in places(served).items():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from documents.conftest import paragraph_lines, pdf
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from models.chat_server import Server, good, refusal, serving
 from tokenizers import Tokenizer
@@ -111,6 +111,7 @@ def test_where_nothing_has_room_nothing_is_sent(server: Server) -> None:
     assert server.asked == []
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 90), min_size=1, max_size=6), st.integers(0, 1_500), st.booleans())
 def test_what_is_given_is_never_more(sizes: list[int], tokens: int, in_lines: bool) -> None:
     join = "\n" if in_lines else " "

@@ -64,8 +64,8 @@ def recall(found: list[list[tuple[int, float]]], expected: list[list[int]]) -> f
 def test_it_finds_what_an_exact_search_finds(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dense, "SCANNED", 15_000)
-    vectors = clustered(30_000, 48)
+    monkeypatch.setattr(dense, "SCANNED", 10_500)
+    vectors = clustered(21_000, 48)  # of fewer, the graph is not walked but read through
     queries = near(vectors, 100)
     put(store, "a", vectors)
     index = DenseIndex(tmp_path, store, 48)
@@ -82,8 +82,8 @@ def test_it_finds_what_an_exact_search_finds(
         scores = [score for _, score in pairs]
         assert scores == sorted(scores, reverse=True)
         assert scores == pytest.approx([float(half[key - 1] @ query) for key, _ in pairs], abs=1e-5)
-    deep = index.search(queries[:2], 40_000)  # beyond what the probed lists hold
-    assert [len({key for key, _ in pairs}) for pairs in deep] == [30_000, 30_000]
+    deep = index.search(queries[:2], 30_000)  # beyond what the probed lists hold
+    assert [len({key for key, _ in pairs}) for pairs in deep] == [21_000, 21_000]
 
 
 @pytest.mark.slow
@@ -100,9 +100,8 @@ def test_recall_at_384_dimensions(
     assert recall(index.search(queries, 100), exact(vectors, queries, 100)) >= 0.98
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
 def test_a_filter_leaves_the_nearest_of_what_it_accepts(
-    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, share: float
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accepted, "FEW", 100)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
@@ -112,16 +111,18 @@ def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     index.build()
     index.open()
     assert not len(index._tail)
-    chosen = np.random.default_rng(4).random(25_001) < share
-    chosen[0] = False  # no key
-    some = Accepted(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
     queries = near(vectors, 30)
-    found = index.search(queries, 20, some)
-    assert all(chosen[key] for pairs in found for key, _ in pairs)
-    expected = [[k for k in keys if chosen[k]][:20] for keys in exact(vectors, queries, 25_000)]
-    assert recall(found, expected) >= 0.95
-    few = index.search(queries[:2], 30_000, some)  # more than are left
-    assert [{key for key, _ in pairs} for pairs in few] == [set(np.flatnonzero(chosen))] * 2
+    nearest = exact(vectors, queries, 25_000)
+    for share in (0.02, 0.3, 0.9):
+        chosen = np.random.default_rng(4).random(25_001) < share
+        chosen[0] = False  # no key
+        some = Accepted(np.packbits(chosen, bitorder="little"), int(chosen.sum()), share)
+        found = index.search(queries, 20, some)
+        assert all(chosen[key] for pairs in found for key, _ in pairs)
+        expected = [[k for k in keys if chosen[k]][:20] for keys in nearest]
+        assert recall(found, expected) >= 0.95, share
+        few = index.search(queries[:2], 30_000, some)  # more than are left
+        assert [{key for key, _ in pairs} for pairs in few] == [set(np.flatnonzero(chosen))] * 2
 
 
 def test_a_trained_index_is_added_to_until_it_has_doubled(

@@ -1,5 +1,6 @@
 """A file that nobody touched is believed; whatever a program does to it is noticed."""
 
+import contextlib
 import os
 import shutil
 import time
@@ -96,3 +97,23 @@ def test_a_segment_harmed_under_an_open_writer_is_never_believed(
     with EmbeddedCorpus.open(tmp_path / "c", None, write=True) as corpus:
         hits = corpus.lexical().retrieve(["old mill"], 5)[0]
     assert [hit.passage.text for hit in hits] == ["the old mill"]
+
+
+@pytest.mark.parametrize(("n_refusals", "held"), [(3, False), (10_000, True)])
+def test_a_stamp_waits_a_moment_for_who_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_refusals: int, held: bool
+) -> None:
+    """Windows refuses to rename over a file that somebody has open."""
+    refusals = iter([True] * n_refusals)
+    replace = Path.replace
+
+    def refused(self: Path, target: Path) -> Path:
+        if next(refusals, False):
+            raise PermissionError(13, "in use")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", refused)
+    monkeypatch.setattr(durable, "READ_SECONDS", 0.0)
+    with pytest.raises(PermissionError) if held else contextlib.nullcontext():
+        durable.write_stamp(tmp_path / "stamp.json", {"a": 1})
+    assert read_stamp(tmp_path / "stamp.json") == (None if held else {"a": 1})

@@ -138,9 +138,3 @@ def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.Monke
     monkeypatch.setattr(confined._POOL, "answer", lambda *_: said)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)
-
-
-def test_without_limits_it_is_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "LIMITED", False)
-    monkeypatch.setattr(confined._POOL, "answer", None)
-    assert reads_on()

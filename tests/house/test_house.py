@@ -39,6 +39,7 @@ HOMES = {
     "protego": {"web/robots.py"},
     "tantivy": {"corpus/lexical.py"},
     "faiss": {"corpus/dense.py"},
+    "filelock": {"corpus/lock.py"},
     "publicsuffixlist": {"judgement/reliability.py"},
     "rensa": {"retrieval/copies.py"},
     "sentencex": {"text/sentences.py"},
@@ -74,16 +75,27 @@ HOMES = {
 }
 
 
+# One worker reads all sources, once.
+one_worker = pytest.mark.xdist_group("house_sources")
+
+
 @functools.cache
-def imported(path: Path) -> frozenset[str]:
-    """First names of the modules that a file imports, anywhere in it."""
+def names_in(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """First names of the modules that a file imports, anywhere in it; plain names that it calls."""
     found: set[str] = set()
+    called: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.split(".")[0])
-    return frozenset(found)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+    return frozenset(found), frozenset(called)
+
+
+def imported(path: Path) -> frozenset[str]:
+    return names_in(path)[0]
 
 
 def test_no_file_is_over_500_lines() -> None:
@@ -99,6 +111,7 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     assert done.stderr == ""
 
 
+@one_worker
 @pytest.mark.parametrize("library", HOMES)
 def test_a_foreign_library_has_one_home(library: str) -> None:
     package = ROOT / "src" / "pincite"
@@ -109,18 +122,10 @@ def test_a_foreign_library_has_one_home(library: str) -> None:
     assert rooms == {room for room in rooms if any(user.startswith(room) for user in in_rooms)}
 
 
-def called(path: Path) -> set[str]:
-    """Plain names that a file calls."""
-    return {
-        node.func.id
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
-
-
+@one_worker
 def test_no_pickle_no_eval() -> None:
     assert [p for p in SOURCES if imported(p) & {"pickle", "marshal", "shelve", "dill"}] == []
-    assert [p for p in SOURCES if called(p) & {"eval", "exec", "__import__"}] == []
+    assert [p for p in SOURCES if names_in(p)[1] & {"eval", "exec", "__import__"}] == []
 
 
 def test_there_is_no_utils_module() -> None:

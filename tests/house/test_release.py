@@ -7,6 +7,8 @@ import pytest
 import release
 import yaml
 
+from conftest import OF_POSIX
+
 ROOT = Path(__file__).parents[2]
 WORKFLOW = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
 
@@ -37,6 +39,17 @@ def test_checksums_are_those_of_the_files(tmp_path: Path) -> None:
 
 def test_another_version_is_not_released() -> None:
     assert any("pyproject.toml says" in fault for fault in release.faults("99.0.0"))
+
+
+def test_windows_tests_what_there_is() -> None:
+    [step] = [
+        step["run"].split()
+        for step in yaml.safe_load(WORKFLOW)["jobs"]["windows"]["steps"]
+        if "pytest" in step.get("run", "")
+    ]
+    folders = [word for word in step if word.startswith("tests/")]
+    left_out = [f"tests/{name}" for name in OF_POSIX]
+    assert [name for name in (*folders, *left_out) if not (ROOT / name).exists()] == []
 
 
 def test_the_workflow_publishes_tags_only_and_stores_no_secret() -> None:

@@ -7,8 +7,10 @@ damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupte
 """
 
 import importlib
+import io
 import sys
 import warnings
+from typing import TextIO
 
 import click
 
@@ -72,8 +74,17 @@ def cli() -> None:
     """
 
 
+def _pipe_utf8(stream: TextIO) -> None:
+    """What is piped is UTF-8, as files are; Windows would take the encoding of its region."""
+    region_s = stream.encoding.lower() != "utf-8" and not stream.isatty()
+    if region_s and isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8")
+
+
 def main() -> None:
     """Run; expected errors print one message without traceback, bugs keep theirs."""
+    for stream in (sys.stdin, sys.stdout):
+        _pipe_utf8(stream)
     python_s = warnings.formatwarning
     warnings.formatwarning = lambda said, kind, *where: (
         f"pincite: {said}\n" if kind is OldName else python_s(said, kind, *where)

@@ -9,6 +9,7 @@ A built index is a file named by a stamp with its checksum, memory-mapped, never
 passages stay in it, and the store drops them, until enough are dead to build it anew.
 """
 
+import contextlib
 import math
 import uuid
 from collections.abc import Iterator, Sequence
@@ -116,6 +117,10 @@ class DenseIndex:
             self._extend_tail()
             self._sequence = sequence
 
+    def close(self) -> None:
+        """Let go of its file."""
+        self._stamp, self._built = None, None
+
     def is_due(self) -> bool:
         """Whether a built index is missing, damaged, or too far behind. Reads no vectors."""
         n_passages = self._store.n_passages()
@@ -175,7 +180,7 @@ class DenseIndex:
         """Make a written file the built index, if it can be read back, and drop the one before."""
         import faiss
 
-        faiss.read_index(str(path), faiss.IO_FLAG_MMAP)  # a full disk may show only here
+        faiss.read_index(str(path), self._reading())  # a full disk may show only here
         sync(path)
         known = (self._identity, last, n_vectors, *noted(path), n_trained)
         write_stamp(self._folder / STAMP, asdict(_Stamp(path.name, *known)))
@@ -189,7 +194,8 @@ class DenseIndex:
     def sweep(self) -> None:
         """Remove the leftovers; needs the writer's lock."""
         for path in self.leftovers():
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(PermissionError):  # Windows keeps what a reader has mapped
+                path.unlink(missing_ok=True)
 
     def forget(self) -> None:
         """Make the built index count no more, so that a new one is due if one is needed."""
@@ -328,14 +334,19 @@ class DenseIndex:
 
         if not self._is_whole(stamp):
             return None
-        kind: type[_Lists | _Graph] = _Lists
-        how = faiss.IO_FLAG_MMAP
-        if self._kind == "hnsw":
-            kind, how = _Graph, faiss.IO_FLAG_MMAP_IFC
+        kind: type[_Lists | _Graph] = _Graph if self._kind == "hnsw" else _Lists
         try:
-            return kind(faiss.read_index(str(self._folder / stamp.file), how))
+            return kind(faiss.read_index(str(self._folder / stamp.file), self._reading()))
         except RuntimeError:
             return None
+
+    def _reading(self) -> int:
+        """How the file is read: mapped, or where FAISS cannot map lists (Windows) into memory."""
+        import faiss
+
+        if self._kind == "hnsw":
+            return int(faiss.IO_FLAG_MMAP_IFC)
+        return int(faiss.IO_FLAG_MMAP) if hasattr(faiss, "OnDiskInvertedLists") else 0
 
     def _is_whole(self, stamp: _Stamp) -> bool:
         """Whether the file is what the stamp says; looked at once, not at every batch."""

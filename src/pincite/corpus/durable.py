@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 # Reading a million passages' indexes through takes seconds, and opening should not. A file this
 # large is believed as long as nobody touched it since it was checked; a smaller one is always read.
 BELIEVED_BYTES = 1 << 20
+READ_MOMENTS, READ_SECONDS = 20, 0.01  # how often, and after what time, a refused rename is tried
 
 
 def write_stamp(path: Path, content: Mapping[str, object]) -> None:
@@ -29,8 +31,18 @@ def write_stamp(path: Path, content: Mapping[str, object]) -> None:
         json.dump({**content, SEAL: _seal(content)}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
-    part.replace(path)
+    _replace(part, path)
     sync(path.parent)
+
+
+def _replace(part: Path, path: Path) -> None:
+    """Rename over `path`, which Windows refuses while somebody reads it: a stamp takes moments."""
+    for _ in range(READ_MOMENTS):
+        with contextlib.suppress(PermissionError):
+            part.replace(path)
+            return
+        time.sleep(READ_SECONDS)
+    part.replace(path)
 
 
 def read_stamp(path: Path) -> dict[str, Any] | None:
@@ -58,8 +70,11 @@ def silent(what: str, n_done: int, n_all: int) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Flush a file, or the names in a folder, to the disk; Windows opens no folder for that."""
+    folder = path.is_dir()
+    if folder and not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

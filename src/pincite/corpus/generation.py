@@ -59,7 +59,9 @@ class Generation:
         self._follower: _Follower | None = None
 
     def close(self) -> None:
-        """Close the store; mapped files go with their objects."""
+        """Close the store and let go of mapped files, which Windows would not let be moved."""
+        self.lexical.close()
+        self.dense.close()
         self.store.close()
 
     @property

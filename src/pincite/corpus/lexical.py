@@ -37,7 +37,7 @@ from pincite.corpus.durable import (
     write_stamp,
 )
 from pincite.corpus.ranking import terms
-from pincite.corpus.rows import Place
+from pincite.corpus.rows import Place, miscounted
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError
 from pincite.protocols import Query
@@ -103,6 +103,10 @@ class LexicalIndex:
                 return
         self._stamp = stamp if self._index is not None else None
 
+    def close(self) -> None:
+        """Let go of its files."""
+        self._stamp, self._index = None, None
+
     def _reloaded(self) -> bool:
         """Whether the open index could go on with what was committed since."""
         if self._index is None:
@@ -140,7 +144,7 @@ class LexicalIndex:
     def forget(self) -> None:
         """Make the index count no more; `catch_up` then makes it anew from the store."""
         (self._folder / STAMP).unlink(missing_ok=True)
-        self._stamp, self._index = None, None
+        self.close()
 
     def _catch_up(self, tell: Tell) -> None:
         try:
@@ -302,7 +306,7 @@ class LexicalIndex:
             )
             found = searcher.search(span, 2 * KEYS_AT_ONCE, count=False).hits
             keys = searcher.fast_field_values("key", [address for _, address in found])
-            yield from _compared(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
+            yield from miscounted(Counter(int(k or 0) for k in keys), self._store.keys_in(*window))
 
 
 class _Searcher:
@@ -357,16 +361,6 @@ class _Searcher:
             (int(key or 0), round(float(score), SCORE_DECIMALS))
             for key, (score, _) in zip(keys, found, strict=True)
         ]
-
-
-def _compared(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
-    for problem, keys in (
-        ("lacks", stored - indexed.keys()),
-        ("holds, though they were deleted,", indexed.keys() - stored),
-        ("holds more than once", {key for key, n in indexed.items() if n > 1}),
-    ):
-        if keys:
-            yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
 
 
 def _fits(stamp: _Stamp, meta: Path) -> bool:

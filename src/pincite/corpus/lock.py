@@ -1,17 +1,21 @@
-"""One writer at a time: an advisory lock on a file, which the system drops when its holder dies.
+"""One writer at a time: a lock on a file, which the system drops when its holder dies.
 
 The file carries the holder's process id, so that who is refused learns whom to wait for. Readers
 take no lock: SQLite gives them a snapshot, and derived files are replaced, never changed.
+
+`filelock` knows each system's lock (flock, LockFileEx) and is asked for that alone, on a file that
+is opened here: its own lock objects fall back to a file that a killed process leaves behind.
 """
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+
+from filelock import lock_descriptor
 
 from pincite.errors import CorpusError, CorpusInUse
 
@@ -79,20 +83,25 @@ class WriterLock:
 
     def _try(self) -> bool:
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        taken = False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
+            taken = lock_descriptor(handle, blocking=False)
+        finally:
+            if not taken:
+                os.close(handle)
+        if not taken:
             return False
         self._handle = handle
         with contextlib.suppress(OSError):  # the lock is held, even where a full disk has no room
             os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            os.write(handle, f" {os.getpid()}".encode())
         return True
 
     def _holder(self) -> str:
         try:
-            return self._path.read_text(encoding="ascii", errors="replace").strip() or "(unknown)"
+            with self._path.open("rb", buffering=0) as file:
+                file.seek(1)  # Windows lets nobody read the first byte, which is what is locked
+                return file.read(20).decode("ascii", "replace") or "(unknown)"
         except OSError:
             return "(unknown)"
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,6 +173,17 @@ def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
     keys = np.array([key for key, _ in rows], dtype=np.int64)
     values = np.frombuffer(b"".join(data[:n_bytes] for _, data in rows), dtype=_VECTOR)
     return keys, values.reshape(len(rows), dim).astype(np.float32)
+
+
+def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
+    """How the keys that an index holds, each so often, differ from those of the store."""
+    for problem, keys in (
+        ("lacks", stored - indexed.keys()),
+        ("holds, though they were deleted,", indexed.keys() - stored),
+        ("holds more than once", {key for key, n in indexed.items() if n > 1}),
+    ):
+        if keys:
+            yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
 
 
 def _is_sound(key: int, data: bytes, dim: int) -> bool:

@@ -5,7 +5,8 @@ It reads one document after the other, so that its start is paid for once; whate
 to it, the caller gets a result, and the next document gets a process that works. Each has its own
 limit of processor time, not of time: a busy machine turns no document away.
 
-Where the system knows no such limits (Windows), documents are read in this process.
+Where the system knows no such limits (Windows), the process is ended after some time, and may take
+any memory.
 """
 
 import atexit
@@ -28,7 +29,8 @@ from pincite.types import Document, Reason, Unchecked
 
 Found = Document | Unchecked
 LIMITED = importlib.util.find_spec("resource") is not None  # not on Windows
-_SPENT = -getattr(signal, "SIGPROF", 0)  # how a worker ends whose document took too long
+# How a worker ends whose document took too long: by the system's timer, or by faulthandler's.
+_SPENT = -signal.SIGPROF if LIMITED else 1
 _ENDING_SECONDS = 5.0  # what has closed its pipes needs milliseconds to be gone
 _TOGETHER, _TOGETHER_BYTES = 64, 1 << 20
 _LENGTH = struct.Struct(">Q")
@@ -43,8 +45,6 @@ def read(reader: str, body: Body) -> list[Found]:
         ImportError: a library that the reader needs is missing.
         KeyboardInterrupt: the process ends with what it was reading.
     """
-    if not LIMITED:
-        return read_here(reader, body)
     said = _POOL.answer(*_request(reader, [body]))
     if "found" in said:
         return [_found(one) for one in said["found"][0]]
@@ -72,7 +72,7 @@ def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
 def _of_group(reader: str, group: Sequence[Body | Found]) -> Iterator[Found]:
     bodies = [item for item in group if isinstance(item, Body)]
     said: Mapping[str, Any] = {}
-    if LIMITED and len(bodies) > 1:
+    if len(bodies) > 1:
         said = _POOL.answer(*_request(reader, bodies), again=False)
     answers = iter(said.get("found", ()))
     for item in group:
@@ -230,7 +230,7 @@ class _Pool:
 
 _POOL = _Pool()
 atexit.register(_POOL.end)
-if LIMITED:
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_POOL.forget)
 
 

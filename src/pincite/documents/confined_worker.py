@@ -4,30 +4,39 @@ Asked over standard input and answering over standard output, in frames as `conf
 JSON and the bytes of a document in, JSON out. Before each document it sets itself limits that it
 cannot outlive: processor time by a timer of the system, which ends it, and address space. Parsers
 in C have crashed on hand-made files before: here is no other part of the program beside them.
+
+Windows has neither limit: there a thread of the interpreter's, which needs no lock of it, ends the
+process after some time.
 """
 
 import contextlib
+import faulthandler
 import json
 import os
-import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pincite.documents.body import Body, Limits
-from pincite.documents.confined import read_frame, read_here, write_frame
+from pincite.documents.confined import LIMITED, read_frame, read_here, write_frame
 from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
 FAT = 600_000_000
+UNCOUNTED = 4  # seconds of time for one of processor time, where the system does not count these
+
+resource: Any = import_module("resource") if LIMITED else None
 
 
 def main() -> None:
     """Read documents until standard input ends, or until it has taken too much memory."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    _limit(resource.RLIMIT_CORE, 0)
+    if LIMITED:
+        limit(resource.RLIMIT_CORE, 0)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     last = False
@@ -53,27 +62,42 @@ def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
 
 
 def _of_body(reader: str, body: Body) -> dict[str, Any]:
-    _limit(resource.RLIMIT_AS, body.limits.memory)
-    signal.setitimer(signal.ITIMER_PROF, body.limits.seconds)
     try:
-        return {"found": [_as_json(one) for one in read_here(reader, body)]}
+        with _limited(body.limits):
+            return {"found": [_as_json(one) for one in read_here(reader, body)]}
     except MemoryError:
         return {"memory": True}
     except ModuleNotFoundError as error:  # another ImportError is a library without memory
         return {"missing": str(error), "name": error.name}
     except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
         return {"failed": f"{type(error).__name__}: {error}"[:300]}
+
+
+@contextmanager
+def _limited(limits: Limits) -> Iterator[None]:
+    """Inside, more than this much time ends the process, and more memory cannot be had."""
+    if not LIMITED:
+        faulthandler.dump_traceback_later(UNCOUNTED * limits.seconds, exit=True)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        return
+    limit(resource.RLIMIT_AS, limits.memory)
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+    try:
+        yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
+        limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # for the answer
 
 
 def _as_json(found: Document | Unchecked) -> dict[str, Any]:
     return {name: getattr(found, name) for name in found.__dataclass_fields__}
 
 
-def _limit(what: int, amount: int) -> None:
-    """Set a limit, as far as the system has it and allows it (macOS bounds no address space)."""
+def limit(what: int, amount: int) -> None:
+    """Limit this process, as far as the system can and may (macOS bounds no address space)."""
     _, hard = resource.getrlimit(what)
     bounds = [bound for bound in (amount, hard) if bound != resource.RLIM_INFINITY]
     bound = min(bounds, default=resource.RLIM_INFINITY)
@@ -84,11 +108,14 @@ def _limit(what: int, amount: int) -> None:
 def _bytes_held() -> int:
     """The memory that this process has; where no file says so, the most that it has had.
 
-    Linux counts as the most what the process that started this one had, too.
+    Linux counts as the most what the process that started this one had, too. Windows says nothing.
     """
+    if not LIMITED:
+        return 0
     with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        n_pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return n_pages * int(resource.getpagesize())
+    most: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 
 

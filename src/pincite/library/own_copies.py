@@ -19,11 +19,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pincite.corpus.durable import sync
 from pincite.errors import ConfigError
 
 LAYOUT = 1  # of the tables
 INDEX, FILES = "index.sqlite", "files"
 _PART = ".part-"
+# Windows has neither; there the checksum alone says that a link leads to what was attached.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS copies (
@@ -118,7 +121,7 @@ class OwnCopies:
         """The bytes of a copy; None if its file is gone or is not what was attached."""
         path = self.path_of(copy)
         try:  # a link may lead anywhere, so none is followed
-            number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            number = os.open(path, os.O_RDONLY | _NO_LINK)
         except OSError:
             return None
         with os.fdopen(number, "rb") as file:
@@ -205,11 +208,7 @@ class OwnCopies:
             file.flush()
             os.fsync(number)
         Path(beside).replace(files / digest)
-        folder = os.open(files, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(files)
 
     def _clear(self, db: sqlite3.Connection) -> None:
         """Delete the files of ours that the index does not name; no other file, whatever it is."""

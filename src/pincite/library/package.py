@@ -235,7 +235,9 @@ def _new_folder(folder: Path) -> Iterator[Path]:
         made.mkdir()
         try:
             yield made
-            made.rename(folder)  # an empty folder gives way
+            if folder.exists():
+                folder.rmdir()  # an empty one gives way: by itself, but not on Windows
+            made.rename(folder)
             sync(folder.parent)
         finally:
             shutil.rmtree(made, ignore_errors=True)

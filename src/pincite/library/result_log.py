@@ -70,7 +70,7 @@ class ResultLog:
         command = ["git", "-C", str(self.folder), *arguments]
         try:
             done = subprocess.run(  # noqa: S603 - our own words and our own files
-                command, capture_output=True, text=True, timeout=GIT_SECONDS, check=True
+                command, capture_output=True, encoding="utf-8", timeout=GIT_SECONDS, check=True
             )
         except subprocess.CalledProcessError as error:
             said = (error.stderr or error.stdout).strip()[-300:]

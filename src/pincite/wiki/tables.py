@@ -19,25 +19,26 @@ class Table:
 
     headings: dict[int, str] = field(default_factory=dict)  # by column
     row: list[tuple[Block, bool, int, int]] = field(default_factory=list)  # heading?, column, width
+    lines: list[str] = field(default_factory=list)  # of the row, of cells that say something
+    covered: Span | None = None  # where those stand
     column: int = 0
     caption: str = ""
 
     def cell(self, block: Block, *, heading: bool, width: int = 1) -> Block:
         """Add a cell that spans `width` columns; the block with its row and heading."""
-        earlier = [cell for cell, *_ in self.row if cell.text]
         label = "" if heading else self.headings.get(self.column, "")
-        shown = earlier
-        if not label and not heading and self.row and self.row[-1][1] and earlier:
-            label, shown = _line(earlier[-1]), earlier[:-1]  # a row heading: "Seats: 900"
-        made = replace(
-            block,
-            label=label,
-            lead=self.caption,
-            row="; ".join(map(_line, shown))[-MAX_ROW:],
-            row_span=_covering(earlier),
-        )
+        shown = self.lines[-MAX_ROW:]  # each has a character at least
+        if not label and not heading and self.row and self.row[-1][1] and shown:
+            label = shown.pop()  # a row heading: "Seats: 900"
+        row = "; ".join(shown)[-MAX_ROW:]
+        made = replace(block, label=label, lead=self.caption, row=row, row_span=self.covered)
         self.row.append((made, heading, self.column, width))
         self.column += width
+        if made.text:
+            self.lines.append(_line(made))
+            span = made.span(0, len(made.text))
+            start, end = self.covered or span
+            self.covered = Span(min(start, span.start), max(end, span.end))
         return made
 
     def end_row(self) -> list[Block]:
@@ -48,16 +49,9 @@ class Table:
             for block, _, column, width in self.row:
                 for each in range(column, column + min(width, MAX_WIDTH)):
                     self.headings[each] = _line(block)
-        self.row = []
+        self.row, self.lines, self.covered = [], [], None
         self.column = 0
         return heads
-
-
-def _covering(cells: list[Block]) -> Span | None:
-    spans = [cell.span(0, len(cell.text)) for cell in cells]
-    if not spans:
-        return None
-    return Span(min(span.start for span in spans), max(span.end for span in spans))
 
 
 def _line(cell: Block) -> str:

@@ -1,9 +1,11 @@
 """How a page looks: its edge, and what axe-core says of it."""
 
 from importlib.resources import files
+from typing import Literal
 
 from playwright.sync_api import Page, expect
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 RUN = """within => axe.run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a",
   "wcag21aa", "wcag22aa", "best-practice"]})
@@ -21,7 +23,8 @@ def within_the_edge(page: Page) -> None:
 
 def accessible(page: Page, *within: str) -> None:
     """Nothing that axe-core calls more than minor; `within`: selectors, else in all of the page."""
-    page.evaluate(AXE)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
     found = page.evaluate(RUN, {"include": [[each] for each in within]} if within else None)
     serious = [each for each in found if each[0] in ("serious", "critical", "moderate")]
     assert not serious, (page.url, serious)
@@ -30,6 +33,15 @@ def accessible(page: Page, *within: str) -> None:
 def looked_at(page: Page) -> None:
     within_the_edge(page)
     accessible(page)
+
+
+def seen_in_all_looks(page: Page) -> None:
+    """`looked_at` in light and dark, on a telephone and on a desk, without loading it again."""
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        for width in (320, 1200):
+            page.set_viewport_size({"width": width, "height": 800})
+            looked_at(page)
 
 
 def opened_details(page: Page) -> None:

@@ -177,17 +177,18 @@ def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str
             page.get_by_role("button", name="Verify", exact=True).click()
             page.wait_for_url("**/jobs/*")
             page.request.get(f"/jobs/{job_id}?threshold={text}")
-        for text in TEXTS:
+        notes = [f"{one} {other}" for one, other in zip(TEXTS[::2], TEXTS[1::2], strict=True)]
+        for note in notes:
             body = {
                 "job_id": job_id,
                 "item": "0000/r1",
                 "verdict": "wrong",
-                "note": text,
-                "quote": text,
+                "note": note,
+                "quote": note,
             }
             served.client.post("/api/v1/feedback", json=body).raise_for_status()
         said = page.request.get("/api/v1/feedback/export?format=opinions")
         assert said.headers["x-content-type-options"] == "nosniff"
         assert "html" not in said.headers["content-type"]
         rows = [json.loads(line) for line in said.text().split("\n") if line]
-        assert [row["note"] for row in rows] == TEXTS
+        assert [row["note"] for row in rows] == notes

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from server.browser.furnished import Furnished, log_in
-from server.browser.looks import arrived, looked_at, opened_details
+from server.browser.looks import arrived, opened_details, seen_in_all_looks
 from server.browser.watched import Watched
 from server.people_of_tests import PASSWORD
 from server.processes import Served
@@ -15,44 +14,35 @@ from server.processes import Served
 from pincite.server.people.passwords import hashed
 
 Watch = Callable[..., Watched]
-LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (320, 1200)]
 
 
-def size_of(scheme: str, width: int) -> dict[str, Any]:
-    return {"color_scheme": scheme, "viewport": {"width": width, "height": 800}}
-
-
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_pages_of_who_is_not_logged_in(
-    visit: Watch, there: Furnished, scheme: str, width: int
-) -> None:
-    with visit(**size_of(scheme, width)) as seen:
+def test_pages_of_who_is_not_logged_in(visit: Watch, there: Furnished) -> None:
+    with visit() as seen:
         page = seen.page("/login")
-        looked_at(page)
+        seen_in_all_looks(page)
         page.goto(there.link)
         expect(page.locator("#finding")).to_be_visible()
-        looked_at(page)
+        seen_in_all_looks(page)
         page.goto(f"/studies/{there.study.token}")
-        looked_at(page)
+        seen_in_all_looks(page)
         page.get_by_label("I have read this").check()
         page.get_by_role("button", name="Begin").click()
         arrived(page, "Statement 1")
         opened_details(page)
-        looked_at(page)
+        seen_in_all_looks(page)
         rated(page)
         arrived(page, "Statement 2")
         page.get_by_role("link", name="My answers").click()
         arrived(page, "My answers")
         opened_details(page)
-        looked_at(page)
+        seen_in_all_looks(page)
         page.get_by_role("button", name="End here").click()
         arrived(page, "Thank you")
-        looked_at(page)
+        seen_in_all_looks(page)
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_pages_of_an_admin(visit: Watch, there: Furnished, scheme: str, width: int) -> None:
-    with visit(**size_of(scheme, width)) as seen:
+def test_pages_of_an_admin(visit: Watch, there: Furnished) -> None:
+    with visit() as seen:
         page = seen.page()
         log_in(page, "Ada")
         job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
@@ -64,28 +54,27 @@ def test_pages_of_an_admin(visit: Watch, there: Furnished, scheme: str, width: i
         ):
             page.goto(path)
             opened_details(page)
-            looked_at(page)
+            seen_in_all_looks(page)
         page.goto("/account")
         page.locator("summary", has_text="New key").click()
         page.get_by_label("Name").fill("a key of the look")
         page.get_by_role("button", name="Make a key").click()
         expect(page.get_by_role("status").get_by_text("pincite_")).to_be_visible()
         page.wait_for_load_state()
-        looked_at(page)
+        seen_in_all_looks(page)
 
 
-@pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_the_gate(chromium: Browser, gated: Served, scheme: str, width: int) -> None:
-    with Watched(chromium, gated.url, size_of(scheme, width)) as seen:
+def test_the_gate(chromium: Browser, gated: Served) -> None:
+    with Watched(chromium, gated.url, {}) as seen:
         page = seen.page("/help")
-        looked_at(page)
+        seen_in_all_looks(page)
         page.get_by_label("I have read this and agree").check()
         page.get_by_label("Password").fill("a wrong one")
         seen.expected("the server responded with a status of 403")
         page.get_by_role("button", name="Go on").click()
         expect(page.get_by_role("alert")).to_be_visible()
         page.wait_for_load_state()
-        looked_at(page)
+        seen_in_all_looks(page)
         page.get_by_label("I have read this and agree").check()
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Go on").click()

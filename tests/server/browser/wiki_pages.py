@@ -39,7 +39,10 @@ color:var(--color-base,#202122);overflow-wrap:anywhere}a{color:var(--color-progr
 --color-success:#2cb491;--color-warning:#ca982e;--color-error:#fd7865;--color-progressive:#88a3e8;
 --background-color-interactive-subtle:#202122;
 --border-color-base:#72777d}
-pre,table{max-width:100%}"""
+pre,table{max-width:100%}
+#p-cactions ul,#p-tb ul{display:flex;gap:1em;justify-content:flex-end;padding:0;list-style:none}
+h1,h2{font:1.8em serif;border-bottom:1px solid var(--border-color-base,#a2a9b1)}h2{font-size:1.4em}
+.references{font-size:90%}"""
 MENUS = {
     "vector": '<div id="mw-head"><div id="p-cactions" class="vector-menu"><ul>{}</ul></div></div>',
     "vector-2022": '<nav class="vector-page-toolbar" aria-label="Page tools"><div id="p-cactions" '
@@ -71,6 +74,11 @@ def note(number: int, name: str, url: str, title: str) -> str:
     )
 
 
+def older(shown: str, mark: str, to: str = "cite_note-b-1") -> str:
+    """The mark of a reference or note, as it was before brackets had elements of their own."""
+    return f'<sup id="{mark}" class="reference"><a href="#{to}">[{shown}]</a></sup>'
+
+
 def references(*entries: str) -> str:
     return (
         '<div class="mw-heading mw-heading2"><h2 id="References">References</h2></div>'
@@ -99,8 +107,32 @@ LISTS = (
     f"<li>The tram reached the harbour in 1922.{ref(2, '')}</li></ul>"
     + references(note(1, "", BRIDGE, "Bridge"), note(2, "", TRAM, "Tram"))
 )
+# As MediaWiki wrote it before 2024: an old revision, a draft copied from one. Notes have letters.
+OLDER = (
+    f"<p>The old bridge of Varde was opened in 1911 by the mayor.{older('1', 'cite_ref-b_1-0')}"
+    f"{older('a', 'cite_ref-2', 'cite_note-2')}</p>"
+    '<h2><span class="mw-headline" id="Tram">Tram</span><span class="mw-editsection">[<a '
+    'href="/w/index.php?title=Varde&amp;action=edit&amp;section=1">edit</a>]</span></h2>'
+    f"<p>The tram reached the harbour in 1922.{older('2', 'cite_ref-3', 'cite_note-3')} It crosses "
+    f"the bridge, which was opened in 1911.{older('1', 'cite_ref-b_1-1')}</p>"
+    '<div class="reflist"><div class="mw-references-wrap"><ol class="references">'
+    '<li id="cite_note-2"><span class="mw-cite-backlink"><b><a href="#cite_ref-2">^</a></b></span> '
+    '<span class="reference-text">The mayor was ill, and came all the same.</span></li></ol></div>'
+    "</div>" + references(note(1, "b", BRIDGE, "Bridge"), note(3, "", TRAM, "Tram"))
+)
+PICTURED = (
+    f"<p>The old bridge of Varde was opened in 1911 by the mayor.{ref(1, '')} "
+    f"The tram reached the harbour in 1940.{ref(2, 't')} "
+    f"It carried 90,000 people in its first year.{ref(2, 't', 1)} "
+    f"The market hall burnt down in 1963.{ref(3, '')}</p>"
+    + references(
+        note(1, "", BRIDGE, "Bridge"),
+        note(2, "t", TRAM, "Tram"),
+        note(3, "", "https://a.example/hall", "Hall"),
+    )
+)
 NONE = "<p>Varde lies on a river. Nobody cites anything here.</p>"
-ARTICLES = {"plain": PLAIN, "sections": SECTIONS, "lists": LISTS, "none": NONE}
+ARTICLES = {"plain": PLAIN, "sections": SECTIONS, "lists": LISTS, "older": OLDER, "none": NONE}
 
 
 def page(skin: str, content: str, title: str = "Varde", *, dark: bool = False) -> str:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from pincite import settings as pipeline_settings
 from pincite.contract import codec
 from pincite.errors import InputError, PinciteError
+from pincite.models.session import cores
 from pincite.server import logs
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
@@ -210,8 +211,7 @@ def _sharing(settings: Settings, n_processes: int) -> Settings:
     """With threads for this process's share of the cores, unless somebody chose a number."""
     if settings.models.threads:
         return settings
-    n_cores = len(os.sched_getaffinity(0))
-    return settings.but(threads=max(1, n_cores // max(1, n_processes)))
+    return settings.but(threads=max(1, cores() // max(1, n_processes)))
 
 
 def _code(error: PinciteError) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pincite.documents.confined_worker import limit
 from pincite.errors import ConfigError, InputError
 from pincite.library import own_sources
 from pincite.library.own_copies import OwnCopies, OwnCopy
@@ -95,10 +96,8 @@ def _answer(said: dict[str, Any]) -> OwnCopy | Unchecked:
 
 def main() -> None:
     """Read what is asked from stdin, attach it, and answer on stdout."""
-    for what, amount in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0)):
-        _, hard = resource.getrlimit(what)
-        bound = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-        resource.setrlimit(what, (bound, hard))
+    limit(resource.RLIMIT_AS, MEMORY)
+    limit(resource.RLIMIT_CORE, 0)
     os.nice(NICENESS)
     asked = json.load(sys.stdin)
     copies, source = OwnCopies(Path(asked["folder"])), Named(asked["ref"], tuple(asked["keys"]))
