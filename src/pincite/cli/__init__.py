@@ -74,10 +74,10 @@ def cli() -> None:
     """
 
 
-def _pipe_utf8(stream: TextIO) -> None:
+def _pipe_utf8(stream: TextIO | None) -> None:
     """What is piped is UTF-8, as files are; Windows would take the encoding of its region."""
-    region_s = stream.encoding.lower() != "utf-8" and not stream.isatty()
-    if region_s and isinstance(stream, io.TextIOWrapper):
+    # No stream without a console, and another kind where a program that calls us captures it.
+    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
         stream.reconfigure(encoding="utf-8")
 
 
