@@ -2,7 +2,7 @@
 
     python tools/bench_parallel.py load            # local, then 1, 2 and 4 workers
     python tools/bench_parallel.py kills --kills 10
-    python tools/bench_parallel.py dump --articles 300
+    python tools/bench_parallel.py dump --articles 1000 --citations 1 --workers 0 2
 
 Texts are made up of words with fixed seeds. Corpora are compared by every document, passage and
 vector that they hold, reports by every byte but the time at which they were made.
@@ -69,12 +69,12 @@ def files(folder: Path, n_documents: int) -> Path:
     return target
 
 
-def dump(folder: Path, n_articles: int) -> list[str]:
-    """Articles with two citations each, of pages that say so or something else."""
+def dump(folder: Path, n_articles: int, n_citations: int) -> list[str]:
+    """Articles with so many citations each, of pages that say so or something else."""
     chance, pages, sources = random.Random(23), [], []  # noqa: S311
     for n in range(n_articles):
-        said = sentences(chance, 2)
-        marks = [f"<ref>[https://e.example/{n}/{i} Page]</ref>" for i in range(2)]
+        said = sentences(chance, n_citations)
+        marks = [f"<ref>[https://e.example/{n}/{i} Page]</ref>" for i in range(n_citations)]
         text = "\n\n".join(f"{one} {mark}" for one, mark in zip(said, marks, strict=True))
         pages.append(PAGE.format(title=f"Article {n}", n=1_000 + n, text=escape(text)))
         for i, one in enumerate(said):
@@ -253,6 +253,7 @@ def main() -> None:
     parser.add_argument("what", choices=["load", "kills", "dump"])
     parser.add_argument("--documents", type=int, default=200, help="1,200 for kills")
     parser.add_argument("--articles", type=int, default=300)
+    parser.add_argument("--citations", type=int, default=2, help="of an article")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=100, help="of the first kill")
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4], help="0: local")
@@ -264,7 +265,8 @@ def main() -> None:
             source = files(folder, given.documents)
             beside(["corpus", "update", "-q", str(source)], folder / "kb", held, given.workers)
         elif given.what == "dump":
-            beside(dump(folder, given.articles), folder / "out", written, given.workers)
+            made = dump(folder, given.articles, given.citations)
+            beside(made, folder / "out", written, given.workers)
         else:
             kills(folder, given.documents, range(given.seed, given.seed + given.kills))
 
