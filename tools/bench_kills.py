@@ -137,7 +137,7 @@ def killed(process: subprocess.Popen[str], victim: str, server: Server) -> str:
         server.kill()
         server.start()
         return "server killed"
-    until = time.monotonic() + 20  # until a worker works on what comes next
+    until = time.monotonic() + 60  # until a worker works on what comes next
     while process.poll() is None and time.monotonic() < until:
         found = [p for p, name in descendants(process.pid).items() if name.startswith("ray::_")]
         if found:
@@ -153,6 +153,7 @@ def held(address: str) -> str:
     engine.optimize(address, lambda *told: None, None)
     wrong = [f.problem for f in engine.verify(address, repair=False, tell=lambda *told: None)]
     with closing(Collections(address)) as there:
+        there.manifest()
         for name, fields in (
             (there.documents, ["id", "version", "facts", "text", "n_blocks", "n_passages"]),
             (there.passages, ["id", "text", "words", "title", "facets", "vector"]),

@@ -130,27 +130,24 @@ def queries(known: list[Document], n: int) -> list[str]:
 
 
 def search(given: Any) -> None:
-    asked = queries(documents(given.file), given.n)
+    asked, found = queries(documents(given.file), given.n), dict[tuple[Any, Way, int], set[str]]()
     with ExitStack() as stack:
-        opened = [
-            stack.enter_context(engines.open(each, FakeEncoder(DIM))) for each in given.corpora
-        ]
+        calls = dict[str, Call]()
+        for address in given.corpora:
+            corpus = stack.enter_context(engines.open(address, FakeEncoder(DIM)))
 
-        def ask(corpus: Corpus, way: Way, n: int) -> Any:
-            return corpus.by(way).retrieve([asked[n]], DEPTH)
+            def ask(corpus: Corpus, address: Any, way: Way, n: int) -> None:
+                (hits,) = corpus.by(way).retrieve([asked[n]], DEPTH)
+                found[address, way, n] = {hit.passage.passage_id for hit in hits[:10]}
 
-        calls: dict[str, Call] = {
-            f"{corpus.name}, {way}": partial(ask, corpus, way) for corpus in opened for way in WAYS
-        }
+            calls |= {f"{address}, {way}": partial(ask, corpus, address, way) for way in WAYS}
         for name, row in alternating(calls, given.n).items():
             print(f"{name}: {row}")
-        for way in WAYS:
-            runs = [
-                [{h.passage.passage_id for h in ask(c, way, n)[0][:10]} for n in range(given.n)]
-                for c in opened
-            ]
-            shared = sum(len(a & b) for a, b in zip(runs[0], runs[-1], strict=True))
-            print(f"{way}: overlap@10 {shared / sum(map(len, runs[0])):.3f}")
+    first, last = given.corpora[0], given.corpora[-1]
+    for way in WAYS:
+        pairs = [(found[first, way, n], found[last, way, n]) for n in range(given.n)]
+        shared = sum(len(a & b) for a, b in pairs) / sum(len(a) for a, _ in pairs)
+        print(f"{way}: overlap@10 {shared:.3f}")
     print(f"peak of the client: {peak():,.0f} MB")
     if given.server:
         print(f"server {memory(given.server)}")
