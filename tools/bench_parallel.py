@@ -2,7 +2,8 @@
 
     python tools/bench_parallel.py load            # local, then 1, 2 and 4 workers
     python tools/bench_parallel.py kills --kills 10
-    python tools/bench_parallel.py dump --articles 300
+    python tools/bench_parallel.py dump --articles 1000 --citations 1 --workers 0 2
+    python tools/bench_parallel.py dump-kills --articles 60 --citations 1 --kills 6
 
 Texts are made up of words with fixed seeds. Corpora are compared by every document, passage and
 vector that they hold, reports by every byte but the time at which they were made.
@@ -69,12 +70,12 @@ def files(folder: Path, n_documents: int) -> Path:
     return target
 
 
-def dump(folder: Path, n_articles: int) -> list[str]:
-    """Articles with two citations each, of pages that say so or something else."""
+def dump(folder: Path, n_articles: int, n_citations: int) -> list[str]:
+    """Articles with so many citations each, of pages that say so or something else."""
     chance, pages, sources = random.Random(23), [], []  # noqa: S311
     for n in range(n_articles):
-        said = sentences(chance, 2)
-        marks = [f"<ref>[https://e.example/{n}/{i} Page]</ref>" for i in range(2)]
+        said = sentences(chance, n_citations)
+        marks = [f"<ref>[https://e.example/{n}/{i} Page]</ref>" for i in range(n_citations)]
         text = "\n\n".join(f"{one} {mark}" for one, mark in zip(said, marks, strict=True))
         pages.append(PAGE.format(title=f"Article {n}", n=1_000 + n, text=escape(text)))
         for i, one in enumerate(said):
@@ -237,6 +238,21 @@ def kills(folder: Path, n_documents: int, seeds: range) -> None:
         print(f"seed {n}: after {after:.1f} s {how}; {kept} kept; then {same}", flush=True)
 
 
+def dump_kills(folder: Path, n_articles: int, n_citations: int, seeds: range) -> None:
+    """The same of a dump: reports that were killed and finished here, beside those left alone."""
+    line, alone = dump(folder, n_articles, n_citations), folder / "alone"
+    seconds = timed([*line, "--out", str(alone)])
+    for n in seeds:
+        chance, out = random.Random(n), folder / f"out{n}"  # noqa: S311
+        os.environ["PINCITE_CACHE"] = str(folder / f"cache{n}")  # what was judged is not known
+        command, victim = [*line, "--out", str(out)], ("driver", "worker", "cluster")[n % 3]
+        how = killed([*command, *on_ray(2)], victim, chance.uniform(0, 0.4) * seconds, chance)
+        kept = len(list(out.glob("*.json"))) if out.exists() else 0
+        subprocess.run([*PINCITE, *command], check=True)
+        same = "the same" if written(out) == written(alone) else "DIFFERENT"
+        print(f"seed {n}: {how}; {kept} reports kept; then {same}", flush=True)
+
+
 def n_held(corpus: Path) -> int:
     """Documents in a corpus, if there is one yet."""
     try:
@@ -248,11 +264,12 @@ def n_held(corpus: Path) -> int:
 
 
 def main() -> None:
-    """One of the three."""
+    """One of the four."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("what", choices=["load", "kills", "dump"])
+    parser.add_argument("what", choices=["load", "kills", "dump", "dump-kills"])
     parser.add_argument("--documents", type=int, default=200, help="1,200 for kills")
     parser.add_argument("--articles", type=int, default=300)
+    parser.add_argument("--citations", type=int, default=2, help="of an article")
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=100, help="of the first kill")
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2, 4], help="0: local")
@@ -264,7 +281,11 @@ def main() -> None:
             source = files(folder, given.documents)
             beside(["corpus", "update", "-q", str(source)], folder / "kb", held, given.workers)
         elif given.what == "dump":
-            beside(dump(folder, given.articles), folder / "out", written, given.workers)
+            made = dump(folder, given.articles, given.citations)
+            beside(made, folder / "out", written, given.workers)
+        elif given.what == "dump-kills":
+            seeds = range(given.seed, given.seed + given.kills)
+            dump_kills(folder, given.articles, given.citations, seeds)
         else:
             kills(folder, given.documents, range(given.seed, given.seed + given.kills))
 

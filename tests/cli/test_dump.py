@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import fsspec
 import pytest
 from click.testing import Result
 
@@ -38,9 +39,11 @@ def dump(run: Run) -> Path:
     return Path("dump.xml")
 
 
-def checked(run: Run, out: str, *more: str, code: int = 0) -> dict[str, Any]:
+def checked(
+    run: Run, out: str, *more: str, code: int = 0, dump: str = "dump.xml"
+) -> dict[str, Any]:
     """Every file of the reports' folder, without the time at which it was made."""
-    arguments = "--dump", "dump.xml", "--corpus", "kb", "--sources", "stored", "--out", out
+    arguments = "--dump", dump, "--corpus", "kb", "--sources", "stored", "--out", out
     run("verify", *arguments, *more, code=code)
     found: dict[str, Any] = {}
     for path in sorted(Path(out).iterdir()):
@@ -50,6 +53,14 @@ def checked(run: Run, out: str, *more: str, code: int = 0) -> dict[str, Any]:
         elif path.suffix == ".html":
             found[path.name] = len(found[path.name])
     return found
+
+
+def test_a_dump_at_an_address_is_checked_as_the_same_file(
+    run: Run, dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    fsspec.filesystem("memory").pipe("/wiki/dump.xml", dump.read_bytes())
+    assert checked(run, "there", dump="memory://wiki/dump.xml") == checked(run, "here")
 
 
 def test_every_article_has_its_report(run: Run, dump: Path) -> None:

@@ -22,9 +22,10 @@ from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.engines.milvus import MilvusCorpus
+from pincite.corpus.engines.milvus_client import INDEXES
 from pincite.corpus.engines.milvus_engine import Milvus
 from pincite.corpus.protocol import Corpus
-from pincite.errors import CorpusError, StaleCorpus
+from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.library.copying import copy
 from pincite.testing import FakeEncoder, check_corpus
 from pincite.types import Document
@@ -136,7 +137,7 @@ def test_words_only(address: str) -> None:
 def test_other_encoder_is_refused(address: str) -> None:
     engines.create(address, FakeEncoder()).close()
     assert engines.encoder_of(address) == "fake-32"
-    with pytest.raises(StaleCorpus, match=r"encoder 'fake-32', and this is 'fake-8'.*copy"):
+    with pytest.raises(StaleCorpus, match=r"encoder 'fake-32', and this is 'fake-8'.*rebuild"):
         engines.open(address, FakeEncoder(8))
     with pytest.raises(CorpusError, match="is a corpus already"):
         engines.create(address, FakeEncoder())
@@ -158,12 +159,15 @@ def test_server_that_is_off() -> None:
         engines.open("milvus://127.0.0.1:9/kb", None)
 
 
-def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
-    class Refusing(FakeEncoder):
-        def encode(self, texts, role):  # type: ignore[no-untyped-def]
-            assert role == "query", "a passage was encoded anew"
-            return super().encode(texts, role)
+class Refusing(FakeEncoder):
+    """Has nothing to encode but questions."""
 
+    def encode(self, texts, role):  # type: ignore[no-untyped-def]
+        assert role == "query", "a passage was encoded anew"
+        return super().encode(texts, role)
+
+
+def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
     with EmbeddedCorpus.create(tmp_path / "a", FakeEncoder()) as one:
         one.add(pages(70))
         with engines.create(address, Refusing()) as two:
@@ -173,6 +177,97 @@ def test_copy_there_and_back(address: str, tmp_path: Path) -> None:
                 assert copy(two, three, lambda n, of: None).is_complete
                 asked = ["otter5 swims"]
                 assert three.dense().retrieve(asked, 5) == one.dense().retrieve(asked, 5)
+
+
+def rebuilt(address: str, encoder: FakeEncoder) -> None:
+    Milvus().rebuild(address, encoder, lambda n, of: None, None)
+
+
+def test_rebuild_changes_the_encoder_under_a_reader(address: str) -> None:
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(5))
+        corpus.delete(["https://example.org/1"])
+        before = corpus.dense().retrieve(["otter3 swims"], 3)
+    with engines.open(address, FakeEncoder()) as reader:
+        rebuilt(address, FakeEncoder(8))
+        assert reader.dense().retrieve(["otter3 swims"], 3) == before
+    assert engines.encoder_of(address) == "fake-8"
+    with engines.open(address, FakeEncoder(8), write=True) as corpus:
+        assert corpus.status().n_documents == 4
+        assert corpus.dense().retrieve(["otter3 swims"], 1)[0][0].passage.title == "Page 3"
+        assert corpus.add(pages(5)) == 1
+    (finding,) = Milvus().verify(address, repair=False, tell=lambda *told: None)
+    assert (finding.kind, finding.counts) == ("leftover", False)
+    assert "2 collections" in Milvus().optimize(address, lambda *told: None, None)
+    assert Milvus().verify(address, repair=False, tell=lambda *told: None) == []
+    with engines.open(address, FakeEncoder(8)) as corpus:
+        assert corpus.get(["https://example.org/1"]) == [pages(5)[1]]
+
+
+def test_rebuild_takes_vectors_over_and_what_is_written_meanwhile(address: str) -> None:
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(4))
+        rebuilt(address, Refusing())
+        digest = corpus.manifest()["digest"]
+
+        class Late(FakeEncoder):
+            def encode(self, texts, role):  # type: ignore[no-untyped-def]
+                corpus.add(pages(6))
+                corpus.delete(["https://example.org/0"])
+                return super().encode(texts, role)
+
+    with engines.open(address, FakeEncoder(), write=True) as corpus:
+        assert corpus.manifest()["digest"] == digest
+        rebuilt(address, Late(8))
+    with engines.open(address, FakeEncoder(8)) as corpus:
+        there = [d is not None for d in corpus.get([page.url for page in pages(6)])]
+        assert there == [False, True, True, True, True, True]
+        assert corpus.status().n_passages == 5
+
+
+def test_killed_rebuild_leaves_the_corpus_and_is_swept(address: str) -> None:
+    class Killed(FakeEncoder):
+        def encode(self, texts, role):  # type: ignore[no-untyped-def]
+            raise KeyboardInterrupt
+
+    with engines.create(address, FakeEncoder()) as corpus:
+        corpus.add(pages(3))
+    with pytest.raises(KeyboardInterrupt):
+        rebuilt(address, Killed(8))
+    assert "2 collections" in Milvus().optimize(address, lambda *told: None, None)
+    with engines.open(address, FakeEncoder()) as corpus:
+        assert corpus.get([page.url for page in pages(3)]) == pages(3)
+
+
+def test_index_is_a_part_of_the_address(server: Server, address: str) -> None:
+    with pytest.raises(ConfigError, match=r"index=hnsw\|ivf_rabitq\|diskann"):
+        engines.create(f"{address}?index=flat", None)
+    with pytest.raises(ConfigError, match=r"a part of the address: .*\?index="):
+        Milvus().rebuild(address, FakeEncoder(), lambda n, of: None, "hnsw")
+    if server.is_ours:
+        with pytest.raises(ConfigError, match="Milvus-lite has no index 'diskann'"):
+            engines.create(f"{address}?index=diskann", FakeEncoder())
+        return
+    for kind in INDEXES:  # only a real Milvus has them all
+        with engines.create(f"{address}_{kind}?index={kind}", FakeEncoder()) as corpus:
+            corpus.add(pages(300))
+            hits = corpus.dense().retrieve(["otter3 swims"], 10)[0]
+            assert hits[0].passage.title == "Page 3"
+
+
+def test_a_collection_of_others_is_left_alone(address: str) -> None:
+    import pymilvus
+
+    there = address.replace("milvus://", "http://")
+    base, _, name = there.rpartition("/")
+    client = pymilvus.MilvusClient(uri=base)
+    client.create_collection(name, dimension=4)
+    with pytest.raises(CorpusError, match="was not made by Pincite"):
+        engines.open(address, None)
+    with pytest.raises(CorpusError, match="is a corpus already"):
+        engines.create(address, None)
+    assert client.has_collection(name)
+    client.close()
 
 
 def test_commands(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

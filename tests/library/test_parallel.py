@@ -21,6 +21,7 @@ from pincite.errors import InputError, MissingExtra
 from pincite.library import parallel
 from pincite.library.parallel import Local, Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
+from pincite.retrieval.copies import grouped
 from pincite.testing import FakeEncoder, check_encoder
 
 HERE = str(Path(__file__).parent)
@@ -158,6 +159,30 @@ def test_workers_fill_the_same_corpus(
         assert held(corpus) == alone
     assert outcome == expected
     assert (len(outcome.added), len(outcome.unread)) == (79, 1)
+
+
+def test_near_duplicates_of_several_files_are_told_alike(
+    spread: Parallel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker sees its file only; what is a copy is decided of what a search finds."""
+    monkeypatch.setattr("pincite.library.update.BATCH_CHARS", 2_000)
+    chance, files = random.Random(5), tmp_path / "files"
+    files.mkdir()
+    report = sentences(chance, 6)
+    texts = [f"{report} Printed in the {when}." for when in ("morning", "evening", "night")]
+    for n, text in enumerate([*texts, sentences(chance, 6)]):
+        row = {"url": f"https://e{n}.example/", "text": text}
+        (files / f"{n}.jsonl").write_text(json.dumps(row))
+
+    def told(name: str, parallel: Parallel) -> list[list[str]]:
+        with EmbeddedCorpus.create(tmp_path / name, None) as corpus:
+            filled(corpus, tmp_path / name, files, parallel)
+            (hits,) = corpus.lexical().retrieve([report], 20)
+        return [[hit.passage.url for hit in group] for group in grouped(hits)]
+
+    groups = told("spread", spread)
+    assert groups == told("alone", Local())
+    assert [len(group) for group in groups] == [3, 1]
 
 
 def test_a_spread_encoder_keeps_the_laws(spread: Parallel) -> None:

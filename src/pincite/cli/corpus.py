@@ -47,13 +47,15 @@ def command() -> None:
 
 @command.command("add")
 @click.argument("folder", type=options.Address)
-@click.argument("paths", type=options.FilePath, nargs=-1, required=True)
+@click.argument("paths", type=options.Address, nargs=-1, required=True)
 @encoder_option
 @words_option
 @options.parallel_options
 @json_option
 @quiet_option
-def add(folder: Address, paths: tuple[Path, ...], as_json: bool, quiet: bool, **given: Any) -> None:
+def add(
+    folder: Address, paths: tuple[Address, ...], as_json: bool, quiet: bool, **given: Any
+) -> None:
     """Add PATHS (pages, archives, collections; folders too) to the corpus FOLDER.
 
     Read are HTML, PDF, Word (.docx), text, Markdown, WARC, JSON lines (url, title, text), full text
@@ -65,6 +67,9 @@ def add(folder: Address, paths: tuple[Path, ...], as_json: bool, quiet: bool, **
     The corpus is made if it does not exist. Adding twice changes nothing, so a run that was
     stopped is simply started again; `corpus update` then skips the files that were done.
 
+    PATHS may be addresses that fsspec opens: s3://bucket/pages/ (with s3fs installed), gs:// (with
+    gcsfs), http:// (with aiohttp). They are copied into the cache first, and only what changed.
+
     With --on ray workers read the files and encode the passages. The corpus is the same.
     """
     from pincite.library.update import How
@@ -75,7 +80,7 @@ def add(folder: Address, paths: tuple[Path, ...], as_json: bool, quiet: bool, **
 
 @command.command("update")
 @click.argument("folder", type=options.Address)
-@click.argument("paths", type=options.FilePath, nargs=-1, required=True)
+@click.argument("paths", type=options.Address, nargs=-1, required=True)
 @click.option("--prune", is_flag=True, help="Delete what is no longer there under PATHS.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @encoder_option
@@ -85,7 +90,7 @@ def add(folder: Address, paths: tuple[Path, ...], as_json: bool, quiet: bool, **
 @quiet_option
 def update(
     folder: Address,
-    paths: tuple[Path, ...],
+    paths: tuple[Address, ...],
     prune: bool,
     dry_run: bool,
     as_json: bool,
@@ -107,7 +112,7 @@ def update(
 
 def _updated(
     folder: Address,
-    paths: tuple[Path, ...],
+    paths: tuple[Address, ...],
     how: Any,
     quiet: bool,
     *,
@@ -117,12 +122,18 @@ def _updated(
     no_vectors: bool,
 ) -> Any:
     """The outcome of an update; where it is only asked what it would do, nothing is written."""
+    from dataclasses import replace
+
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
     from pincite.errors import ServerError
+    from pincite.library import spool
     from pincite.library.update import NoCorpus, update
     from pincite.models import weights
 
+    kept = weights.cache_folder().parent
+    inputs = spool.local(paths, kept / "spool")
+    how = replace(how, named=inputs.named)
     with options.progress(quiet) as shown, ExitStack() as stack:
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any
@@ -132,10 +143,10 @@ def _updated(
         else:
             model = None if no_vectors else _encoder(encoder, parallel)
             corpus = stack.enter_context(_writing(folder, model))
-        notes = engines.notes_of(folder, weights.cache_folder().parent / "origins")
+        notes = engines.notes_of(folder, kept / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
         try:
-            return update(corpus, origins, paths, how, _teller(shown), parallel)
+            return update(corpus, origins, inputs.paths, how, _teller(shown), parallel)
         except ServerError:
             options.say("What was added stays. The same command goes on from there.", quiet)
             raise

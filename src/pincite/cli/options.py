@@ -17,7 +17,7 @@ FilePath = click.Path(path_type=Path)
 
 
 class _Address(click.ParamType[Path | str]):
-    """A corpus: its folder, or an address like `milvus://host:19530/name`."""
+    """A path, or an address like `milvus://host:19530/name` or `s3://bucket/pages/`."""
 
     name = "address"
 

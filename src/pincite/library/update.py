@@ -70,6 +70,8 @@ class How:
     dry: bool = False  # only say what would be done
     # Files that lie under other names than manifests among them have for them.
     called: Mapping[str, Path] = field(default_factory=dict)
+    # How the address of a file that says none itself is named: of copies, by what they are of.
+    named: Callable[[str], str] = str
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ def update(
     collection = collected(paths, called=how.called)
     run = _Run(corpus, origins, how, progress or (lambda outcome: None))
     run.outcome.n_files = len(collection.pieces)
-    read = partial(_contents, replace(collection, pieces=[]))
+    read = partial(_contents, replace(collection, pieces=[]), how.named)
     files = [run.signed(piece, collection) for piece in collection.pieces]
     for signed in (file for file in files if file.is_same):
         run.take(signed, (), collection)
@@ -146,11 +148,15 @@ class _Signed(NamedTuple):
     is_same: bool  # as when it was last read
 
 
-def _contents(collection: Collection, signed: _Signed) -> Iterator[Found]:
+def _contents(
+    collection: Collection, named: Callable[[str], str], signed: _Signed
+) -> Iterator[Found]:
     """What is in a file, read wherever this runs."""
     if not signed.signature:
         signed.piece.path.stat()  # says why
-    yield from collection.read(signed.piece)
+    for found in collection.read(signed.piece):
+        url = named(found.url)
+        yield found if url == found.url else replace(found, url=url)
 
 
 class _Run:
@@ -186,7 +192,8 @@ class _Run:
             else:
                 self._take_in(signed, path, found, collection)
         except (InputError, OSError) as error:  # one file that may not be opened, not the run
-            self.outcome.unread.append(Unchecked(path.as_uri(), Reason.REFUSED, str(error)))
+            url = self._how.named(path.as_uri())
+            self.outcome.unread.append(Unchecked(url, Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
         self._progress(self.outcome)
 

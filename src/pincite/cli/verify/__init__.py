@@ -29,7 +29,11 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
 @click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
 @click.option("--category", help="The articles of this category of the wiki.")
-@click.option("--dump", type=options.FilePath, help="A dump, every article of which is checked.")
+@click.option(
+    "--dump",
+    type=options.Address,
+    help="A dump, every article of which is checked; s3:// and the like too.",
+)
 @click.option("--out", type=options.FilePath, help="Folder for the reports of many articles.")
 @click.option("--limit", type=int, help="Rows of the table on the terminal.")
 @click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
@@ -86,6 +90,7 @@ def command(
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     corpora = [*corpus] or settings.library.places or None
+    dump = dump and _here(dump)
     _check_spreading(on, dump, settings)
     if titles or category or dump:
         from pincite.cli.verify.batch import Batch
@@ -135,6 +140,14 @@ def command(
         raise click.exceptions.Exit(130)
     if any(finding.label in fail_on for finding in report.findings):
         raise click.exceptions.Exit(1)
+
+
+def _here(dump: Path | str) -> Path:
+    """The dump, copied if it lies elsewhere."""
+    from pincite.library import spool
+    from pincite.models import weights
+
+    return spool.local([dump], weights.cache_folder().parent / "spool").paths[0]
 
 
 def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:

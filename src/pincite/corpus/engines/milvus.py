@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pincite.corpus import ranking
-from pincite.corpus.engines.milvus_client import LIMIT, Collections
+from pincite.corpus.engines.milvus_client import INDEXES, LIMIT, WIDTH, Collections
 from pincite.corpus.engines.milvus_rows import (
     ELSEWHERE,
     HEADS,
@@ -46,7 +46,6 @@ from pincite.text.passages import PASSAGE_RULE, passages
 from pincite.types import Document, Hit, Passage
 
 FORMAT = "milvus-1"
-WIDTH = 500  # of a search in the graph, as the embedded engine's
 # Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.
 VECTOR_DECIMALS = 6
 STEPS = 20  # a weighted word is asked for up to so many times: weights are kept to a twentieth
@@ -58,11 +57,18 @@ MOST_DIGESTED = 1_000_000
 class MilvusCorpus:
     """A `protocol.Corpus` behind an address; `protocol.Copied` too. Safe for several threads."""
 
-    def __init__(self, there: Collections, encoder: Encoder | None, *, write: bool) -> None:
+    def __init__(
+        self,
+        there: Collections,
+        encoder: Encoder | None,
+        *,
+        write: bool,
+        manifest: Mapping[str, str] | None = None,
+    ) -> None:
+        """Open what the name stands for, or collections that `there` made with this manifest."""
         self._there, self._encoder, self._write = there, encoder, write
-        self._manifest = there.manifest()
+        self._manifest = manifest or there.manifest()
         self._address = there.place.address
-        self._check_fit()
         there.load()
 
     def close(self) -> None:
@@ -98,7 +104,8 @@ class MilvusCorpus:
         """Whether it can be searched by meaning, given its encoder."""
         return self._manifest["encoder"] != NO_ENCODER
 
-    def _check_fit(self) -> None:
+    def check_fit(self) -> None:
+        """Whether this Pincite and the encoder may read it; raises CorpusError, StaleCorpus."""
         found, address = self._manifest, self._address
         if found.get("format") != FORMAT:
             raise CorpusError(
@@ -113,7 +120,7 @@ class MilvusCorpus:
             if found.get(name) != value:
                 raise StaleCorpus(
                     f"{address} was built with {name} {found.get(name)!r}, and this is {value!r}. "
-                    f"Open it with what built it, or copy it: pincite corpus copy {address} NEW"
+                    f"Open it with what built it, or run: pincite corpus rebuild {address}"
                 )
 
     # ── Writing ──────────────────────────────────────────────────────────────────────────────────
@@ -246,6 +253,15 @@ class MilvusCorpus:
         found = [heads.get(key_of(url)) for url in urls]
         return [head.doc_id if head else None for head in found]
 
+    def made_with(self, what: str) -> str:
+        """The encoder, index and so on that stand in its manifest."""
+        return self._manifest[what]
+
+    def versions(self) -> dict[str, str]:
+        """The version of each document, by address."""
+        rows = self._there.rows(self._there.documents, HEADS, head_fields())
+        return {head.facts.url: head.version for head in map(head_of, rows)}
+
     def urls(self) -> Iterator[str]:
         """All addresses, in the order of their keys."""
         rows = self._there.rows(self._there.documents, HEADS, head_fields())
@@ -317,8 +333,8 @@ class MilvusCorpus:
         """
         if not self.has_vectors:
             raise CorpusError(
-                f"{self._address} was made without an encoder and has no vectors to search. Copy "
-                f"it with one: pincite corpus copy {self._address} NEW --encoder NAME"
+                f"{self._address} was made without an encoder and has no vectors to search. Build "
+                f"it anew with one: pincite corpus rebuild {self._address} --encoder NAME"
             )
         self._needed_encoder()
         return CorpusRetriever(self, "dense", sites(exclude), filters)
@@ -380,7 +396,11 @@ class MilvusCorpus:
         }
 
     def _by_meaning(self, vectors: Floats, depth: int, where: str) -> list[list[tuple[str, float]]]:
-        how = {"metric_type": "IP", "params": {"ef": max(WIDTH, depth)}}
+        params = {
+            name: max(depth, value) if value == WIDTH else value
+            for name, value in INDEXES[self._manifest["index"]][1].items()
+        }
+        how = {"metric_type": "IP", "params": params}
         found = self._there.search("vector", vectors.tolist(), depth, where, how)
         return [[(key, round(score, VECTOR_DECIMALS)) for key, score in hits] for hits in found]
 

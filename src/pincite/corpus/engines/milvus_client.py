@@ -1,5 +1,9 @@
 """The two collections of a corpus in a Milvus, and all that is said to its server.
 
+A corpus's name is an alias. It stands for the collection of its documents, `NAME_ID_documents`;
+`NAME_ID` beside it has the passages. So a rebuild fills two new collections, and one change of the
+alias puts both in place of the old ones. Who has the old ones open goes on reading them.
+
 Everything written has a key that follows from what it says, and is put there by an upsert: so
 pymilvus may send a call again when the connection was lost, and nothing stands there twice.
 """
@@ -29,12 +33,26 @@ QUERIES_AT_ONCE = 64
 MAX_BYTES = 65_535  # of a text
 MAX_FACETS = 4_096  # numbers in an array
 KEY_BYTES = 128
-LINKS, BUILD_WIDTH = 32, 200  # of a vector in the graph, as in `corpus.dense`; as Milvus advises
+HNSW = "hnsw"
+WIDTH = 500  # of a search in a graph, as the embedded engine's
+# Kinds of vector index: what each is built with, and searched with. HNSW: links as `corpus.dense`
+# has them, the width as Milvus advises. The others have values from the middle of what its
+# documents advise (2.6: ivf-rabitq.md, diskann.md) and were never run: Milvus-lite lacks them.
+INDEXES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    HNSW: ({"M": 32, "efConstruction": 200}, {"ef": WIDTH}),
+    "ivf_rabitq": (
+        {"nlist": 1_024, "refine": True, "refine_type": "SQ8"},
+        {"nprobe": 64, "rbq_query_bits": 6, "refine_k": 4},
+    ),
+    "diskann": ({}, {"search_list": WIDTH}),
+}
+OF_LITE = (HNSW,)  # Milvus-lite takes the others too, and then fails at the first large segment
 CONSISTENCY = ("Strong", "Bounded", "Session", "Eventually")
 PROPERTY = "pincite.manifest"
 # gRPC's servers hang up on who asks more often than every five minutes whether they are there.
 PINGS = {"grpc.keepalive_time_ms": 300_000, "grpc.keepalive_permit_without_calls": False}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_DOCUMENTS = "_documents"
 # What a server says that is starting, or was started anew: some seconds later it answers.
 _LOST = re.compile(
     "unavailable|fail connecting|connection (refused|reset)|not (fully )?loaded|call load",
@@ -42,6 +60,7 @@ _LOST = re.compile(
 )
 _UNLOADED = re.compile("loaded|call load", re.IGNORECASE)
 _MAKING, _READING = "the corpus could not be made", "it could not be read"
+_ASKING = "it could not be asked what it holds"
 _T = TypeVar("_T")
 
 
@@ -52,6 +71,7 @@ class Place(NamedTuple):
     database: str
     name: str
     consistency: str
+    kind: str  # of vector index; empty: as the corpus has it, of a new one HNSW
     address: str
 
 
@@ -76,17 +96,19 @@ def place_of(address: str) -> Place:
             f"{address} is no address of a corpus in Milvus. Expected milvus://host:19530/name, or "
             "milvus://host:19530/database/name; names have letters, digits and _ only."
         )
-    if asked or consistency not in CONSISTENCY:
+    index = asked.pop("index", [""])[-1].lower()
+    if asked or consistency not in CONSISTENCY or index not in ("", *INDEXES):
         raise ConfigError(
-            f"{address}: behind the ? only consistency is known: {', '.join(CONSISTENCY)}"
+            f"{address}: behind the ? are known: consistency={'|'.join(CONSISTENCY)} and "
+            f"index={'|'.join(INDEXES)}"
         )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     http = "http" if parts.scheme == "milvus" else "https"
-    return Place(f"{http}://{host}:{port}", "".join(database), name, consistency, address)
+    return Place(f"{http}://{host}:{port}", "".join(database), name, consistency, index, address)
 
 
 class Collections:
-    """Documents (`NAME_documents`) and passages (`NAME`) of one corpus."""
+    """The documents and passages of one corpus, whose collections `find` or `make` names."""
 
     def __init__(self, address: str) -> None:
         """Connect.
@@ -97,8 +119,7 @@ class Collections:
         """
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else it writes on stderr what it mends
         self.place = place_of(address)
-        self.passages = self.place.name
-        self.documents = f"{self.place.name}_documents"
+        self.passages = self.documents = ""
         try:
             import grpc
             import pymilvus
@@ -130,53 +151,79 @@ class Collections:
     # ── What there is ────────────────────────────────────────────────────────────────────────────
 
     def exist(self) -> bool:
-        """Whether the corpus was made; the collection of documents is made last."""
-        return self._has(self.documents)
+        """Whether there is a corpus, or anything else, under the name."""
+        return bool(self._said(_ASKING, self._client.has_collection, self.place.name))
 
-    def _has(self, collection: str) -> bool:
-        what = "it could not be asked what it holds"
-        return bool(self._said(what, self._client.has_collection, collection))
+    def manifest(self) -> dict[str, str]:
+        """Find the collections that the corpus has now; what it was made with.
+
+        Raises:
+            CorpusError: there is none, or it is none of ours.
+        """
+        if not self.exist():
+            raise CorpusError(
+                f"{self.place.address} does not exist: the server has no alias "
+                f"{self.place.name!r}. Make it: pincite corpus add {self.place.address} PATH…"
+            )
+        try:
+            if self.place.name in self._said(_ASKING, self._client.list_collections):
+                raise ValueError("a collection has that name, not an alias")
+            found = self._said(_ASKING, self._client.describe_alias, self.place.name)
+            self._name(str(found["collection_name"]).removesuffix(_DOCUMENTS))
+            about = json.loads(self._about(self.documents))
+            return {str(key): str(value) for key, value in about.items()}
+        except (ValueError, AttributeError, KeyError) as error:
+            raise CorpusError(
+                f"{self.place.address}: what the server has under the name {self.place.name!r} "
+                "was not made by Pincite. Choose another name."
+            ) from error
+
+    def _name(self, passages: str) -> None:
+        self.passages, self.documents = passages, passages + _DOCUMENTS
 
     def _about(self, collection: str) -> str:
         """What stands written about a collection."""
-        what = "it could not be asked what it holds"
-        found = self._said(what, self._client.describe_collection, collection)
+        found = self._said(_ASKING, self._client.describe_collection, collection)
         return str((found.get("properties") or {}).get(PROPERTY) or found.get("description", ""))
 
-    def manifest(self) -> dict[str, str]:
-        """What the corpus was made with; raises CorpusError if it is none of ours."""
-        if not self.exist():
-            raise CorpusError(
-                f"{self.place.address} does not exist: the server has no collection "
-                f"{self.documents!r}. Make it: pincite corpus add {self.place.address} PATH…"
-            )
-        try:
-            about = json.loads(self._about(self.documents))
-            return {str(key): str(value) for key, value in about.items()}
-        except (ValueError, AttributeError) as error:
-            raise CorpusError(
-                f"{self.place.address}: the collection {self.documents!r} was not made by Pincite. "
-                "Choose another name."
-            ) from error
+    def make(self, manifest: Mapping[str, str], dim: int) -> None:
+        """Make both collections, empty and loaded; they stand under the name after `publish`.
 
-    def create(self, manifest: Mapping[str, str], dim: int) -> None:
-        """Make both collections, empty and loaded."""
-        if self.exist():
-            raise CorpusError(f"{self.place.address} is a corpus already. Choose another name.")
+        Raises:
+            ConfigError: the server lacks the kind of index.
+        """
+        self._check_index(manifest["index"])
+        self._name(f"{self.place.name}_{manifest['identity'][:8]}")
         kinds, about = self._library.DataType, json.dumps(dict(manifest), sort_keys=True)
-        if self._has(self.passages):
-            self._drop_unfinished()
-        self._make(self.passages, *self._passages(kinds, dim, about), about)
+        vectors = (dim, manifest["index"]) if dim else None
+        self._make(self.passages, *self._passages(kinds, vectors, about), about)
         self._make(self.documents, *self._documents(kinds, about), about)
 
-    def _drop_unfinished(self) -> None:
-        """What stands under the name is dropped only if a killed `create` of ours left it."""
-        if '"passage_rule"' not in self._about(self.passages):
-            raise CorpusError(
-                f"{self.place.address}: the server has a collection {self.passages!r} that was not "
-                "made by Pincite. Choose another name."
+    def _check_index(self, index: str) -> None:
+        version = str(self._said(_ASKING, self._client.get_server_version))
+        if "lite" in version and index not in OF_LITE:
+            raise ConfigError(
+                f"{self.place.address}: Milvus-lite has no index {index!r}, only a real Milvus "
+                f"does. Expected index={'|'.join(OF_LITE)}, or nothing."
             )
-        self._said(_MAKING, self._client.drop_collection, self.passages)
+
+    def publish(self) -> None:
+        """From now on these are the collections that the name stands for."""
+        there = self.exist()
+        put = self._client.alter_alias if there else self._client.create_alias
+        self._said("the name could not be given", put, self.documents, self.place.name)
+
+    def unnamed(self) -> list[str]:
+        """Collections of this corpus that its name does not stand for: what rebuilds left."""
+        ours = re.compile(rf"{self.place.name}_[0-9a-f]{{8}}({_DOCUMENTS})?")
+        every = self._said(_ASKING, self._client.list_collections)
+        others = set(filter(ours.fullmatch, every)) - {self.passages, self.documents}
+        return sorted(name for name in others if '"passage_rule"' in self._about(name))
+
+    def drop(self, collections: Sequence[str]) -> None:
+        """Remove whole collections."""
+        for name in collections:
+            self._said("a collection could not be dropped", self._client.drop_collection, name)
 
     def _make(self, name: str, schema: Any, index: Any, about: str) -> None:
         self._said(
@@ -189,7 +236,8 @@ class Collections:
             consistency_level=self.place.consistency,
         )
 
-    def _passages(self, kinds: Any, dim: int, about: str) -> tuple[Any, Any]:
+    def _passages(self, kinds: Any, vectors: tuple[int, str] | None, about: str) -> tuple[Any, Any]:
+        """`vectors`: of how many numbers, and their index; None: words only."""
         library, index = self._library, self._client.prepare_index_params()
         schema = self._client.create_schema(description=about)
         text = {"datatype": kinds.VARCHAR, "max_length": MAX_BYTES}
@@ -216,10 +264,11 @@ class Collections:
         schema.add_field("last_day", kinds.INT64)
         schema.add_field("numbers", kinds.JSON)
         index.add_index("document", index_type="INVERTED")
-        if dim:
-            schema.add_field("vector", kinds.FLOAT_VECTOR, dim=dim)
-            graph = {"M": LINKS, "efConstruction": BUILD_WIDTH}
-            index.add_index("vector", index_type="HNSW", metric_type="IP", params=graph)
+        if vectors:
+            schema.add_field("vector", kinds.FLOAT_VECTOR, dim=vectors[0])
+            built = dict(INDEXES[vectors[1]][0])
+            kind = vectors[1].upper()
+            index.add_index("vector", index_type=kind, metric_type="IP", params=built)
         return schema, index
 
     def _documents(self, kinds: Any, about: str) -> tuple[Any, Any]:

@@ -1,25 +1,28 @@
-"""The engine behind `milvus://…` addresses: corpora made, opened, looked through and swept."""
+"""The engine behind `milvus://…` addresses: corpora made, opened, rebuilt, verified and swept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from pincite.corpus.durable import Tell
-from pincite.corpus.engines.milvus import FORMAT, MilvusCorpus
-from pincite.corpus.engines.milvus_client import Collections
+from pincite.corpus.engines.milvus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
+from pincite.corpus.engines.milvus_client import HNSW, Collections
 from pincite.corpus.engines.milvus_rows import HEADS, Head, head_fields, head_of, parts_of
 from pincite.corpus.generation import NO_ENCODER, version_of
 from pincite.corpus.intake import ENCODED_TEXT
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import Address, Finding
+from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
-from pincite.text.passages import PASSAGE_RULE
+from pincite.text.passages import PASSAGE_RULE, passages
+
+Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 
 
 class Milvus:
-    """A `protocol.Engine` that verifies and optimizes too."""
+    """A `protocol.Engine` that verifies, optimizes and rebuilds too."""
 
     def exists(self, address: Address) -> bool:
         """Whether the server has the corpus."""
@@ -34,30 +37,47 @@ class Milvus:
     def create(self, address: Address, encoder: Encoder | None) -> MilvusCorpus:
         """A new, empty corpus, open for writing."""
         there = Collections(str(address))
-        manifest = {
-            "format": FORMAT,
-            "identity": uuid4().hex,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "passage_rule": PASSAGE_RULE,
-            "encoded_text": ENCODED_TEXT,
-            "lexical_rule": LEXICAL_RULE,
-            "encoder": encoder.fingerprint if encoder else NO_ENCODER,
-            "dim": str(encoder.dim if encoder else 0),
-            "versions": f"pincite {version_of('pincite')}, pymilvus {version_of('pymilvus')}",
-        }
-        there.create(manifest, encoder.dim if encoder else 0)
-        return MilvusCorpus(there, encoder, write=True)
+        if there.exist():
+            there.close()
+            raise CorpusError(f"{address} is a corpus already. Choose another name.")
+        manifest = _make(there, encoder, there.place.kind or HNSW)
+        there.publish()
+        return MilvusCorpus(there, encoder, write=True, manifest=manifest)
 
     def open(
         self, address: Address, encoder: Encoder | None, *, write: bool = False
     ) -> MilvusCorpus:
         """An existing one."""
-        return MilvusCorpus(Collections(str(address)), encoder, write=write)
+        corpus = MilvusCorpus(Collections(str(address)), encoder, write=write)
+        corpus.check_fit()
+        return corpus
+
+    def rebuild(
+        self, address: Address, encoder: Encoder | None, progress: Progress, index: Any
+    ) -> None:
+        """Fill two new collections, then let the name stand for them: searches never wait.
+
+        What is added meanwhile comes along until that moment; one that is killed starts anew. Who
+        has the corpus open reads the old collections, until `optimize` removes them.
+
+        Raises:
+            ConfigError: the index was not asked for in the address.
+        """
+        if index:
+            raise ConfigError(f"{address}: the index is a part of the address: {address}?index=…")
+        with closing(Collections(str(address))) as one, closing(Collections(str(address))) as other:
+            old = MilvusCorpus(one, None, write=False)
+            manifest = _make(other, encoder, other.place.kind or old.made_with("index"))
+            new = MilvusCorpus(other, encoder, write=True, manifest=manifest)
+            with new.indexing_behind():
+                _follow(old, new, progress)
+            other.publish()
 
     def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
         """Documents that lack passages, and what kills left; `repair` removes the latter."""
         with closing(Collections(str(address))) as there:
-            heads, left, counted = _surveyed(there, tell)
+            there.manifest()
+            unnamed, (heads, left, counted) = there.unnamed(), _surveyed(there, tell)
             found = [
                 Finding(
                     "document",
@@ -71,19 +91,59 @@ class Milvus:
             n_left = sum(map(len, left.values()))
             if repair:
                 _swept(there, left)
-            if n_left:
+                there.drop(unnamed)
+            if n_left or unnamed:
                 problem = f"{n_left} rows of processes that were killed; no search finds them"
+                if unnamed:
+                    problem += f"; of rebuilds {', '.join(unnamed)}"
                 remedy = f"Remove them: pincite corpus optimize {address}"
                 found.append(Finding("leftover", str(address), problem, remedy, repair))
         return found
 
     def optimize(self, address: Address, tell: Tell, index: Any) -> str:
-        """Remove what kills left. Nothing may be added meanwhile."""
+        """Remove what kills and rebuilds left. Nothing may be added or rebuilt meanwhile."""
         with closing(Collections(str(address))) as there:
-            _, left, _ = _surveyed(there, tell)
+            there.manifest()
+            unnamed, (_, left, _) = there.unnamed(), _surveyed(there, tell)
             _swept(there, left)
+            there.drop(unnamed)
             there.compact()
-        return f"{sum(map(len, left.values())):,} rows that killed processes had left are removed."
+        n_left = sum(map(len, left.values()))
+        return f"{n_left:,} rows and {len(unnamed)} collections that were left over are removed."
+
+
+def _make(there: Collections, encoder: Encoder | None, index: str) -> dict[str, str]:
+    """New collections, which have no name yet; the manifest that they were given."""
+    manifest = {
+        "format": FORMAT,
+        "identity": uuid4().hex,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "passage_rule": PASSAGE_RULE,
+        "encoded_text": ENCODED_TEXT,
+        "lexical_rule": LEXICAL_RULE,
+        "encoder": encoder.fingerprint if encoder else NO_ENCODER,
+        "dim": str(encoder.dim if encoder else 0),
+        "index": index,
+        "versions": f"pincite {version_of('pincite')}, pymilvus {version_of('pymilvus')}",
+    }
+    there.make(manifest, encoder.dim if encoder else 0)
+    return manifest
+
+
+def _follow(old: MilvusCorpus, new: MilvusCorpus, progress: Progress) -> None:
+    """Make the new one hold what the old one does, until there is nothing left to do."""
+    same = all(old.made_with(key) == new.made_with(key) for key in ("encoder", "encoded_text"))
+    wanted, done = old.versions(), dict[str, str]()
+    while wanted != done:
+        behind = [url for url, version in wanted.items() if done.get(url) != version]
+        for at in range(0, len(behind), DOCUMENTS_AT_ONCE):
+            found = old.get(behind[at : at + DOCUMENTS_AT_ONCE])
+            documents = [document for document in found if document is not None]
+            cut = [passage for document in documents for passage in passages(document)]
+            new.add_with(documents, old.vectors(cut) if same else {})
+            progress(len(wanted) - len(behind) + at + len(found), len(wanted))
+        new.delete([url for url in done if url not in wanted])
+        wanted, done = old.versions(), new.versions()
 
 
 def _surveyed(

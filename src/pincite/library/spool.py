@@ -1,0 +1,137 @@
+"""Inputs at addresses (s3://, gs://, http://…): copied to this machine, then read like any others.
+
+fsspec knows the addresses; the packages that speak to each store (s3fs, gcsfs, aiohttp…) are the
+user's, and so are their credentials. Nothing is fetched but what the user names. A copy stays where
+it is, so the next run fetches only what changed, and an update sees which files are gone.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from pincite.errors import ConfigError, InputError
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
+_SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
+_LIST = ".spool.json"  # of a copy: the files in it, and what told each state from another
+# By which stores tell that a file is another one; the size alone does not.
+_STATES = (
+    *("ETag", "etag", "md5", "content_md5", "LastModified", "Last-Modified", "last_modified"),
+    *("mtime", "updated", "modified", "created", "version_id", "generation"),
+)
+
+
+class Inputs(NamedTuple):
+    """What was given, as paths on this machine."""
+
+    paths: list[Path]
+    called: dict[str, str]  # beginnings of file:// addresses → how the user names these places
+
+    def named(self, url: str) -> str:
+        """An address as the user knows it."""
+        for begins, name in self.called.items():
+            if url.startswith(begins):
+                return name + url.removeprefix(begins)
+        return url
+
+
+def is_address(given: Path | str) -> bool:
+    """Whether it is no path of this machine.
+
+    >>> is_address("s3://bucket/pages/"), is_address("pages/"), is_address("s3:")
+    (True, False, False)
+    """
+    return _ADDRESS.match(str(given)) is not None
+
+
+def local(given: Sequence[Path | str], folder: Path) -> Inputs:
+    """The paths as they are, and for each address its copy below `folder`, brought up to date.
+
+    Raises:
+        ConfigError: no installed package opens such addresses.
+        InputError: there is nothing, it may not be read, or names a place outside.
+    """
+    found = Inputs([], {})
+    for each in given:
+        if not is_address(each):
+            found.paths.append(Path(each))
+            continue
+        address = str(each)
+        target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
+        path = _copied(address, target)
+        end = "" if path != target else "/"
+        found.paths.append(path)
+        found.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
+    return found
+
+
+def _copied(address: str, target: Path) -> Path:
+    """The copy: a folder, or the one file in it that the address is."""
+    import fsspec
+
+    if _SECRET.search(address):
+        raise ConfigError(
+            f"{_SECRET.sub('//…@', address)}: an address stands in reports, and must not hold a "
+            "password. Give it as the store's package expects it, in its settings or variables."
+        )
+    try:
+        store, root = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"{address}: {error}. Expected an address that fsspec opens.") from error
+    try:
+        # A web server has a page at a folder's address too.
+        is_file = not address.endswith("/") and store.isfile(root)
+        files = {PurePosixPath(root).name: root} if is_file else _listed(store, root)
+        _bring(store, files, target)
+    except InputError:
+        raise
+    except Exception as error:  # each store has its own errors
+        said = str(error) or type(error).__name__
+        raise InputError(f"{address} could not be read: {said}") from error
+    if not files:
+        raise InputError(f"{address} holds no file; expected a file or a folder to add.")
+    return target / next(iter(files)) if is_file else target
+
+
+def _listed(store: Any, root: str) -> dict[str, str]:
+    """All files below `root`, by their names from there on."""
+    base = root.rstrip("/") + "/"
+    return {name.removeprefix(base): name for name in store.find(root)}
+
+
+def _bring(store: Any, files: Mapping[str, str], target: Path) -> None:
+    """Copy what is new or changed, remove what is gone; each file is there as a whole or not."""
+    target.mkdir(parents=True, exist_ok=True)
+    noted = target / _LIST
+    known: dict[str, str] = json.loads(noted.read_text()) if noted.exists() else {}
+    for name in known.keys() - files.keys():
+        _inside(target, name).unlink(missing_ok=True)
+        del known[name]
+    try:
+        for name, place in files.items():
+            path, state = _inside(target, name), _state(store.info(place))
+            if not state or known.get(name) != state or not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                part = path.with_name(f".{path.name[-200:]}.part")
+                store.get_file(place, str(part))
+                part.replace(path)
+            known[name] = state
+    finally:
+        noted.write_text(json.dumps(known))
+
+
+def _inside(target: Path, name: str) -> Path:
+    """A place below `target`: whoever fills a bucket chooses its names."""
+    path = target / name
+    if not path.resolve().is_relative_to(target.resolve()) or path.resolve() == target.resolve():
+        raise InputError(f"{name!r} is no name of a file below the address that was given.")
+    return path
+
+
+def _state(info: Mapping[str, Any]) -> str:
+    """Another for another content; empty where the store does not tell."""
+    told = [str(info[key]) for key in _STATES if info.get(key)]
+    return " ".join([*told, str(info.get("size"))]) if told else ""

@@ -1,0 +1,141 @@
+"""Inputs at addresses of fsspec: copied once, kept up to date, named as the user named them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import fsspec
+import pytest
+from click.testing import CliRunner
+
+from pincite.cli import cli
+from pincite.corpus import engines
+from pincite.errors import ConfigError, InputError
+from pincite.library import spool
+
+
+@pytest.fixture
+def place() -> str:
+    return f"memory://{uuid4().hex}"
+
+
+def put(place: str, **texts: str) -> None:
+    store: Any = fsspec.filesystem("memory")
+    for name, text in texts.items():
+        store.pipe(f"{place.removeprefix('memory:/')}/{name}.txt", text.encode())
+
+
+def read(path: Path) -> dict[str, str]:
+    return {
+        file.relative_to(path).as_posix(): file.read_text()
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not file.name.startswith(".")
+    }
+
+
+def test_paths_stay_as_they_are(tmp_path: Path) -> None:
+    inputs = spool.local(["pages/", tmp_path], tmp_path / "spool")
+    assert inputs.paths == [Path("pages"), tmp_path]
+    assert inputs.named("file:///pages/a.txt") == "file:///pages/a.txt"
+    assert not (tmp_path / "spool").exists()
+
+
+def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
+    put(place, a="one", **{"below/b": "two"})
+    (copy,) = spool.local([place], tmp_path).paths
+    assert read(copy) == {"a.txt": "one", "below/b.txt": "two"}
+    before = {name: (copy / name).stat().st_mtime_ns for name in read(copy)}
+    put(place, a="another")
+    fsspec.filesystem("memory").pipe(f"/{place[9:]}/c.txt", b"three")
+    fsspec.filesystem("memory").rm(f"/{place[9:]}/below/b.txt")
+    (copy / "a.txt").touch()
+    assert spool.local([place], tmp_path).paths == [copy]
+    assert read(copy) == {"a.txt": "another", "c.txt": "three"}
+    kept = (copy / "c.txt").stat().st_mtime_ns
+    spool.local([place], tmp_path)
+    assert (copy / "c.txt").stat().st_mtime_ns == kept, "what did not change is not copied anew"
+    assert before["a.txt"] != (copy / "a.txt").stat().st_mtime_ns
+
+
+def test_documents_have_the_addresses_that_the_user_knows(place: str, tmp_path: Path) -> None:
+    put(place, a="one", **{"below/b c": "two"})
+    whole, one = place + "/", f"{place}/a.txt"
+    inputs = spool.local([whole, one], tmp_path)
+    folder, file = (path.resolve().as_uri() for path in inputs.paths)
+    assert inputs.named(f"{folder}/below/b%20c.txt") == f"{place}/below/b%20c.txt"
+    assert inputs.named(file) == one
+    assert inputs.named("https://example.org/a") == "https://example.org/a"
+
+
+def test_a_corpus_is_filled_from_addresses(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "c.txt").write_text("Herons stand still.")
+    put(place, a="The old bridge is of wood.", b="The ferry is closed.")
+
+    def update(*options: str) -> Any:
+        given = [str(tmp_path / "kb"), place, (tmp_path / "here").as_uri(), *options]
+        arguments = ["corpus", "update", *given, "--no-vectors", "--json", "-q"]
+        result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    names = [f"{place}/a.txt", f"{place}/b.txt", f"{(tmp_path / 'here').as_uri()}/c.txt"]
+    assert sorted(update()["added"]) == sorted(names)
+    assert update()["n_unchanged"] == 3
+    put(place, a="The new bridge is of stone.")
+    fsspec.filesystem("memory").rm(f"/{place[9:]}/b.txt")
+    outcome = update("--prune")
+    assert (outcome["changed"], outcome["removed"]) == ([names[0]], [names[1]])
+    with engines.open(tmp_path / "kb", None) as corpus:
+        (hit,) = corpus.lexical().retrieve(["stone bridge"], 5)[0]
+    assert hit.passage.url == names[0]
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *told: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    pytest.importorskip("aiohttp")
+    (tmp_path / "www" / "pages").mkdir(parents=True)
+    (tmp_path / "www" / "pages" / "a.txt").write_text("Served.")
+    handler = partial(Quiet, directory=str(tmp_path / "www"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/pages/"
+        server.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # aiohttp's sessions end with the program
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_web_server_is_read(served: str, tmp_path: Path) -> None:
+    inputs = spool.local([served, f"{served}a.txt"], tmp_path / "spool")
+    assert read(inputs.paths[0]) == {"a.txt": "Served."}
+    assert inputs.paths[1].read_text() == "Served."
+    assert inputs.named(f"{inputs.paths[0].resolve().as_uri()}/a.txt") == f"{served}a.txt"
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../b", ".", ""])
+def test_a_name_outside_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is no name of a file below"):
+        spool._inside(tmp_path / "copy", name)
+
+
+def test_what_cannot_be_read_is_said(place: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nosuch://x.*fsspec"):
+        spool.local(["nosuch://x"], tmp_path)
+    with pytest.raises(InputError, match=rf"{place}"):
+        spool.local([place], tmp_path)
+    with pytest.raises(ConfigError, match=r"ftp://…@host/a: .* must not hold a password") as error:
+        spool.local(["ftp://me:secret@host/a"], tmp_path)
+    assert "secret" not in str(error.value)
