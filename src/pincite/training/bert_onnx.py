@@ -3,6 +3,10 @@
 `build` writes the graph of a BERT body (any depth and width) from a state dict with Hugging Face's
 names, so that conversion needs only numpy and onnx; `quantise` makes the int8 file that runs.
 The graph follows Devlin et al. 2019 as transformers implements it: post-layer-norm, erf GELU.
+
+It is meant for rows without padding, which is how Pincite runs them: it takes no mask. Attention
+is one operator of ONNX Runtime's own, and where logits are asked for, the last layer is computed
+for the first token only.
 """
 
 from collections.abc import Mapping
@@ -16,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 Weights = Mapping[str, npt.NDArray[np.float32]]
 OPSET = 17  # the first with LayerNormalization
+RUNTIME = helper.make_opsetid("com.microsoft", 1)  # ONNX Runtime's own operators
 EPSILON = 1e-12  # BERT's layer_norm_eps
 
 
@@ -59,7 +64,7 @@ class _Graph:
 
 
 def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
-    """The graph input_ids, attention_mask, token_type_ids → `logits` or `last_hidden_state`.
+    """The graph input_ids, token_type_ids → `logits` or `last_hidden_state`.
 
     Args:
         weights: state dict without a `bert.` prefix on the body's names.
@@ -69,10 +74,10 @@ def build(weights: Weights, n_heads: int, head: bool) -> onnx.ModelProto:
     """
     graph = _Graph(weights)
     hidden = _embeddings(graph)
-    mask = _mask(graph)
     n_layers = 1 + max(int(n.split(".")[2]) for n in weights if n.startswith("encoder.layer."))
     for layer in range(n_layers):
-        hidden = _layer(graph, hidden, mask, f"encoder.layer.{layer}", n_heads)
+        alone = head and layer == n_layers - 1  # the head reads nothing but the first token
+        hidden = _layer(graph, hidden, f"encoder.layer.{layer}", n_heads, first_only=alone)
     if head:
         first = graph.op("Gather", hidden, graph.const("zero", np.array(0)), axis=1)
         pooled = graph.op("Tanh", graph.linear(first, "pooler.dense"))
@@ -92,30 +97,16 @@ def _embeddings(graph: _Graph) -> str:
     return graph.layer_norm(summed, "embeddings.LayerNorm")
 
 
-def _mask(graph: _Graph) -> str:
-    """0 where a token stands and a large negative number where padding does: (batch, 1, 1, n)."""
-    mask = graph.op("Cast", "attention_mask", to=TensorProto.FLOAT)
-    one = graph.const("one", np.array(1, dtype=np.float32))
-    low = graph.const("low", np.array(-10000, dtype=np.float32))
-    bias = graph.op("Mul", graph.op("Sub", one, mask), low)
-    return graph.op("Unsqueeze", bias, graph.ints(1, 2))
-
-
-def _layer(graph: _Graph, x: str, mask: str, name: str, n_heads: int) -> str:
-    width = graph.weights[f"{name}.attention.self.query.bias"].shape[0]
-    split = graph.ints(0, 0, n_heads, width // n_heads)
-
-    def heads(which: str, perm: list[int]) -> str:
-        projected = graph.linear(x, f"{name}.attention.self.{which}")
-        return graph.op("Transpose", graph.op("Reshape", projected, split), perm=perm)
-
-    query, key = heads("query", [0, 2, 1, 3]), heads("key", [0, 2, 3, 1])
-    root = graph.const("head_root", np.array(np.sqrt(width // n_heads), dtype=np.float32))
-    scores = graph.op("Add", graph.op("Div", graph.op("MatMul", query, key), root), mask)
-    mixed = graph.op("MatMul", graph.op("Softmax", scores, axis=-1), heads("value", [0, 2, 1, 3]))
-    merged = graph.op("Transpose", mixed, perm=[0, 2, 1, 3])
-    merged = graph.op("Reshape", merged, graph.ints(0, 0, width))
-    attended = graph.op("Add", graph.linear(merged, f"{name}.attention.output.dense"), x)
+def _layer(graph: _Graph, x: str, name: str, n_heads: int, *, first_only: bool) -> str:
+    asking = graph.op("Slice", x, *(graph.ints(n) for n in (0, 1, 1))) if first_only else x
+    query, key, value = (
+        graph.linear(given, f"{name}.attention.self.{which}")
+        for which, given in (("query", asking), ("key", x), ("value", x))
+    )
+    mixed = graph.op(
+        "MultiHeadAttention", query, key, value, num_heads=n_heads, domain=RUNTIME.domain
+    )
+    attended = graph.op("Add", graph.linear(mixed, f"{name}.attention.output.dense"), asking)
     attended = graph.layer_norm(attended, f"{name}.attention.output.LayerNorm")
     inner = graph.gelu(graph.linear(attended, f"{name}.intermediate.dense"))
     out = graph.op("Add", graph.linear(inner, f"{name}.output.dense"), attended)
@@ -126,13 +117,14 @@ def _model(graph: _Graph, last: str, name: str, shape: list[str]) -> onnx.ModelP
     graph.nodes.append(helper.make_node("Identity", [last], [name], name=name))
     inputs = [
         helper.make_tensor_value_info(field, TensorProto.INT64, ["batch", "tokens"])
-        for field in ("input_ids", "attention_mask", "token_type_ids")
+        for field in ("input_ids", "token_type_ids")
     ]
     output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
     body = helper.make_graph(
         graph.nodes, "bert", inputs, [output], list(graph.initializers.values())
     )
-    model = helper.make_model(body, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+    versions = [helper.make_opsetid("", OPSET), RUNTIME]
+    model = helper.make_model(body, opset_imports=versions, ir_version=9)
     onnx.checker.check_model(model)
     return model
 
@@ -141,4 +133,8 @@ def quantise(model: onnx.ModelProto, target: Path) -> None:
     """Write `model` with int8 weights (one scale a column) and uint8 activations at run time."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    quantize_dynamic(model, target, weight_type=QuantType.QInt8, per_channel=True)
+    # What no shape inference knows, the output of RUNTIME's operators, is float as everything is.
+    floats = {"DefaultTensorType": TensorProto.FLOAT}
+    quantize_dynamic(
+        model, target, weight_type=QuantType.QInt8, per_channel=True, extra_options=floats
+    )
