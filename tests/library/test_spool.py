@@ -47,8 +47,11 @@ def test_paths_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_a_folder_is_copied_and_kept_up_to_date(place: str, tmp_path: Path) -> None:
     put(place, a="one", **{"below/b": "two"})
-    (copy,) = spool.local([place], tmp_path).paths
+    told: list[tuple[Any, ...]] = []
+    (copy,) = spool.local([place], tmp_path, lambda *some: told.append(some)).paths
     assert read(copy) == {"a.txt": "one", "below/b.txt": "two"}
+    assert ("copying files", 1, 2, "copying below/b.txt") in told
+    assert ("megabytes", 0, 0, "megabytes of it") in told
     before = {name: (copy / name).stat().st_mtime_ns for name in read(copy)}
     put(place, a="another")
     fsspec.filesystem("memory").pipe(f"/{place[9:]}/c.txt", b"three")

@@ -132,9 +132,9 @@ def _updated(
     from pincite.models import weights
 
     kept = weights.cache_folder().parent
-    inputs = spool.local(paths, kept / "spool")
-    how = replace(how, named=inputs.named)
     with options.progress(quiet) as shown, ExitStack() as stack:
+        inputs = spool.local(paths, kept / "spool", options.teller(shown))
+        how = replace(how, named=inputs.named)
         parallel = stack.enter_context(options.parallel(on, workers))
         corpus: Any
         if how.dry:

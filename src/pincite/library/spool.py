@@ -8,7 +8,7 @@ it is, so the next run fetches only what changed, and an update sees which files
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -16,12 +16,16 @@ from pincite.errors import ConfigError, InputError
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 _SECRET = re.compile(r"//[^/@:]*:[^/@]*@")  # abfs://container@account/ has no secret
+_MB = 1_000_000
 _LIST = ".spool.json"  # of a copy: the files in it, and what told each state from another
 # By which stores tell that a file is another one; the size alone does not.
 _STATES = (
     *("ETag", "etag", "md5", "content_md5", "LastModified", "Last-Modified", "last_modified"),
     *("mtime", "updated", "modified", "created", "version_id", "generation"),
 )
+
+# A name, how much of it is done, how much there is if that is known, and what is done now.
+Tell = Callable[[str, int, int | None, str], None]
 
 
 class Inputs(NamedTuple):
@@ -47,8 +51,10 @@ def is_address(given: Path | str) -> bool:
     return _ADDRESS.match(str(given)) is not None
 
 
-def local(given: Sequence[Path | str], folder: Path) -> Inputs:
+def local(given: Sequence[Path | str], folder: Path, tell: Tell = lambda *told: None) -> Inputs:
     """The paths as they are, and for each address its copy below `folder`, brought up to date.
+
+    `tell` hears of the files copied, and of megabytes of the one under way.
 
     Raises:
         ConfigError: no installed package opens such addresses.
@@ -61,14 +67,14 @@ def local(given: Sequence[Path | str], folder: Path) -> Inputs:
             continue
         address = str(each)
         target = folder / hashlib.sha256(address.encode()).hexdigest()[:16]
-        path = _copied(address, target)
+        path = _copied(address, target, tell)
         end = "" if path != target else "/"
         found.paths.append(path)
         found.called[path.resolve().as_uri() + end] = address.rstrip("/") + end
     return found
 
 
-def _copied(address: str, target: Path) -> Path:
+def _copied(address: str, target: Path, tell: Tell) -> Path:
     """The copy: a folder, or the one file in it that the address is."""
     import fsspec
 
@@ -85,7 +91,7 @@ def _copied(address: str, target: Path) -> Path:
         # A web server has a page at a folder's address too.
         is_file = not address.endswith("/") and store.isfile(root)
         files = {PurePosixPath(root).name: root} if is_file else _listed(store, root)
-        _bring(store, files, target)
+        _bring(store, files, target, tell)
     except InputError:
         raise
     except Exception as error:  # each store has its own errors
@@ -102,7 +108,7 @@ def _listed(store: Any, root: str) -> dict[str, str]:
     return {name.removeprefix(base): name for name in store.find(root)}
 
 
-def _bring(store: Any, files: Mapping[str, str], target: Path) -> None:
+def _bring(store: Any, files: Mapping[str, str], target: Path, tell: Tell) -> None:
     """Copy what is new or changed, remove what is gone; each file is there as a whole or not."""
     target.mkdir(parents=True, exist_ok=True)
     noted = target / _LIST
@@ -111,16 +117,27 @@ def _bring(store: Any, files: Mapping[str, str], target: Path) -> None:
         _inside(target, name).unlink(missing_ok=True)
         del known[name]
     try:
-        for name, place in files.items():
+        for n, (name, place) in enumerate(files.items()):
+            tell("copying files", n, len(files), f"copying {name}")
             path, state = _inside(target, name), _state(store.info(place))
             if not state or known.get(name) != state or not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 part = path.with_name(f".{path.name[-200:]}.part")
-                store.get_file(place, str(part))
+                store.get_file(place, str(part), callback=_in_megabytes(tell))
                 part.replace(path)
             known[name] = state
     finally:
         noted.write_text(json.dumps(known))
+
+
+def _in_megabytes(tell: Tell) -> Any:
+    """What fsspec tells of a file's bytes, told on."""
+    from fsspec.callbacks import Callback
+
+    def told(size: int | None, value: int, **_: Any) -> None:
+        tell("megabytes", value // _MB, size and size // _MB, "megabytes of it")
+
+    return Callback(hooks={"": told})
 
 
 def _inside(target: Path, name: str) -> Path:

@@ -90,7 +90,7 @@ def command(
     if asked and not settings.web.online:
         raise click.UsageError("--wayback asks archive.org: it needs --online.")
     corpora = [*corpus] or settings.library.places or None
-    dump = dump and _here(dump)
+    dump = dump and _here(dump, quiet)
     _check_spreading(on, dump, settings)
     if titles or category or dump:
         from pincite.cli.verify.batch import Batch
@@ -142,12 +142,14 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _here(dump: Path | str) -> Path:
+def _here(dump: Path | str, quiet: bool) -> Path:
     """The dump, copied if it lies elsewhere."""
     from pincite.library import spool
     from pincite.models import weights
 
-    return spool.local([dump], weights.cache_folder().parent / "spool").paths[0]
+    with options.progress(quiet) as shown:
+        folder = weights.cache_folder().parent / "spool"
+        return spool.local([dump], folder, options.teller(shown)).paths[0]
 
 
 def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
