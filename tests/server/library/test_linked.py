@@ -113,7 +113,7 @@ def test_a_folder_is_read_searched_and_asked(client: TestClient, site: Site, kep
     assert "stored elsewhere and is read-only" in page
     assert f"/documents/{document['doc_id']}?passage=" in page
     assert "Delete the corpus" not in page
-    assert "1 document<" in client.get("/corpora").text
+    assert "1 document ·" in client.get("/corpora").text
     assert f'value="{entry.corpus_id}"' in client.get("/ask").text
     job = ask(client, site, entry.corpus_id)
     (answer,) = json.loads(job["result"])["answers"]
