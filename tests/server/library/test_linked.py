@@ -1,5 +1,6 @@
 """Corpora that whoever runs the server keeps elsewhere: in folders, or with another engine."""
 
+import contextlib
 import json
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -186,6 +187,17 @@ def test_an_engine_that_answers_again_is_asked_again(
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     tank.answers = True
     assert client.get(f"{C}/{entry.corpus_id}").json()["n_documents"] == 1
+
+
+def test_readers_of_other_engines_never_hold_all_threads(
+    client: TestClient, site: Site, tank: Tank
+) -> None:
+    (entry,) = link(site.corpora, LOCAL, [ADDRESS])
+    with contextlib.ExitStack() as stack:
+        for _ in range(open_corpora.MOST_ELSEWHERE):
+            stack.enter_context(site.library.shelf.reading(entry.address))
+        assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
+    assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
 
 
 @pytest.mark.parametrize(

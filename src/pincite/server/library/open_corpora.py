@@ -20,9 +20,9 @@ from pincite.protocols import Encoder
 from pincite.server.library.linked import without_places
 
 MOST = 8  # open at once: an index of a million vectors takes 0.4 GB
-# A server of corpora that does not answer is left alone for so long: each try takes ten seconds or
-# more of a thread that others wait for.
-ALONE_SECONDS = 30.0
+# Another engine's server that hangs may hold up its readers for a minute, but must never hold all
+# threads of ours, which are 40: so many read at once, and one that does not answer is left alone.
+MOST_ELSEWHERE, ALONE_SECONDS = 16, 30.0
 _OTHER = "It was built with another encoder than this server's."
 
 
@@ -61,6 +61,7 @@ class Shelf:
         self._mutex, self._loading = threading.Lock(), threading.Lock()
         self._open: OrderedDict[Address, Opened] = OrderedDict()
         self._failed: dict[Address, tuple[float, str]] = {}  # until when, and why
+        self._elsewhere = threading.Semaphore(MOST_ELSEWHERE)
 
     @contextmanager
     def reading(self, address: Address) -> Iterator[Opened]:
@@ -69,14 +70,15 @@ class Shelf:
         Raises:
             CorpusError: it is none, or damaged, or its server does not answer.
         """
-        opened = self._taken(address) or self._put(address, self._opened(address))
-        try:
-            yield opened
-        except CorpusError:  # what is wrong may be mended by opening it again
-            self._drop(address, opened)
-            raise
-        finally:
-            self._give_back(opened)
+        with self._among_few(address):
+            opened = self._taken(address) or self._put(address, self._opened(address))
+            try:
+                yield opened
+            except CorpusError:  # what is wrong may be mended by opening it again
+                self._drop(address, opened)
+                raise
+            finally:
+                self._give_back(opened)
 
     def drop(self, address: Address) -> None:
         """Close a corpus as soon as nobody reads it."""
@@ -89,6 +91,19 @@ class Shelf:
         """Close all that nobody reads."""
         for address in list(self._open):
             self.drop(address)
+
+    @contextmanager
+    def _among_few(self, address: Address) -> Iterator[None]:
+        counted = isinstance(address, str)
+        if counted and not self._elsewhere.acquire(blocking=False):
+            raise CorpusError(
+                f"{address}: {MOST_ELSEWHERE} requests wait for such corpora already."
+            )
+        try:
+            yield
+        finally:
+            if counted:
+                self._elsewhere.release()
 
     def _taken(self, address: Address) -> Opened | None:
         with self._mutex:
