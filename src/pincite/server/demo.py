@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pincite import runtime
-from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
+from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.library.ingest import ingest
 from pincite.server.library.register import CorpusEntry, Shared
 from pincite.server.people.identity import LOCAL
@@ -34,7 +34,7 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
     for left in site.server.folder.glob(f"{_ASIDE}*"):  # by a start that was killed
         shutil.rmtree(left, ignore_errors=True)
     known = {entry.name: entry for entry in site.corpora.listed() if entry.owner == LOCAL}
-    lacking = [name for name in _CORPORA if name not in known or not is_corpus(known[name].folder)]
+    lacking = [name for name in _CORPORA if name not in known or site.corpora.is_empty(known[name])]
     encoder = runtime.encoder(site.settings) if lacking else None
     for name in lacking:
         if name in known:
@@ -46,8 +46,9 @@ def furnish(site: Site, say: Callable[[str], None]) -> None:
             with EmbeddedCorpus.create(folder, encoder) as corpus:
                 ingest(corpus, [documents], lambda _: None)
             entry = site.corpora.add(LOCAL, name, about=about, shared=Shared.EVERYBODY)
-            entry.folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.rename(entry.folder)
+            place = site.corpora.folder_of(entry.corpus_id)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            folder.rename(place)
 
 
 class Tried(NamedTuple):

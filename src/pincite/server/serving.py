@@ -18,7 +18,9 @@ from pincite.server import logs
 from pincite.server.app import create_app
 from pincite.server.demo import furnish
 from pincite.server.jobs.worker import Worker
+from pincite.server.library.linked import fault, link
 from pincite.server.operation.backup import using
+from pincite.server.people.identity import LOCAL
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.wikis import browser_token
@@ -54,6 +56,9 @@ def serve(
         if demo:  # its books are invented: none for the user's shelf. Jobs' processes see it, too.
             os.environ["PINCITE_LIBRARY_OWN_COPIES"] = str(folder / "demo-copies")
         site = _site(given, config)
+        for entry in link(site.corpora, LOCAL, site.server.corpora):
+            if problem := fault(entry):
+                say(problem)
         if demo:
             furnish(site, say)
         _serve(site, config, say)

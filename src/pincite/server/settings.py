@@ -40,6 +40,7 @@ class ServerSettings:
     database: str = ""  # postgresql+psycopg://user@host/name; empty: SQLite in the data folder
     secure_cookies: bool = True  # "server": browsers send them over https only
     address: str = ""  # as browsers see it: "https://pincite.example.org"; for links and logins
+    corpora: tuple[str, ...] = ()  # FOLDER, address or NAME=…: kept elsewhere, for all to read
     wikis: tuple[str, ...] = ()  # origins whose user script may ask: "https://en.wikipedia.org"
     proxies: tuple[str, ...] = ()  # addresses of ours that tell who asks, in X-Forwarded-For
     # ── Who may come in ("server"; docs/accounts.md)

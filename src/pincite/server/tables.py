@@ -72,7 +72,9 @@ corpora = sa.Table(
     sa.Column("owner", OWNER, nullable=False),
     sa.Column("name", sa.String(200), nullable=False),
     sa.Column("about", sa.Text, nullable=False, default=""),
-    sa.Column("folder", sa.Text, nullable=False),  # inside the data folder unless it was linked
+    sa.Column(
+        "folder", sa.Text, nullable=False
+    ),  # in the data folder; a linked one's folder or address
     sa.Column("shared", sa.String(10), nullable=False),  # private, group, everybody
     sa.Column("group_id", ID),
     sa.Column("created", sa.Double, nullable=False),

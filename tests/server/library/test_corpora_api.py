@@ -257,13 +257,16 @@ def test_a_linked_corpus_is_read_and_never_written(
 ) -> None:
     with EmbeddedCorpus.create(tmp_path / "mine", OnnxEncoder(tiny_encoder)) as corpus:
         corpus.add([Document("https://e.example/a", "A", BRIDGE.decode())])
-    corpus_id = site.corpora.add("local", "Mine", folder=tmp_path / "mine").corpus_id
+    corpus_id = site.corpora.add("local", "Mine", address=tmp_path / "mine").corpus_id
     (document,) = client.get(f"{C}/{corpus_id}/documents").json()["documents"]
     assert send(client, corpus_id, ("a.txt", BRIDGE)).json()["code"] == "linked"
     gone = client.delete(f"{C}/{corpus_id}/documents/{document['doc_id']}")
     assert gone.json()["code"] == "linked"
-    assert client.delete(f"{C}/{corpus_id}").status_code == 204
-    assert (tmp_path / "mine" / "corpus.json").exists()
+    for answer in (
+        client.delete(f"{C}/{corpus_id}"),
+        client.patch(f"{C}/{corpus_id}", json={"name": "Ours"}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "linked")
 
 
 def test_a_job_needs_a_corpus_with_something_in_it(client: TestClient, corpus_id: str) -> None:
@@ -276,7 +279,7 @@ def test_texts_that_no_utf_8_has_are_shown(client: TestClient, site: Site, tmp_p
     odd = Document("https://e.example/\ud83d", "half \udc00 <b>", "Old \ud800.", meta=meta)
     with EmbeddedCorpus.create(tmp_path / "odd", None) as corpus:
         corpus.add([odd, dataclasses.replace(odd, url="https://e.example/\ud83e")])
-    here = f"{C}/{site.corpora.add('local', 'Odd', folder=tmp_path / 'odd').corpus_id}"
+    here = f"{C}/{site.corpora.add('local', 'Odd', address=tmp_path / 'odd').corpus_id}"
     for order in ("added", "title"):
         page = client.get(f"{here}/documents", params={"order": order, "limit": 1}).json()
         assert page["documents"][0]["title"] == "half ? <b>"

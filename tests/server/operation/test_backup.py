@@ -56,8 +56,9 @@ def fill(settings: ServerSettings) -> tuple[str, str]:
         site.jobs.take("w")
         site.jobs.finish(job.job_id, "w", Status.DONE, result='{"x": 1}', files={"article": {}})
         entry = site.corpora.add("local", "Mine")
-        (entry.folder / "g1").mkdir(parents=True)
-        (entry.folder / "g1" / "documents").write_bytes(bytes(range(256)) * 100)
+        folder = site.corpora.folder_of(entry.corpus_id)
+        (folder / "g1").mkdir(parents=True)
+        (folder / "g1" / "documents").write_bytes(bytes(range(256)) * 100)
         return job.job_id, entry.corpus_id
 
 
@@ -94,8 +95,8 @@ def test_everything_comes_back(settings: ServerSettings, tmp_path: Path) -> None
         assert site.jobs.get(later.job_id) is None
         entry = site.corpora.get(corpus_id)
         assert entry
-        assert entry.folder == target.folder / "corpora" / corpus_id
-        assert (entry.folder / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
+        assert entry.address == target.folder / "corpora" / corpus_id
+        assert (entry.address / "g1" / "documents").read_bytes() == bytes(range(256)) * 100
         new, _ = site.jobs.submit("local", "verify", "goes on", {"text": "x"})
         assert new.ahead == 0
     assert all(part.well for part in examined(target)), list(examined(target))
@@ -230,7 +231,7 @@ def test_a_corpus_that_is_being_written_is_not_copied_half(tmp_path: Path) -> No
 def test_corpora_that_lie_elsewhere_are_named(tmp_path: Path) -> None:
     settings = ServerSettings(data=str(tmp_path / "data"))
     with open_site(settings) as site:
-        site.corpora.add("local", "Linked", folder=tmp_path / "mine")
+        site.corpora.add("local", "Linked", address=tmp_path / "mine")
     assert backup(settings, tmp_path / "copy").elsewhere == (str(tmp_path / "mine"),)
 
 
@@ -242,10 +243,12 @@ def test_what_is_not_well_is_said(settings: ServerSettings) -> None:
         site.jobs.take("w")
         with site.database.writing() as connection:
             connection.execute(sa.update(jobs).where(jobs.c.job_id == job.job_id).values(lease=1.0))
-        site.corpora.add("local", "Linked", folder=settings.folder / "gone")
+        site.corpora.add("local", "Linked", address=settings.folder / "gone")
     shutil.rmtree(settings.folder / "corpora" / corpus_id)
     told = {part.name: part.what for part in examined(settings)}
-    assert told["corpora"] == f"not where they were: {settings.folder / 'gone'}"
+    assert told["corpora"] == (
+        f"server.corpora: Linked: there is no corpus at {settings.folder / 'gone'}"
+    )
     wrong = {part.name: part.what for part in examined(settings) if not part.well}
     assert set(wrong) == {"corpora", "jobs"}
     assert wrong["jobs"].startswith("1 running, 1 done; of 1 no worker has given a sign of life")

@@ -322,9 +322,9 @@ def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
     who.client.post("/api/v1/me/keys", json={"name": "k", "scopes": ["read"]})
     site.people.links.add(job_id, 1)
     private = site.corpora.add(owner, "private")
-    private.folder.mkdir(parents=True)
+    site.corpora.folder_of(private.corpus_id).mkdir(parents=True)
     site.corpora.add(owner, "for all", shared=Shared.EVERYBODY)
-    return job_id, private.folder
+    return job_id, site.corpora.folder_of(private.corpus_id)
 
 
 def test_the_export_holds_all_that_is_somebodys_and_nothing_of_others(site: Site) -> None:

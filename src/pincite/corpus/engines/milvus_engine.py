@@ -48,8 +48,13 @@ class Milvus:
         self, address: Address, encoder: Encoder | None, *, write: bool = False
     ) -> MilvusCorpus:
         """An existing one."""
-        corpus = MilvusCorpus(Collections(str(address)), encoder, write=write)
-        corpus.check_fit()
+        there = Collections(str(address))
+        try:
+            corpus = MilvusCorpus(there, encoder, write=write)
+            corpus.check_fit()
+        except BaseException:
+            there.close()
+            raise
         return corpus
 
     def rebuild(

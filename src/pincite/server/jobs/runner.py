@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from pincite import settings as pipeline_settings
 from pincite.contract import codec
+from pincite.corpus.protocol import Address
 from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
 from pincite.server import logs
@@ -28,6 +29,7 @@ from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.tallies import Key, Stopwatch, Tallies, of_result
 from pincite.server.library.library import removed
+from pincite.server.library.linked import without_places
 from pincite.server.library.own import OwnShelves
 from pincite.server.library.register import CorpusRegister
 from pincite.server.library.uploads import Uploads
@@ -121,7 +123,8 @@ class Runner:
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
         except PinciteError as error:
-            problem = {"code": _code(error), "detail": self._without_paths(str(error), job)}
+            detail = without_places(error, (self._places(job) or {}).values())
+            problem = {"code": _code(error), "detail": detail}
             return self._ending(job, Status.FAILED, problem)
         except Exception:
             LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
@@ -155,7 +158,8 @@ class Runner:
             return work.done(*asked)
         if places is None:
             raise InputError("The corpus is not there any more.")
-        (folder,), files = places.values(), self._uploads.at(job.request["upload"])
+        folder = self._corpora.folder_of(job.request["corpus"])
+        files = self._uploads.at(job.request["upload"])
         found = ingesting.done(job.request, folder, files, self._settings, tell)
         problems = codec.from_json(ingesting.Ingested, found.result).problems
         names = [each["name"] for each in job.request["files"]]
@@ -170,21 +174,15 @@ class Runner:
         if self._corpora.get(job.request["corpus"]) is None:
             removed(self._corpora.folder_of(job.request["corpus"]))
 
-    def _without_paths(self, text: str, job: Job) -> str:
-        """A message for whoever asked, who need not know where the server keeps its files."""
-        for folder in (self._places(job) or {}).values():
-            text = text.replace(str(folder), "The corpus")
-        return text
-
-    def _places(self, job: Job) -> dict[str, Path] | None:
-        """Folders of the corpora that it names, by name; None if it names none, or one is gone."""
-        found = dict[str, Path]()
+    def _places(self, job: Job) -> dict[str, Address] | None:
+        """Where the corpora lie that it names, by name; None if it names none, or one is gone."""
+        found = dict[str, Address]()
         for corpus_id in corpora_in(job.request.get("corpus")):
             entry = self._corpora.get(corpus_id)
             if entry is None:
                 return None
             found[f"{entry.name} ({corpus_id})" if entry.name in found else entry.name] = (
-                entry.folder
+                entry.address
             )
         return found or None
 

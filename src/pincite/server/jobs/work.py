@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.notes import Note
@@ -67,7 +68,7 @@ class Done:
 def done(
     kind: Kind,
     request: Mapping[str, Any],
-    corpus: Mapping[str, Path] | None,
+    corpus: Mapping[str, Address] | None,
     settings: Settings,
     tell: Tell,
     sent: Sources | None = None,
@@ -77,7 +78,7 @@ def done(
     Args:
         kind: "verify", "check" or "ask".
         request: as it was accepted, see `server.requests`.
-        corpus: folders of the corpora that it names, by name.
+        corpus: where the corpora lie that it names, by name.
         settings: the server's, with the folder of own copies of whoever asked; those that the
             request sets take their place.
         tell: hears of what happens.
@@ -102,7 +103,7 @@ def done(
 
 def _verified(
     body: VerifyRequest,
-    corpus: Mapping[str, Path] | None,
+    corpus: Mapping[str, Address] | None,
     settings: Settings,
     tell: Tell,
     sent: "_Sent | None",
@@ -293,7 +294,7 @@ def _within_room(documents: Sequence[Document]) -> dict[str, dict[str, Any]]:
 
 
 def _checked(
-    body: CheckRequest, corpus: Mapping[str, Path], settings: Settings, tell: Tell
+    body: CheckRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
 ) -> Done:
     from pincite.contract.codec import to_json, values_of
     from pincite.verbs.check import build as build_check
@@ -334,7 +335,9 @@ def _readings(body: CheckRequest, settings: Settings) -> Interpretation | None:
 # ── ask ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _answered(body: AskRequest, corpus: Mapping[str, Path], settings: Settings, tell: Tell) -> Done:
+def _answered(
+    body: AskRequest, corpus: Mapping[str, Address], settings: Settings, tell: Tell
+) -> Done:
     from pincite.contract.codec import values_of
     from pincite.verbs.ask import build as build_ask
     from pincite.verbs.ask import data as ask_data

@@ -49,13 +49,14 @@ class Library:
         for job_id, request in self.jobs.open_requests("ingest"):
             if request["corpus"] == entry.corpus_id:
                 self.jobs.cancel(job_id)
-        self.shelf.drop(entry.folder)
+        self.shelf.drop(entry.address)
         self.tidy()
 
     def tidy(self) -> None:
         """Finish what was begun: remove what was deleted, and uploads that no job names."""
         for entry in self.register.deleted():
-            if self.register.is_linked(entry) or removed(entry.folder):
+            folder = self.register.folder_of(entry.corpus_id)
+            if self.register.is_linked(entry) or removed(folder):
                 self.register.remove(entry.corpus_id)
         waiting = {request["upload"] for _, request in self.jobs.open_requests("ingest")}
         if n_swept := self.uploads.sweep(waiting | self.jobs.sent_files().keys()):

@@ -98,7 +98,8 @@ class Room:
         )
 
     def _bytes_of(self, entry: CorpusEntry) -> int:
-        return 0 if self._library.register.is_linked(entry) else n_bytes(entry.folder)
+        register = self._library.register
+        return 0 if register.is_linked(entry) else n_bytes(register.folder_of(entry.corpus_id))
 
 
 def _mb(size: float) -> str:

@@ -1,7 +1,8 @@
 """Which corpora there are, whose they are, and where they lie.
 
 The documents themselves are `pincite.corpus`'s business; here is the register. A corpus of the
-server lies in its data folder; one that was linked lies where its owner keeps it.
+server lies in its data folder; one that was linked lies where whoever runs the server keeps it: in
+a folder, or at an address that another engine opens (`pincite.corpus.engines`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pincite.corpus import engines
+from pincite.corpus.embedded import is_corpus
+from pincite.corpus.protocol import Address
 from pincite.errors import PinciteError
 from pincite.server.database import Database
 from pincite.server.tables import corpora, corpus_problems, new_id, now
@@ -37,7 +41,7 @@ class CorpusEntry:
     owner: str
     name: str
     about: str
-    folder: Path
+    address: Address
     shared: Shared
     group_id: str | None
     created: float
@@ -56,7 +60,7 @@ class CorpusRegister:
         name: str,
         *,
         about: str = "",
-        folder: Path | None = None,
+        address: Address | None = None,
         shared: Shared = Shared.PRIVATE,
         group_id: str | None = None,
     ) -> CorpusEntry:
@@ -66,7 +70,7 @@ class CorpusRegister:
             owner: an account.
             name: unique for its owner.
             about: for people.
-            folder: of a corpus that is there already; None: a new one in the server's.
+            address: of a corpus that is there already; None: a new one in the server's folder.
             shared: who may read it.
             group_id: of `Shared.GROUP`.
 
@@ -74,23 +78,16 @@ class CorpusRegister:
             NameTaken
         """
         corpus_id = new_id()
-        where = folder or self._folder / corpus_id
-        values = {
-            "corpus_id": corpus_id,
-            "owner": owner,
-            "name": name,
-            "about": about,
-            "folder": str(folder or corpus_id),  # relative: the data folder may move
-            "shared": shared,
-            "group_id": group_id,
-            "created": now(),
-        }
+        where = address or self.folder_of(corpus_id)
+        entry = CorpusEntry(corpus_id, owner, name, about, where, shared, group_id, now())
+        values = {each: getattr(entry, each) for each in CorpusEntry.__slots__ if each != "address"}
+        values["folder"] = str(address or corpus_id)  # relative: the data folder may move
         try:
             with self._db.writing() as db:
                 db.execute(corpora.insert().values(values))
         except sa.exc.IntegrityError as error:
             raise NameTaken(f"There is a corpus called {name!r} already.") from error
-        return CorpusEntry(**{**values, "folder": where})  # type: ignore[arg-type]
+        return entry
 
     def folder_of(self, corpus_id: str) -> Path:
         """Where a corpus that was made here lies."""
@@ -98,7 +95,11 @@ class CorpusRegister:
 
     def is_linked(self, entry: CorpusEntry) -> bool:
         """Whether it lies where its owner keeps it: nothing in it is changed from here."""
-        return entry.folder != self.folder_of(entry.corpus_id)
+        return entry.address != self.folder_of(entry.corpus_id)
+
+    def is_empty(self, entry: CorpusEntry) -> bool:
+        """Whether nothing was added to it yet; of a linked one its engine is not asked."""
+        return not self.is_linked(entry) and not is_corpus(self.folder_of(entry.corpus_id))
 
     def get(self, corpus_id: str) -> CorpusEntry | None:
         """An entry, or None."""
@@ -179,9 +180,14 @@ class CorpusRegister:
 
     def _entry(self, row: sa.Row[tuple[object, ...]]) -> CorpusEntry:
         values = dict(row._mapping)
-        values |= {"folder": self._folder / values["folder"], "shared": Shared(values["shared"])}
+        where = engines.address(values["address"])
+        values["address"] = self._folder / where if isinstance(where, Path) else where
+        values["shared"] = Shared(values["shared"])
         return CorpusEntry(**values)
 
 
-_FIELDS = [corpora.c[name] for name in CorpusEntry.__slots__]
+_FIELDS = [
+    corpora.c.folder.label(name) if name == "address" else corpora.c[name]
+    for name in CorpusEntry.__slots__
+]
 _SEEN = sa.select(*_FIELDS).where(corpora.c.deleted.is_(None))

@@ -45,7 +45,7 @@ class Copied:
 
     n_files: int
     n_bytes: int
-    elsewhere: tuple[str, ...]  # folders of linked corpora, which are not in it
+    elsewhere: tuple[str, ...]  # where linked corpora lie, which are not in it
 
 
 @contextmanager
@@ -181,8 +181,8 @@ def _add_tree(writer: Writer, inside: Path, folder: Path, *without: str) -> None
 
 
 def _elsewhere(database: Database, folder: Path) -> tuple[str, ...]:
-    found = CorpusRegister(database, folder / "corpora").listed()
-    return tuple(str(each.folder) for each in found if folder not in each.folder.parents)
+    register = CorpusRegister(database, folder / "corpora")
+    return tuple(str(each.address) for each in register.listed() if register.is_linked(each))
 
 
 # ── Out of the archive ───────────────────────────────────────────────────────────────────────────

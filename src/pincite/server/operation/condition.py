@@ -10,6 +10,7 @@ from pincite.errors import PinciteError
 from pincite.library.own_copies import OwnCopies
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status
+from pincite.server.library.linked import fault
 from pincite.server.library.own import SHELVES
 from pincite.server.library.register import CorpusRegister
 from pincite.server.settings import ServerSettings
@@ -77,13 +78,13 @@ def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
 
 
 def _corpora(register: CorpusRegister) -> Part:
-    gone = [each for each in register.listed() if not each.folder.is_dir()]
+    every = register.listed()
+    if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
+        return Part("corpora", False, "; ".join(faults))
+    told = f"{len(every)}; `pincite corpus verify FOLDER` looks into one"
     # One that was made here has a folder from its first document on.
-    if lost := [str(each.folder) for each in gone if register.is_linked(each)]:
-        return Part("corpora", False, f"not where they were: {', '.join(lost)}")
-    told = f"{len(register.listed())}; `pincite corpus verify FOLDER` looks into one"
-    if gone:
-        told += f"; nothing is in {', '.join(each.corpus_id for each in gone)}"
+    if empty := [each.corpus_id for each in every if register.is_empty(each)]:
+        told += f"; nothing is in {', '.join(empty)}"
     return Part("corpora", True, told)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from fastapi import Response
 from pydantic import BaseModel
 
-from pincite.corpus.embedded import is_corpus
 from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import Job, Status
 from pincite.server.people.identity import Identity, owned
@@ -64,7 +63,7 @@ def started(
         entry = site.corpora.get(corpus_id)
         if entry is None or not who.may_read(entry):
             raise Problem(422, "unknown_corpus", "There is no such corpus, or none for you.")
-        if not is_corpus(entry.folder):
+        if site.corpora.is_empty(entry):
             raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
     if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
         raise Problem(422, "invalid_key", "Expected a printable Idempotency-Key.")

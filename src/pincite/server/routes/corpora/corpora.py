@@ -10,8 +10,9 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, model_validator
 
-from pincite.corpus.embedded import is_corpus
+from pincite.corpus.protocol import Catalogue
 from pincite.errors import CorpusError
+from pincite.server.library.linked import without_places
 from pincite.server.library.open_corpora import Opened
 from pincite.server.library.register import CorpusEntry, NameTaken, Shared
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
@@ -30,6 +31,7 @@ SHOWN_PROBLEMS = 200
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(("n_documents", "n_passages", "n_undated", "n_bytes", "n_behind"), 0),
     **dict.fromkeys(("encoder", "no_meaning", "digest"), ""),
+    "listable": True,
     "kinds": {},
     "languages": {},
     "first_published": None,
@@ -78,7 +80,7 @@ class CorpusBody(BaseModel):
     yours: bool
     shared: Shared
     group_id: str | None
-    linked: bool  # lies where its owner keeps it: its documents are not changed from here
+    linked: bool  # lies where whoever runs the server keeps it: nothing of it is changed from here
     created: str
     links: dict[str, str]
 
@@ -105,6 +107,7 @@ class CorpusState(CorpusBody):
 
     n_documents: int
     n_passages: int
+    listable: bool  # else its documents are found by searching only, and what they are is not told
     kinds: dict[str, int]  # documents of each, most first
     languages: dict[str, int]  # "": not known
     first_published: str | None
@@ -113,7 +116,7 @@ class CorpusState(CorpusBody):
     n_bytes: int
     encoder: str  # empty: there is nothing in it yet
     no_meaning: str  # why it can be searched by words only; empty: it need not
-    digest: str
+    digest: str  # empty where documents cannot be listed: results of jobs have it
     n_behind: int  # batches that the word index has still to take up
     ingesting: list[str]  # jobs that add to it
     n_problems: int
@@ -154,7 +157,7 @@ def change_corpus(corpus_id: str, body: CorpusChange, who: Librarian, site: Stor
 @router.delete("/{corpus_id}", status_code=204, operation_id="delete_corpus")
 def delete_corpus(corpus_id: str, who: Librarian, site: Stores) -> None:
     """Remove a corpus with all its documents, for good; jobs that add to it end."""
-    site.library.delete(yours(site, corpus_id, who))
+    site.library.delete(changeable(site, corpus_id, who))
 
 
 # ── Also for the pages ───────────────────────────────────────────────────────────────────────────
@@ -177,7 +180,7 @@ def created(site: Site, who: Identity, body: NewCorpus) -> CorpusEntry:
 
 def changed(site: Site, who: Identity, corpus_id: str, body: CorpusChange) -> CorpusEntry:
     """A corpus as it is after the change."""
-    yours(site, corpus_id, who)
+    changeable(site, corpus_id, who)
     _check_group(who, body.group_id)
     values: dict[str, object] = body.model_dump(include={"about", "shared"}, exclude_none=True)
     if body.name is not None:
@@ -189,7 +192,7 @@ def changed(site: Site, who: Identity, corpus_id: str, body: CorpusChange) -> Co
             site.corpora.change(corpus_id, **values)
     except NameTaken as error:
         raise Problem(409, "name_taken", str(error)) from error
-    return yours(site, corpus_id, who)
+    return changeable(site, corpus_id, who)
 
 
 def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
@@ -200,21 +203,34 @@ def readable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
     return entry
 
 
-def yours(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus that the one who asks may change; 404, or 403 for one that they may only read."""
+def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
+    """A corpus that the one who asks may change.
+
+    Raises:
+        Problem: 404, or 403 for one that they may only read, or 409 for a linked one.
+    """
     entry = readable(site, corpus_id, who)
     if not who.owns(entry.owner):
         raise Problem(403, "not_yours", "This corpus is somebody else's; you may read it.")
-    return entry
-
-
-def changeable(site: Site, corpus_id: str, who: Identity) -> CorpusEntry:
-    """A corpus whose documents the one who asks may change."""
-    entry = yours(site, corpus_id, who)
     if site.corpora.is_linked(entry):
-        detail = "Its owner keeps this corpus elsewhere. Change it there, with pincite corpus."
+        detail = (
+            "This corpus is linked by the server's settings. Whoever runs the server changes its "
+            "documents with pincite corpus, and its name or that it is here in server.corpora."
+        )
         raise Problem(409, "linked", detail)
     return entry
+
+
+def catalogue_of(found: Opened) -> Catalogue:
+    """The corpus, to leaf through.
+
+    Raises:
+        Problem: 409, its engine cannot.
+    """
+    if found.catalogue is None:
+        detail = "The documents of this corpus cannot be listed or shown here. Search it instead."
+        raise Problem(409, "no_catalogue", detail)
+    return found.catalogue
 
 
 @contextmanager
@@ -224,14 +240,14 @@ def opened(site: Site, entry: CorpusEntry) -> Iterator[Opened | None]:
     Raises:
         Problem: 503, it cannot be read; says what is wrong with it, not where it lies.
     """
-    if not is_corpus(entry.folder):
+    if site.corpora.is_empty(entry):
         yield None
         return
     try:
-        with site.library.shelf.reading(entry.folder) as found:
+        with site.library.shelf.reading(entry.address) as found:
             yield found
     except CorpusError as error:
-        detail = str(error).replace(str(entry.folder), "The corpus")
+        detail = without_places(error, [entry.address])
         raise Problem(503, "corpus_unreadable", detail) from error
 
 
@@ -270,6 +286,7 @@ def _counts(found: Opened | None) -> dict[str, Any]:
     return {
         "n_documents": status.n_documents,
         "n_passages": status.n_passages,
+        "listable": found.catalogue is not None,
         "kinds": _whole(contents.kinds),
         "languages": _whole(contents.languages),
         "first_published": contents.first,
@@ -278,7 +295,8 @@ def _counts(found: Opened | None) -> dict[str, Any]:
         "n_bytes": sum(status.n_bytes.values()),
         "encoder": status.encoder,
         "no_meaning": found.no_meaning,
-        "digest": found.corpus.manifest()["digest"],
+        # Without a catalogue it may take an engine all its documents to tell.
+        "digest": found.corpus.manifest()["digest"] if found.catalogue else "",
         "n_behind": max(0, status.n_batches_behind),
     }
 

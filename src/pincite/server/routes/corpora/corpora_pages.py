@@ -73,13 +73,14 @@ def corpus(
     entry = api_corpora.readable(site, corpus_id, who)
     values = asked.model_dump(include={"text", "order", "kind"})
     documents = DocumentQuery(**values, limit=ROWS, cursor=asked.cursor or None)
+    state = api_corpora.state_of(site, entry, who)
     return page(
         request,
         "corpus.html",
         who,
-        corpus=api_corpora.state_of(site, entry, who),
+        corpus=state,
         may_change=_may_change(site, entry, who),
-        listed=api_documents.listed(site, entry, documents),
+        listed=api_documents.listed(site, entry, documents) if state.listable else None,
         asked=asked,
         groups=_groups(site, who),
         **_found(site, entry, asked),
@@ -106,7 +107,7 @@ async def add(corpus_id: str, request: Request, who: Librarian, site: Stores) ->
 @router.post("/corpora/{corpus_id}/delete")
 def delete(corpus_id: str, form: Form, who: Librarian, site: Stores) -> RedirectResponse:
     """Remove it, if its name was typed: there is no way back."""
-    entry = api_corpora.yours(site, corpus_id, who)
+    entry = api_corpora.changeable(site, corpus_id, who)
     if forms.text(form, "name") != entry.name:
         detail = "The name that was typed is not the corpus's. Nothing was deleted."
         raise Problem(422, "invalid_request", detail)
@@ -169,7 +170,9 @@ def _may_change(site: Site, entry: CorpusEntry, who: Identity) -> bool:
 
 
 def _size(site: Site, entry: CorpusEntry) -> int | None:
-    """How many documents it has; None if it cannot be read."""
+    """How many documents it has; None if it cannot be read, or only its engine's server knows."""
+    if isinstance(entry.address, str):
+        return None
     try:
         with api_corpora.opened(site, entry) as shelf:
             return shelf.corpus.status().n_documents if shelf else 0

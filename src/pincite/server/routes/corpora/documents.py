@@ -10,12 +10,13 @@ from pydantic import BaseModel, Field, StringConstraints
 from pincite.corpus.catalogue import Listed, Order, Which
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, CorpusInUse
+from pincite.server.library.linked import without_places
 from pincite.server.library.register import CorpusEntry
 from pincite.server.paging import page_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, IngestRequest, SentFile
-from pincite.server.routes.corpora.corpora import changeable, opened, readable
+from pincite.server.routes.corpora.corpora import catalogue_of, changeable, opened, readable
 from pincite.server.routes.job import OF_STARTING, JobBody, job_body
 from pincite.server.routes.receiving import FILE, form_of, form_schema
 from pincite.server.site import Site, Stores
@@ -190,7 +191,7 @@ def listed(site: Site, entry: CorpusEntry, asked: DocumentQuery) -> DocumentList
     after = read_cursor(asked.cursor, (str, int))
     which = Which(asked.order, asked.text, asked.kind, asked.language)
     with opened(site, entry) as shelf:
-        rows = shelf.corpus.listed(which, asked.limit + 1, after) if shelf else []
+        rows = catalogue_of(shelf).listed(which, asked.limit + 1, after) if shelf else []
     page, following = page_of(rows, asked.limit, lambda row: (row.sorted_by, row.key))
     return DocumentList(documents=[_listed(row) for row in page], next=following)
 
@@ -198,7 +199,7 @@ def listed(site: Site, entry: CorpusEntry, asked: DocumentQuery) -> DocumentList
 def found(site: Site, entry: CorpusEntry, doc_id: str) -> tuple[Document, list[Span]]:
     """A document of a corpus and its passages; else 404."""
     with opened(site, entry) as shelf:
-        document = shelf.corpus.by_id(doc_id) if shelf else None
+        document = catalogue_of(shelf).by_id(doc_id) if shelf else None
     if document is None:
         raise not_found()
     return document
@@ -221,15 +222,16 @@ def document_body(document: Document, spans: Sequence[Span]) -> DocumentBody:
 def removed(site: Site, entry: CorpusEntry, doc_id: str) -> None:
     """Remove a document from a corpus, unless a job is writing it."""
     document, _ = found(site, entry, doc_id)
+    folder = site.corpora.folder_of(entry.corpus_id)
     try:
-        with EmbeddedCorpus.open(entry.folder, None, write=True) as corpus:
+        with EmbeddedCorpus.open(folder, None, write=True) as corpus:
             corpus.delete([document.url])
     except CorpusInUse as error:
         detail = "Files are being added to the corpus. Try again when that is done."
         again = {"Retry-After": "10"}
         raise Problem(409, "corpus_in_use", detail, headers=again) from error
     except CorpusError as error:
-        detail = str(error).replace(str(entry.folder), "The corpus")
+        detail = without_places(error, [folder])
         raise Problem(503, "corpus_unreadable", detail) from error
 
 

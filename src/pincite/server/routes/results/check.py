@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.contract import codec
-from pincite.corpus.embedded import is_corpus
 from pincite.errors import InputError
 from pincite.judgement.confirmation import StatementType
 from pincite.library.feedback import SIGNS
@@ -159,7 +158,7 @@ def filled(site: Site, who: Identity, kind: Kind, tried: demo.Tried | None) -> l
     found = [entry for entry in site.corpora.listed() if who.may_read(entry)]
     last = next(iter(site.jobs.listed(who.account_id, 1, None, (kind,))), None)
     usual = last.request.get("corpus") if last else tried and tried.corpus_id
-    found = [entry for entry in found if is_corpus(entry.folder)]
+    found = [entry for entry in found if not site.corpora.is_empty(entry)]
     return sorted(found, key=lambda entry: entry.corpus_id not in corpora_in(usual))
 
 

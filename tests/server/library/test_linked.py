@@ -1,0 +1,235 @@
+"""Corpora that whoever runs the server keeps elsewhere: in folders, or with another engine."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from server.corpora_of_tests import BRIDGE, C, run_next
+
+from pincite.corpus import engines
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.errors import ConfigError, CorpusError
+from pincite.models.encoder import OnnxEncoder
+from pincite.server.library import open_corpora
+from pincite.server.library.linked import fault, link
+from pincite.server.people.identity import LOCAL
+from pincite.server.serving import _listening, serve
+from pincite.server.settings import ServerSettings, load
+from pincite.server.site import Site, opened
+from pincite.settings import Settings
+from pincite.types import Document
+
+ADDRESS = "tank://tank.example:7/kb"
+REFUSED = f"{ADDRESS}: tank.example at port 7 hung up"
+URL = "https://e.example/bridge"
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], tiny_encoder: Path) -> Site:
+    return make_site(Settings.of(encoder=str(tiny_encoder)))
+
+
+@pytest.fixture
+def kept(tmp_path: Path, tiny_encoder: Path) -> Path:
+    """A corpus outside of the server's folder."""
+    with EmbeddedCorpus.create(tmp_path / "kept", OnnxEncoder(tiny_encoder)) as corpus:
+        corpus.add([Document(URL, "The bridge", BRIDGE.decode())])
+    return tmp_path / "kept"
+
+
+class Tank:
+    """Another package's engine, over a folder: its corpora can do what every corpus can, no more.
+
+    It does not answer while `answers` is False.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.answers, self.n_asked = folder, True, 0
+
+    def exists(self, address: object) -> bool:
+        self._ask()
+        return True
+
+    def open(self, address: object, encoder: Any, *, write: bool = False) -> "Plain":
+        self._ask()
+        return Plain(EmbeddedCorpus.open(self.folder, encoder))
+
+    def _ask(self) -> None:
+        self.n_asked += 1
+        if not self.answers:
+            raise CorpusError(REFUSED)
+
+
+class Plain:
+    """A corpus that cannot be leafed through."""
+
+    def __init__(self, corpus: EmbeddedCorpus) -> None:
+        self._corpus = corpus
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("listed", "contents", "by_id"):
+            raise AttributeError(name)
+        return getattr(self._corpus, name)
+
+    def __enter__(self) -> "Plain":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._corpus.close()
+
+
+@pytest.fixture
+def tank(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Tank:
+    found = Tank(kept)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: found)
+    point = EntryPoint("tank", "somewhere:ENGINE", engines.GROUP)
+    monkeypatch.setattr(engines, "_others", lambda: [point])
+    return found
+
+
+def ask(client: TestClient, site: Site, corpus_id: str) -> dict[str, Any]:
+    """The job that was done, and what it found."""
+    asked = {"question": "When was the bridge opened?", "corpus": corpus_id}
+    assert client.post("/api/v1/ask", json=asked).status_code == 202
+    job_id = run_next(site)
+    job: dict[str, Any] = client.get(f"/api/v1/jobs/{job_id}").json()
+    return job | {"result": client.get(f"/api/v1/jobs/{job_id}/result").text}
+
+
+def test_a_folder_is_read_searched_and_asked(client: TestClient, site: Site, kept: Path) -> None:
+    (entry,) = link(site.corpora, LOCAL, [f"Bridges={kept}"])
+    (listed,) = client.get(C).json()["corpora"]
+    assert (listed["name"], listed["linked"], listed["shared"]) == ("Bridges", True, "everybody")
+    here = f"{C}/{entry.corpus_id}"
+    state = client.get(here).json()
+    assert (state["n_documents"], state["listable"], state["kinds"]) == (1, True, {"text": 1})
+    (document,) = client.get(f"{here}/documents").json()["documents"]
+    assert client.get(f"{here}/documents/{document['doc_id']}").json()["url"] == URL
+    page = client.get(f"/corpora/{entry.corpus_id}?q=bridge").text
+    assert "stored elsewhere and is read-only" in page
+    assert f"/documents/{document['doc_id']}?passage=" in page
+    assert "Delete the corpus" not in page
+    assert "1 document ·" in client.get("/corpora").text
+    assert f'value="{entry.corpus_id}"' in client.get("/ask").text
+    job = ask(client, site, entry.corpus_id)
+    (answer,) = json.loads(job["result"])["answers"]
+    assert (job["status"], answer["searched"]["found"]) == ("done", [URL])
+
+
+def test_it_is_there_for_as_long_as_it_is_in_the_setting(
+    client: TestClient, site: Site, kept: Path, tmp_path: Path
+) -> None:
+    (first,) = link(site.corpora, LOCAL, [str(kept)])
+    assert first.name == "kept"
+    moved = kept.rename(tmp_path / "moved")
+    (same,) = link(site.corpora, LOCAL, [f"kept={moved}"])
+    assert (same.corpus_id, same.address) == (first.corpus_id, moved)
+    assert client.get(f"{C}/{first.corpus_id}").json()["n_documents"] == 1
+    own = client.post(C, json={"name": "Ours"}).json()["corpus_id"]
+    assert link(site.corpora, LOCAL, []) == []
+    assert [each["corpus_id"] for each in client.get(C).json()["corpora"]] == [own]
+    assert (moved / "corpus.json").exists()
+
+
+def test_another_engine_s_is_searched_and_asked_but_not_listed(
+    client: TestClient, site: Site, tank: Tank
+) -> None:
+    (entry,) = link(site.corpora, LOCAL, [f"Tank={ADDRESS}"])
+    assert entry.address == ADDRESS
+    here = f"{C}/{entry.corpus_id}"
+    state = client.get(here).json()
+    assert (state["n_documents"], state["listable"], state["kinds"]) == (1, False, {})
+    (hit,) = client.get(f"{here}/search", params={"q": "bridge"}).json()["hits"]
+    for path in ("documents", f"documents/{hit['doc_id']}", f"passages/{hit['passage_id']}"):
+        refused = client.get(f"{here}/{path}")
+        assert (refused.status_code, refused.json()["code"]) == (409, "no_catalogue")
+    page = client.get(f"/corpora/{entry.corpus_id}?q=bridge").text
+    assert "cannot be listed here" in page
+    assert f'<a href="{URL}"' in page
+    assert "stored elsewhere" in client.get("/corpora").text
+    job = ask(client, site, entry.corpus_id)
+    assert (job["status"], URL in job["result"]) == ("done", True)
+    everything = json.dumps([state, job, page, client.get(C).json()])
+    assert "tank.example" not in everything
+
+
+def test_an_engine_that_does_not_answer_is_left_alone_and_not_named(
+    client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_corpora, "ALONE_SECONDS", 1e9)
+    (entry,) = link(site.corpora, LOCAL, [f"Tank={ADDRESS}"])
+    tank.answers = False
+    assert fault(entry) == f"server.corpora: Tank: {REFUSED}"
+    tank.n_asked = 0
+    for path in (f"{C}/{entry.corpus_id}", f"/corpora/{entry.corpus_id}"):
+        failed = client.get(path)
+        assert failed.status_code == 503
+        assert "tank.example" not in failed.text
+    assert client.get(f"{C}/{entry.corpus_id}").json()["code"] == "corpus_unreadable"
+    assert tank.n_asked == 1
+    assert client.get("/corpora").status_code == 200
+    job = ask(client, site, entry.corpus_id)
+    assert (job["status"], job["problem"]["code"]) == ("failed", "corpus_error")
+    assert "tank.example" not in json.dumps(job)
+
+
+def test_an_engine_that_answers_again_is_asked_again(
+    client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_corpora, "ALONE_SECONDS", 0.0)
+    (entry,) = link(site.corpora, LOCAL, [ADDRESS])
+    tank.answers = False
+    assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
+    tank.answers = True
+    assert client.get(f"{C}/{entry.corpus_id}").json()["n_documents"] == 1
+
+
+def test_readers_of_other_engines_never_hold_all_threads(
+    client: TestClient, site: Site, tank: Tank
+) -> None:
+    (entry,) = link(site.corpora, LOCAL, [ADDRESS])
+    with contextlib.ExitStack() as stack:
+        for _ in range(open_corpora.MOST_ELSEWHERE):
+            stack.enter_context(site.library.shelf.reading(entry.address))
+        assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
+    assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["nowhere://host/kb"], "no engine opens corpora at nowhere://"),
+        (["milvus://me:secret@host/kb"], "must not hold a name or password"),
+        (["kb=/a", "kb=/b"], "Two corpora are called 'kb'"),
+        (["/a", "b=/a"], "given twice"),
+        (["Ours=/a"], "There is a corpus called 'Ours' already"),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    client: TestClient, site: Site, given: list[str], said: str
+) -> None:
+    client.post(C, json={"name": "Ours"})
+    with pytest.raises(ConfigError, match=rf"server\.corpora: .*{said}") as raised:
+        link(site.corpora, LOCAL, given)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_server_takes_up_the_setting_and_says_what_is_not_there(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINCITE_SERVER_CORPORA", f"Bridges={kept}, {tmp_path / 'gone'}")
+    said: list[str] = []
+    with _listening(ServerSettings(port=0)) as taken:  # so that it ends
+        given = {"data": str(tmp_path / "data"), "port": taken.getsockname()[1]}
+        with pytest.raises(ConfigError, match="cannot be listened on"):
+            serve(given, None, said.append)
+    assert said == [f"server.corpora: gone: there is no corpus at {tmp_path / 'gone'}"]
+    site = opened(load(given), Settings())
+    found = {each.name: each.address for each in site.corpora.listed()}
+    site.database.close()
+    assert found == {"Bridges": kept, "gone": tmp_path / "gone"}
