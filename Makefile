@@ -167,7 +167,7 @@ $(BENCH)/.installed: $(STAMP)
 	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx
 	@touch $@
 
-bench: reranker $(BENCH)/.installed ## speed and memory against what a user would pick instead
+bench: $(BENCH)/.installed ## speed and memory against what a user would pick instead
 	$(BENCH)/bin/python tools/bench.py
 
 profile: $(BENCH)/.installed ## where the processor time goes: make profile, or make profile OF=demo

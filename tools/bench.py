@@ -76,10 +76,10 @@ def verifier() -> dict[str, Any]:
     from sentence_transformers import CrossEncoder
 
     rows = pairs()
-    folder = weights.locate(weights.RERANKER)
+    folder = weights.locate(weights.VERIFIER)
     ours = CrossEncoderVerifier(folder)
     with tempfile.TemporaryDirectory() as scratch:
-        as_torch(folder, Path(scratch))
+        as_torch(weights.VERIFIER, Path(scratch))
         fp32 = CrossEncoder(scratch, device="cpu", max_length=512)
         bf16 = CrossEncoder(
             scratch, device="cpu", max_length=512, model_kwargs={"torch_dtype": torch.bfloat16}
@@ -90,7 +90,7 @@ def verifier() -> dict[str, Any]:
         "CrossEncoder fp32": lambda: fp32.predict(rows, activation_fn=activation),
         "CrossEncoder bf16": lambda: bf16.predict(rows, activation_fn=activation),
     }
-    logits = {name: np.asarray(run(), dtype=np.float32).ravel() for name, run in systems.items()}
+    logits = {name: np.asarray(run(), dtype=np.float32)[:, 0] for name, run in systems.items()}
     seconds = alternating(systems)
     speed = {name: round(len(rows) / value, 1) for name, value in seconds.items()}
     return {
@@ -105,17 +105,14 @@ def verifier() -> dict[str, Any]:
     }
 
 
-def as_torch(folder: Path, target: Path) -> None:
+def as_torch(name: str, target: Path) -> None:
     """The very weights of the int8 file as a Hugging Face folder."""
-    from transformers import BertForSequenceClassification, BertTokenizerFast
+    from transformers import BertTokenizerFast
 
-    from pincite.training.network import recovered
+    from pincite.training import network
 
-    state, config = recovered(folder)
-    model = BertForSequenceClassification(config)
-    model.load_state_dict(state)
-    model.save_pretrained(target)
-    tokenizer = BertTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    network.load(name)[0].save_pretrained(target)
+    tokenizer = BertTokenizerFast(tokenizer_file=str(weights.locate(name) / "tokenizer.json"))
     tokenizer.save_pretrained(target)
 
 

@@ -58,7 +58,7 @@ def test_settings_name_addresses() -> None:
         ("milvus://host/", "Expected milvus://host:19530/name"),
         ("milvus://host/a/b/c", "database/name"),
         ("milvus://host/kb%27", "letters, digits and _"),
-        ("milvus://host/kb?token=secret", "only consistency is known"),
+        ("milvus://host/kb?token=secret", "behind the . are known: consistency"),
         ("milvus://host:port/kb", "Expected milvus://host:19530/name"),
     ],
 )
@@ -94,8 +94,11 @@ def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_command_that_an_engine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("elsewhere", "somewhere:ENGINE", engines.GROUP)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: object())
+    monkeypatch.setattr(engines, "_others", lambda: [point])
     with pytest.raises(ConfigError, match=r"cannot do what `pincite corpus rebuild` asks.*Copy it"):
-        engines.able("milvus://localhost/kb", Rebuilds, "rebuild", "Copy it.")  # type: ignore[type-abstract]
+        engines.able("elsewhere://kb", Rebuilds, "rebuild", "Copy it.")  # type: ignore[type-abstract]
 
 
 def test_api_takes_addresses() -> None:
