@@ -2,8 +2,8 @@
 
 Without a command, NAME is one of COMMANDS. py-spy samples every thread that runs; a sample counts
 for the first of STAGES that its stack names. Processes that a command starts are sampled too.
-`build/profile/NAME.stacks` holds the stacks, as programs that draw flame graphs read them. Nothing
-that was kept of earlier runs is used.
+`build/profile/NAME.stacks` holds the stacks, as programs that draw flame graphs read them, and
+NAME.svg is one of Pincite's own functions. Nothing that was kept of earlier runs is used.
 """
 
 import json
@@ -27,6 +27,8 @@ COMMANDS = {
     "ask": ["demo", "--ask"],
     "corpus-add": ["corpus", "add", "{scratch}/kb", str(DEMO / "corpus")],
 }
+OWN, NETWORK = "pincite/", "(onnxruntime/"  # frames that are drawn
+NARROWEST, LETTERS = 0.004, 150  # share of the width that is drawn; letters that fit into all of it
 # The first that fits names a sample, so what calls others stands behind them.
 STAGES = {
     "network": ("_output (pincite/models/session.py",),
@@ -65,6 +67,7 @@ def profiled(name: str, command: Iterable[str]) -> None:
         subprocess.run(spy, check=True, env=environment, cwd=scratch, stdout=subprocess.DEVNULL)
         lines = raw.read_text(encoding="utf-8").splitlines()
     (OUT / f"{name}.stacks").write_text("\n".join(lines), encoding="utf-8")
+    draw(lines, OUT / f"{name}.svg")
     print(json.dumps({name: stages(lines)}, indent=1), flush=True)
 
 
@@ -76,6 +79,39 @@ def stages(lines: Iterable[str]) -> dict[str, object]:
         seconds[_stage(stack)] += int(n)
     known = {stage: round(n / RATE, 1) for stage, n in seconds.most_common()}
     return {"seconds": round(seconds.total() / RATE, 1), **known}
+
+
+def draw(lines: Iterable[str], path: Path) -> None:
+    """A flame graph (Gregg 2016) with the callers on top: width is time, a row is a call deeper.
+
+    Of other packages only the network has frames; what they do counts for who called them.
+    """
+    from matplotlib import pyplot
+
+    times: Counter[tuple[str, ...]] = Counter()
+    for line in lines:
+        stack, n = line.rsplit(" ", 1)
+        calls = tuple(f.split(" (")[0] for f in stack.split(";") if f"({OWN}" in f or NETWORK in f)
+        times[calls or ("imports and other threads",)] += int(n)
+    spans: dict[tuple[str, ...], tuple[int, int]] = {}  # of each chain of calls
+    at = 0
+    for calls, n in sorted(times.items()):
+        for depth in range(1, len(calls) + 1):
+            first, _ = spans.get(calls[:depth], (at, 0))
+            spans[calls[:depth]] = (first, at + n)
+        at += n
+    wide = {c: (a, b) for c, (a, b) in spans.items() if b - a > NARROWEST * at}
+    depths = max(map(len, wide))
+    figure, axes = pyplot.subplots(figsize=(12, 0.24 * depths + 0.4), layout="constrained")
+    for n, (calls, (first, last)) in enumerate(wide.items()):
+        colour = pyplot.colormaps["YlOrBr"](0.2 + 0.3 * (n % 3) / 2)
+        axes.barh(len(calls), last - first, 0.96, first, color=colour)
+        shown = calls[-1][: max(0, int(LETTERS * (last - first) / at))]
+        axes.text(first, len(calls), f" {shown}", va="center", size=7, clip_on=True)
+    axes.set(xlim=(0, at), ylim=(depths + 0.6, 0.4), yticks=[], xticks=[])
+    axes.set_xlabel(f"{at / RATE:.1f} s, of all threads together")
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def _stage(stack: str) -> str:
