@@ -171,7 +171,7 @@ bench: $(BENCH)/.installed ## speed and memory against what a user would pick in
 	$(BENCH)/bin/python tools/bench.py
 
 profile: $(BENCH)/.installed ## where the processor time goes: make profile, or make profile OF=demo
-	$(BENCH)/bin/python -m pip install --quiet py-spy
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt py-spy matplotlib
 	$(BENCH)/bin/python tools/profile_stages.py $(OF)
 
 bench-server: $(STAMP) ## 50 people reading while four jobs run
