@@ -121,6 +121,17 @@ def test_a_folder_is_read_searched_and_asked(client: TestClient, site: Site, kep
     assert (job["status"], answer["searched"]["found"]) == ("done", [URL])
 
 
+def test_a_folder_that_is_gone_is_told_without_its_place(
+    client: TestClient, site: Site, tmp_path: Path
+) -> None:
+    (entry,) = link(site.corpora, LOCAL, [f"Bridges={tmp_path / 'gone'}"])
+    answer = client.get(f"{C}/{entry.corpus_id}")
+    assert (answer.status_code, answer.json()["code"]) == (503, "corpus_unreadable")
+    assert answer.json()["detail"].startswith("The corpus is stored elsewhere and cannot be read")
+    assert ask(client, site, entry.corpus_id)["status"] == "failed"
+    assert "pincite corpus add" not in client.get(f"/corpora/{entry.corpus_id}").text
+
+
 def test_it_is_there_for_as_long_as_it_is_in_the_setting(
     client: TestClient, site: Site, kept: Path, tmp_path: Path
 ) -> None:

@@ -60,11 +60,12 @@ def fault(entry: CorpusEntry) -> str:
 def without_places(error: Exception, places: Iterable[Address], instead: str = "The corpus") -> str:
     """What went wrong, for people who need not know where corpora lie.
 
-    An engine's message may name a server in words that nobody foresees: such a one is only logged.
+    An engine's message may name a server in words that nobody foresees: such a one is only logged,
+    as is that of a folder that is gone, which tells how to make one.
     """
     text, addresses = str(error), tuple(places)
-    others = [each for each in addresses if isinstance(each, str)]
-    if others and (isinstance(error, CorpusError) or any(each in text for each in others)):
+    others = [each for each in addresses if isinstance(each, str) or not each.exists()]
+    if others and (isinstance(error, CorpusError) or any(str(each) in text for each in others)):
         LOG.warning("%s", text)
         return _HIDDEN
     for each in addresses:
