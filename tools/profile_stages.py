@@ -90,9 +90,9 @@ def draw(lines: Iterable[str], path: Path) -> None:
 
     times: Counter[tuple[str, ...]] = Counter()
     for line in lines:
-        stack, n = line.rsplit(" ", 1)
+        stack, samples = line.rsplit(" ", 1)
         calls = tuple(f.split(" (")[0] for f in stack.split(";") if f"({OWN}" in f or NETWORK in f)
-        times[calls or ("imports and other threads",)] += int(n)
+        times[calls or ("imports and other threads",)] += int(samples)
     spans: dict[tuple[str, ...], tuple[int, int]] = {}  # of each chain of calls
     at = 0
     for calls, n in sorted(times.items()):
@@ -103,8 +103,8 @@ def draw(lines: Iterable[str], path: Path) -> None:
     wide = {c: (a, b) for c, (a, b) in spans.items() if b - a > NARROWEST * at}
     depths = max(map(len, wide))
     figure, axes = pyplot.subplots(figsize=(12, 0.24 * depths + 0.4), layout="constrained")
-    for n, (calls, (first, last)) in enumerate(wide.items()):
-        colour = pyplot.colormaps["YlOrBr"](0.2 + 0.3 * (n % 3) / 2)
+    for place, (calls, (first, last)) in enumerate(wide.items()):
+        colour = pyplot.colormaps["YlOrBr"](0.2 + 0.3 * (place % 3) / 2)
         axes.barh(len(calls), last - first, 0.96, first, color=colour)
         shown = calls[-1][: max(0, int(LETTERS * (last - first) / at))]
         axes.text(first, len(calls), f" {shown}", va="center", size=7, clip_on=True)
