@@ -83,6 +83,8 @@ class Passage:
     text: str
     span: Span
     about: str = ""  # what `about` says of the document
+    # All of the document's text, where it is at hand: what the passage lacks may stand elsewhere.
+    page: str = field(default="", repr=False, compare=False)
 
     @property
     def passage_id(self) -> str:

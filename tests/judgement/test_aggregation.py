@@ -1,11 +1,13 @@
 import dataclasses
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.judgement import aggregation, parts
+from pincite.notes import Note
 from pincite.types import (
     Citation,
     CitationResult,
@@ -75,11 +77,16 @@ def test_what_more_reading_may_change(
     assert aggregation.is_open(found) is is_open
 
 
-@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-def test_what_is_sure_is_supported_whatever_it_lacks(p: float, threshold: float) -> None:
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.booleans())
+def test_what_is_sure_is_supported_whatever_it_lacks(
+    p: float, threshold: float, a_figure: bool
+) -> None:
     found = evidence(aggregation.log_odds(p))
+    lacking = replace(atom(0), kind="figure" if a_figure else "name")
+    if a_figure:
+        found = replace(found, reasons_coded=(Note("not_stated", {"words": ("1911",)}),))
     if aggregation.is_sure([found], threshold):
-        assert aggregation.label_of(found, threshold, [], [atom(0)]) is Label.SUPPORTED
+        assert aggregation.label_of(found, threshold, [], [lacking]) is Label.SUPPORTED
 
 
 def test_one_supporting_citation_carries_its_group() -> None:
@@ -262,7 +269,11 @@ def test_a_figure_that_nowhere_stands_makes_an_unsure_claim_partly_supported() -
     year = Part("figure", Span(0, 4), "1886", supported=False, evidence=None)
     assert aggregation.label_of(evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
     assert aggregation.label_of(evidence(-0.3)) is Label.SUPPORTED
-    assert aggregation.label_of(evidence(0.3), atoms=[year]) is Label.SUPPORTED
+    assert aggregation.label_of(evidence(0.3), atoms=[year]) is Label.PARTLY_SUPPORTED
+    assert (
+        aggregation.label_of(evidence(0.3), atoms=[replace(year, kind="name")]) is Label.SUPPORTED
+    )
+    assert aggregation.label_of(evidence(0.9), atoms=[year]) is Label.SUPPORTED
     assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [year]) == (year,)
     both = [result(evidence(-3.0)), result(evidence(-3.0))]
     assert aggregation.group_label(both, evidence(-0.3), atoms=[year]) is Label.PARTLY_SUPPORTED

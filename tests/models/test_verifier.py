@@ -2,6 +2,7 @@ import json
 import math
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteError
-from pincite.models.calibration import FEATURES
+from pincite.models.calibration import FEATURES, features
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
 from pincite.notes import texts
@@ -44,6 +45,20 @@ def test_probabilities_sum_to_one_and_follow_the_score(verifier: CrossEncoderVer
         total = evidence.prob_supported + evidence.prob_refuted + evidence.prob_neutral
         assert total == pytest.approx(1)
         assert evidence.prob_supported == pytest.approx(1 / (1 + math.exp(-evidence.score)))
+
+
+def test_what_the_rest_of_the_page_states_is_not_missing() -> None:
+    alone = passage("The bridge opened in May.")
+    whole = replace(
+        alone, page=f"{alone.text} It is the work of Ingrid Holm. It was built in 1911."
+    )
+    of_other = replace(alone, page=f"{alone.text} Tomatoes.")
+    found = features(
+        [(CLAIM, each) for each in (alone, whole, of_other)], np.zeros((3, 2), np.float32)
+    )
+    lacks = [FEATURES.index("figures_missing"), FEATURES.index("names_missing")]
+    assert found[:, lacks].tolist() == [[1, 2], [0, 0], [1, 2]]
+    assert alone == whole  # one place is one passage, whether its page is at hand or not
 
 
 def test_three_logits_and_one_become_log_odds(

@@ -16,6 +16,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,8 @@ from pincite.types import Claim, Passage
 FEATURES = (
     "support",  # the network's log-odds of support; a relevance logit where it has but one
     "refuted",  # its log-odds of refuted against neutral; 0 where it has but one logit
-    "figures_missing",
-    "names_missing",
+    "figures_missing",  # nowhere on the passage's page, where that is at hand
+    "names_missing",  # likewise
     "negation_differs",
     "figure_differs",
     "contrast_differs",  # a contrary word in the quote
@@ -125,16 +126,22 @@ def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats
 
 
 def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
-    source = f"{passage.about}\n{passage.text}"
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = values.unstated(claim, source)
+    absent = values.unstated(claim, f"{passage.about}\n{passage.text}")
     said = values_of(quoted) if absent else []
     return (
-        float(min(MOST_MISSING, len(absent))),
-        float(min(MOST_MISSING, len(names.missing(claim, source)))),
+        *_missing(claim, passage.about, passage.page or passage.text),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(any(values.conflict(other, value) for value in absent for other in said)),
         float(bool(contrasts(claim, quoted))),
         float(witness(claim, passage.text, passage.about) is not None),
     )
+
+
+@lru_cache(maxsize=64)  # a page's passages have it in common
+def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
+    """How many figures and names of the claim stand nowhere on the page."""
+    source = f"{about}\n{page}"
+    figures, unnamed = values.unstated(claim, source), names.missing(claim, source)
+    return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

@@ -21,8 +21,11 @@ _LATELY_CUT = 16  # documents whose sentences are remembered: an answer has seve
 
 
 def passages(document: Document) -> list[Passage]:
-    """The passages of a document in order, each sentence in one; none if it has no words."""
-    return _as_passages(document, _windows(_units(document), PASSAGE_WORDS, overlap=False))
+    """The passages of a document in order, each sentence in one; none if it has no words.
+
+    They are what a corpus keeps, and do not carry their page along.
+    """
+    return _as_passages(document, _windows(_units(document), PASSAGE_WORDS, overlap=False), "")
 
 
 def cited_passages(document: Document) -> list[Passage]:
@@ -84,10 +87,13 @@ def around(document: Document, span: Span, n_words: int = WIDE_WORDS) -> Span:
     return Span(units[first][0].start, units[last][0].end)
 
 
-def _as_passages(document: Document, spans: Sequence[Span]) -> list[Passage]:
+def _as_passages(
+    document: Document, spans: Sequence[Span], page: str | None = None
+) -> list[Passage]:
     doc_id, url, title, text = document.doc_id, document.url, document.title, document.text
     known = about(title, document.published, document.meta)
-    return [Passage(doc_id, url, title, span.of(text), span, known) for span in spans]
+    whole = text if page is None else page
+    return [Passage(doc_id, url, title, span.of(text), span, known, whole) for span in spans]
 
 
 def _lines_around(text: str, span: Span, n_chars: int) -> Span:

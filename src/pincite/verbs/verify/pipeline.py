@@ -370,11 +370,13 @@ class VerifyPipeline:
         chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
         if len(chosen) < 2:
             return None
-        text, title, about = (
+        text, title, about, page = (
             "\n".join(texts)
-            for texts in zip(*((p.text, p.title, p.about) for p in chosen), strict=True)
+            for texts in zip(
+                *((p.text, p.title, p.about, p.page or p.text) for p in chosen), strict=True
+            )
         )
-        joint = Passage("", "", title, text, Span(0, len(text)), about)
+        joint = Passage("", "", title, text, Span(0, len(text)), about, page)
         (judged,) = self.verifier.verify([(claim, joint)])
         return judged
 
