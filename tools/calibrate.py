@@ -2,14 +2,13 @@
 
 CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, claim, label).
 
-1. What a missing figure, a missing name or a negation costs is fitted on training collections, on
-   rows that the network was not trained on where a collection has such. Evidence is cut into
-   passages, and which of them speaks is latent: hard EM as in SIDE (Petroni et al. 2023, Methods)
-   takes the one with the highest score.
+1. What a figure or name that stands nowhere on the page, a negation or a contrary word costs is
+   fitted on training collections, on rows that the network was not trained on where a collection
+   has such. Evidence is cut into passages, and which of them speaks is latent: hard EM as in SIDE
+   (Petroni et al. 2023, Methods) takes the one with the highest score.
 2. The scale of the score (Platt 1999) is fitted on dev rows, each collection with the same weight,
    and its calibration error is measured on folds held back from the fit. From WiCE's rows comes
    the share of failing and of sound citations below each threshold.
-
 3. From which probability of its own the network refutes a claim that no rule has a witness against
    is chosen on half of the rows that its training held back (--held-back, a file that
    `pincite train verifier` writes), so that at least eight of ten such refutations are right, and
@@ -18,7 +17,8 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
 The collections pair claims with evidence on their very subject. `verify` also meets pages on
 something else, and pages that say the same of another year or person; so each set's supported
 rows are added again with the most similar evidence of another row and with any other evidence
-(SIDE's wrong references), with a figure changed, and with a name taken from another claim.
+(SIDE's wrong references), with a figure changed, with a name taken from another claim, negated, and
+with a contrary word ("rose" for "fell").
 """
 
 import argparse
@@ -63,7 +63,8 @@ FOLDS = 5
 PRECISION = 0.8  # of what the network refutes by itself
 REFUTED_FROM = [round(0.5 + 0.01 * i, 2) for i in range(50)]
 THRESHOLDS = [round(0.02 * i, 2) for i in range(1, 50)]
-KINDS = swaps.KINDS
+TURNED = ("negation", "contrary")  # the evidence says the opposite
+KINDS = (*swaps.KINDS, "contrary")  # what a rule can see
 SUPPORT_COLUMNS = [0, 2, 3, 4, 6, 7]  # "figure_differs" speaks of refutation
 REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5, 6, 7]
 Floats = npt.NDArray[np.float32]
@@ -111,14 +112,14 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
                 stated = kind in ("number", "date") and not values.unstated(row.claim, row.evidence)
-                label = "refute" if stated or kind == "negation" else "not_support"
+                label = "refute" if stated or kind in TURNED else "not_support"
                 made[kind].append(replace(row, claim=swap.text, label=label))
     return rows + [row for kind in made.values() for row in kind[:ADDED_PER_SET]]
 
 
 def absent(kind: str, claim: str, evidence: str) -> bool:
     """Whether a changed claim says what the evidence does not."""
-    if kind == "negation":
+    if kind in TURNED:
         return True
     missing = names.missing if kind == "name" else values.unstated
     return bool(missing(claim, evidence))
