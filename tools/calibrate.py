@@ -10,9 +10,9 @@ CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz with id, evidence, cla
    and its calibration error is measured on folds held back from the fit. From WiCE's rows comes
    the share of failing and of sound citations below each threshold.
 3. From which probability of its own the network refutes a claim that no rule has a witness against
-   is chosen on half of the rows that its training held back (--held-back, a file that
-   `pincite train verifier` writes), so that at least eight of ten such refutations are right, and
-   its precision is measured on the other half. Without such a file it never does.
+   is chosen on half of the rows that its training held back (--held-back RECIPE, by whose seed and
+   sets they are known), so that at least eight of ten such refutations are right, and its precision
+   is measured on the other half. Without a recipe it never does.
 
 The collections pair claims with evidence on their very subject. `verify` also meets pages on
 something else, and pages that say the same of another year or person; so each set's supported
@@ -42,8 +42,8 @@ from pincite.retrieval import cascade
 from pincite.text import names, swaps, values
 from pincite.text import words as wording
 from pincite.text.passages import cited_passages
-from pincite.training.groups import read_set
-from pincite.training.recipe import SetRecipe
+from pincite.training.groups import half_of, is_held_back, read_set
+from pincite.training.recipe import SetRecipe, read_recipe
 from pincite.types import Claim, Document, Passage
 
 # Evidence of some length that was looked up for its claim, as `verify` meets it. Left out: plain
@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("claims", type=Path)
     parser.add_argument("--model", default=weights.VERIFIER)
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
-    parser.add_argument("--held-back", type=Path, help="rows that training did not see")
+    parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
     args = parser.parse_args()
     folder = weights.locate(args.model)
     verifier = CrossEncoderVerifier(folder, judged=args.judged)
@@ -176,14 +176,16 @@ def fit(x: Floats, owner: Whole, rows: list[LabelledClaim], of_set: list[str]) -
 
 
 def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool]]:
-    """The rows that a file names, each with whether the bound may be chosen on it."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path else []
-    half = {(r["file"], r["id"]): r["half"] == "fit" for r in map(json.loads, lines)}
+    """The rows that a recipe holds back, each with whether the bound may be chosen on it."""
+    if path is None:
+        return []
+    recipe = read_recipe(path)
     return [
-        (row, half[name, row.row_id])
-        for name in dict.fromkeys(file for file, _ in half)
-        for row in read_labelled(claims / "train" / f"{name}.jsonl.gz")
-        if (name, row.row_id) in half
+        (row, half_of(row.claim, recipe.seed) == "fit")
+        for each in recipe.sets
+        if each.held_back
+        for row in read_labelled(claims / "train" / f"{each.name}.jsonl.gz")
+        if is_held_back(row.claim, recipe.seed)
     ]
 
 
