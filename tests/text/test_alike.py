@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.text import names, quantities
-from pincite.text.alike import in_words_of
+from pincite.text.alike import asserted, in_words_of
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ def test_the_same_in_other_words_is_written_alike(claim: str, source: str, expec
     ("claim", "source"),
     [
         ("It opened in 1886.", "It opened in 1889."),
+        ("The fare rose by 14%.", "The fare rose by 13 percent."),
         ("It opened in 1886.", "Of 1,886 men it opened in 1886."),
         ("He met Hansen.", "He met Hanson."),
         ("It fell to 77 °F.", "It fell to 25 °F."),
@@ -60,3 +61,51 @@ def test_what_was_written_alike_is_stated(number: int, things: str) -> None:
     source = f"There were {number:,} {things} in all."
     claim = f"In all there were {number} {things}."
     assert f"{number:,}" in in_words_of(source, claim)
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        "OBJECTIVE To assess whether a daily cup of tea lowers the pressure.",
+        "AIMS AND METHODS: To determine the effect of tea on pressure.",
+        "We hypothesized that tea lowers the pressure.",
+        "The aim of the present study was to see what tea does.",
+        "In this trial we tested the hypothesis that tea lowers the pressure.",
+        "However, it is not known whether tea lowers the pressure.",
+        "Whether tea lowers the pressure remains unclear.",
+        "Does tea lower the pressure?",
+    ],
+)
+def test_what_only_asks_is_not_read(asking: str) -> None:
+    said = "Tea had no effect on the pressure."
+    assert asserted(f"{asking} {said}", "Tea lowers the pressure.") == said
+    assert asserted(asking, "Tea lowers the pressure.") == asking  # something must be read
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The aim of the bridge was to shorten the way to Orrest.",
+        "We wanted to see Varde.",
+        "Tea is known to be safe if it is weak.",
+        "The results support the hypothesis that tea lowers the pressure.",
+        "In 31 of 40 who drank four cups a day the pressure fell, and we asked whether it stayed.",
+        "Did you know that the bridge opened in 1911?",
+        "Where was it built?",
+        "The council voted on whether to close it.",
+    ],
+)
+def test_what_asserts_something_is_read(said: str) -> None:
+    text = f"{said} It rained."
+    assert asserted(text, "Tea lowers the pressure.") == text
+
+
+def test_a_claim_about_a_question_is_compared_with_questions() -> None:
+    text = "The trial examined whether tea lowers the pressure. It ended in 2019."
+    assert asserted(text, "A trial tested whether tea lowers the pressure.") == text
+
+
+@pytest.mark.parametrize("unit", ["A", "AAA ", "-'", "know ", "whether ", "OBJECTIVE ", "a- "])
+def test_hostile_sentences_take_linear_time(unit: str) -> None:
+    text = unit * 40_000  # quadratic time would take minutes
+    assert asserted(text, "Tea.") in (text, text.strip())

@@ -165,8 +165,8 @@ def _own(folder: Path, threads: int) -> Session:
 
 
 def _as_read(claim: str, passage: Passage) -> tuple[str, str]:
-    """What the network gets: a claim in the passage's words, and a passage that says of what."""
-    text = alike.headed(passage.title, passage.text, claim)
+    """What the network gets: a claim in the passage's words, and what that asserts, and of what."""
+    text = alike.headed(passage.title, alike.asserted(passage.text, claim), claim)
     return alike.in_words_of(text, claim), text
 
 

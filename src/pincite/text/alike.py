@@ -3,8 +3,8 @@
 A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
 "Guillain-Barré syndrome" differ as much as two values that contradict each other. What rules read
 as equal (`text.values`, `text.names`) is therefore written as the source writes it before the
-network compares the two. And a passage from the middle of a page says "it" of what the page's title
-names: there the title stands before it.
+network compares the two. A passage from the middle of a page says "it" of what the page's title
+names: there the title stands before it. And what only asks is left out, since it says nothing.
 """
 
 import re
@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from pincite.text import names, values
+from pincite.text.asking import asks
 from pincite.text.quantities import values as values_of
 from pincite.text.quantities.value import Value
+from pincite.text.words import sentences_of
 from pincite.types import Span
 
 
@@ -40,6 +42,25 @@ def headed(title: str, passage: str, claim: str) -> str:
     if not lacking or len(names.missing(claim, f"{title}\n{passage}")) == len(lacking):
         return passage
     return f"{title}. {passage}"
+
+
+def asserted(passage: str, claim: str) -> str:
+    """The passage without sentences that only ask, unless the claim itself tells of a question.
+
+    >>> asserted("We asked whether tea helps. It did not.", "Tea helps.")
+    'It did not.'
+    """
+    return passage if asks(claim) else _asserted(passage)
+
+
+@lru_cache(maxsize=4096)  # one passage is read for each claim of its page
+def _asserted(passage: str) -> str:
+    kept, end = [], 0
+    for span in sentences_of(passage):
+        if asks(span.of(passage)):
+            kept.append(passage[end : span.start])
+            end = span.end
+    return "".join([*kept, passage[end:]]).strip() or passage
 
 
 @lru_cache(maxsize=4096)

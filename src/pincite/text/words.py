@@ -9,6 +9,7 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
+from pincite.text.asking import asks
 from pincite.text.figures import MONTHS, figures, missing, rivals
 from pincite.text.sentences import sentences
 from pincite.types import Span
@@ -136,7 +137,7 @@ def best_quote(claim: str, passage: str) -> Span | None:
 
 
 def quoted_sentence(claim: str, passage: str) -> Span | None:
-    r"""`best_sentence` for a person to read: no heading if any other sentence shares a word.
+    r"""`best_sentence` for a person to read: no heading or question if another shares a word.
 
     A year or a share of the claim is worth a word more than there. Where the passage lacks it,
     another one is: that sentence may say what the claim should have said.
@@ -166,7 +167,11 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
         )
         return common + _DATE_WEIGHT * told
 
-    told = [span for span in sentences_of(passage) if not is_heading(passage, span)]
+    told = [
+        span
+        for span in sentences_of(passage)
+        if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
+    ]
     best = max(told, key=worth, default=None)
     return best if best and worth(best) > 0 else best_sentence(claim, passage)
 
