@@ -24,7 +24,7 @@ _ASKS = re.compile(
     | \W*(?:[Hh]owever,\ )?[Ww]hether\b.*\b(?:{_OPEN}|not\ been\ \w+|remains?)\b
     | {_BEFORE}(?:[Ww]e\ hypothesi[sz]ed?|test\w*\ (?:the|this|our|a)\ hypothes[ie]s)\b
     | \W*(?:[A-Z]{{3,}}+\W++){{1,4}}To\ {_SEEK}\b  # a structured abstract: OBJECTIVE To assess
-    | .{{0,40}}\b(?:aims?|purpose|objectives?|goals?)\ of\ (?:this|the|our)\ (?:\w+\ ){{0,2}}{_STUDY}\b
+    | .{{0,40}}\b(?:aims?|purpose|objectives?|goals?)\ of\ (?:this|the|our)\ (?:\w+\ )?{_STUDY}\b
     | .{{0,40}}\b(?:[Oo]ur\ (?:aim|goal|objective)s?\ (?:is|are|was|were)
         | [Ww]e\ (?:aim(?:ed)?|sought|set\ out)
         | [Tt]h(?:is|e\ present)\ {_STUDY}\ (?:aim(?:s|ed)|seeks|sought|set\ out))\ to\ {_SEEK}\b
