@@ -9,7 +9,7 @@ and what somebody wanted to do stay.
 import re
 
 _SEEK = (
-    r"(?:analy[sz]|ascertain|ask|assess|clarif|compar|determin|establish|estimat|evaluat|examin"
+    r"(?:analy[sz]|ascertain|ask|assess|clarif|compar|determine|establish|estimat|evaluat|examin"
     r"|explor|find\ out|identif|investigat|measur|quantif|review|stud|test|understand|verif)\w*"
 )
 _OPEN = (
