@@ -41,6 +41,8 @@ _WORTH_MORE = 1.5  # what a second sentence must add to the quote
 _DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
 _LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
+_DATELINE = " ".join(MONTHS) + " Monday Tuesday Wednesday Thursday Friday Saturday Sunday posted"
+_DATELINE += " published updated"
 _MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
@@ -145,6 +147,9 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
     >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
     'The bridge opened in 1911.'
+    >>> text = "3 May 2014, 3:15 PM\nThe old bridge of Varde has burnt down."
+    >>> quoted_sentence("On 3 May 2014 the bridge burnt.", text).of(text)
+    'The old bridge of Varde has burnt down.'
     """
     return _quoted_sentence(claim, passage)
 
@@ -157,8 +162,10 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
 
     def worth(span: Span) -> float:
         sentence = span.of(passage)
+        if not any(len(stem) > 2 for stem in _stems(sentence) - _stems(_DATELINE)):
+            return 0.0  # "Posted Friday, 3 May 2014, 3:15 PM": when, and not what
         common = shared(claim, sentence)
-        if not (common and dates):
+        if not dates:
             return common
         stated = {figure.key for figure in figures(sentence)}
         told = sum(
