@@ -267,11 +267,14 @@ def scaled(
 
 
 def flags(p: npt.NDArray[np.float64], labels: list[str]) -> list[list[float]]:
-    """(threshold, share of failing rows below it, of sound ones); partial rows are neither."""
-    failing = p[np.array(labels) == "not_support"]
-    sound = p[np.array(labels) == "support"]
+    """(threshold, share of failing rows below it, of sound ones); partial rows are neither.
+
+    Half a row is added to both sides (Jeffreys' prior): none among a hundred sound rows does not
+    promise that a flag is always right.
+    """
+    sides = [p[np.array(labels) == label] for label in ("not_support", "support")]
     return [
-        [t, round(float((failing < t).mean()), 4), round(float((sound < t).mean()), 4)]
+        [t, *(round(float(((side < t).sum() + 0.5) / (len(side) + 1)), 4) for side in sides)]
         for t in THRESHOLDS
     ]
 
