@@ -16,13 +16,14 @@ def test_platt_finds_the_scale_that_made_the_labels() -> None:
     assert shift == pytest.approx(-1, abs=0.1)
 
 
-def test_flags_count_failing_and_sound_rows_below_each_threshold() -> None:
+def test_flags_count_failing_and_sound_rows_below_each_threshold_and_half_a_row() -> None:
     p = np.array([0.05, 0.3, 0.6, 0.9, 0.1])
     labels = ["not_support", "not_support", "support", "support", "partial"]
     found = {threshold: (caught, false) for threshold, caught, false in flags(p, labels)}
-    assert found[0.02] == (0.0, 0.0)
-    assert found[0.2] == (0.5, 0.0)
-    assert found[0.7] == (1.0, 0.5)
+    none, one, two = 0.1667, 0.5, 0.8333  # (0, 1, 2 and a half) of (2 and one)
+    assert found[0.02] == (none, none)
+    assert found[0.2] == (one, none)
+    assert found[0.7] == (two, one)
     assert list(found) == sorted(found)
 
 
