@@ -124,7 +124,7 @@ class CrossEncoderVerifier:
         return self._odds(self._logits(pairs))
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        rows = [_as_read(claim.text, passage) for claim, passage in pairs]
+        rows = [alike.as_read(claim.text, passage.text, passage.title) for claim, passage in pairs]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
 
@@ -164,12 +164,6 @@ def _own(folder: Path, threads: int) -> Session:
     return session
 
 
-def _as_read(claim: str, passage: Passage) -> tuple[str, str]:
-    """What the network gets: a claim in the passage's words, and what that asserts, and of what."""
-    text = alike.headed(passage.title, alike.asserted(passage.text, claim), claim)
-    return alike.in_words_of(text, claim), text
-
-
 def _refutes(log_odds: Floats) -> Floats:
     """The network's own probability of refutation, (n_pairs,), from what `log_odds` returns."""
     return np.asarray((1 - _sigmoid(log_odds[:, 0])) * _sigmoid(log_odds[:, 1]))
@@ -179,8 +173,9 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     """The claim's words that a network which judges each word finds unsupported, if any."""
     if not len(odds):
         return ()
-    claim = pair[0].text
-    words = re.findall(r"\S+", _as_read(claim, pair[1])[0])[: len(odds)]
+    claim, passage = pair[0].text, pair[1]
+    read, _ = alike.as_read(claim, passage.text, passage.title)
+    words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]
     found = tuple(one.rstrip(".,;:") for one in runs if one in claim)[:MAX_NAMED]

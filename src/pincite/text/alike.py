@@ -30,6 +30,16 @@ def in_words_of(source: str, claim: str) -> str:
     return _in_words_of(source, claim)
 
 
+def as_read(claim: str, passage: str, title: str = "") -> tuple[str, str]:
+    """What a network compares: the claim in the passage's words, and what the passage asserts.
+
+    >>> as_read("Tea helps.", "We asked whether tea helps. It did not.")
+    ('Tea helps.', 'It did not.')
+    """
+    text = headed(title, asserted(passage, claim), claim)
+    return in_words_of(text, claim), text
+
+
 def headed(title: str, passage: str, claim: str) -> str:
     """The passage, after its page's title where that names what the passage calls "it".
 

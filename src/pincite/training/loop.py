@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from pincite.errors import InputError
 from pincite.training import network
 from pincite.training.groups import Group
-from pincite.training.objective import Objective
+from pincite.training.objective import Objective, Teacher
 from pincite.training.recipe import Recipe
 
 STATE = "state.safetensors"  # weights, AdamW's moments and the number of steps done, in one file
@@ -73,7 +73,7 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     model: Any,
     tokenizer: Any,
     folder: Path,
-    teacher: tuple[Any, Any] | None = None,
+    teacher: Teacher | None = None,
     progress: Progress | None = None,
     save_every: float = SAVE_EVERY,
 ) -> None:
@@ -81,9 +81,8 @@ def train(  # noqa: PLR0913 - the parts of a run, each from its own place
     network.freeze(model, recipe.frozen_layers, recipe.frozen_embeddings)
     network.set_dropout(model, recipe.dropout)
     pairs = network.Pairs(model, tokenizer, recipe.max_tokens, recipe.precision)
-    taught = network.Pairs(*teacher, recipe.max_tokens, recipe.precision) if teacher else None
     batches = plan(groups, pairs, recipe)[: recipe.steps or None]
-    work = Work(groups, batches, Objective(recipe, pairs, taught), model)
+    work = Work(groups, batches, Objective(recipe, pairs, teacher), model)
     descend(work, recipe, folder, progress, save_every)
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
+from pincite.models.session import Session
 from pincite.training import recover
 from pincite.training.losses import CLASSES
 
@@ -231,6 +232,9 @@ class Pairs:
         self._device = next(model.parameters()).device
         fast = precision == "auto" and multiplies_bfloat16(self._device.type)
         self._bfloat16 = fast or precision == "bfloat16"
+        if self._bfloat16 and self._device.type == "cpu":
+            # A training step of 4,096 tokens takes 1.4 times as long with torch's fused attention.
+            model.set_attn_implementation("eager")
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Tokens of each pair after truncation."""
@@ -251,6 +255,27 @@ class Pairs:
                 lambda some: self._model(**inputs_of(self._model, some)).logits,
             )
         return found.float()
+
+
+class Exported:
+    """A teacher on ONNX Runtime in int8: it answers in a fraction of torch's time on a CPU."""
+
+    def __init__(self, folder: Path, max_tokens: int, threads: int = 0) -> None:
+        """`folder`: as `weights.locate` returns it.
+
+        Raises:
+            ConfigError: the network does not have three logits.
+        """
+        self._session = Session(folder, max_tokens=max_tokens, threads=threads)
+        if self._session.width != len(CLASSES):
+            raise ConfigError(
+                f"{folder} has {self._session.width} outputs; a teacher has {len(CLASSES)}: "
+                f"{', '.join(CLASSES)}."
+            )
+
+    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
+        """(n_pairs, 3) float32, in order, on the CPU."""
+        return torch.from_numpy(self._session.logits(pairs))
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from pincite.text import alike
 from pincite.training import losses
 from pincite.training.groups import MADE_LABEL, Group
 from pincite.training.network import Pairs
@@ -24,10 +26,16 @@ class _Asked:
     ranked_weights: list[float]
 
 
+class Teacher(Protocol):
+    """What is asked of a teacher."""
+
+    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor: ...  # noqa: D102
+
+
 class Objective:
     """Loss of a batch of groups under a recipe; a teacher's distribution is a target too."""
 
-    def __init__(self, recipe: Recipe, student: Pairs, teacher: Pairs | None = None) -> None:
+    def __init__(self, recipe: Recipe, student: Pairs, teacher: Teacher | None = None) -> None:
         self._recipe, self._student, self._teacher = recipe, student, teacher
         self._targets = losses.Targets(
             recipe.partial_support, recipe.class_weights, recipe.smoothing
@@ -44,7 +52,8 @@ class Objective:
             told = shares.nonzero().flatten().tolist()
             taught = torch.zeros_like(per_pair)
             if told:
-                target = torch.softmax(self._teacher.judged([asked.pairs[i] for i in told]), dim=-1)
+                target = self._teacher.judged([asked.pairs[i] for i in told]).to(logits.device)
+                target = torch.softmax(target, dim=-1)
                 taught[told] = -(target * torch.log_softmax(logits[told], dim=-1)).sum(dim=-1)
             shares = shares.to(logits.device)
             per_pair = (1 - shares) * per_pair + shares * taught
@@ -86,7 +95,7 @@ class Objective:
         asked = _Asked([], [], [], [], [], [])
 
         def ask(claim: str, passage: str, label: str, weight: float) -> int:
-            asked.pairs.append((claim, passage))
+            asked.pairs.append(alike.as_read(claim, passage))  # as the verifier will meet it
             asked.labels.append(label)
             asked.weights.append(weight)
             return len(asked.pairs) - 1

@@ -18,6 +18,7 @@ from pincite.errors import ConfigError
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.training import loop, network, prepare
+from pincite.training.objective import Teacher
 from pincite.training.recipe import Extra, R, Recipe
 
 RECORD = "run.json"
@@ -29,8 +30,8 @@ OWN_ROWS = "own_rows"  # in a card
 class Run(Generic[R]):
     """What a run is made of.
 
-    `teacher`: a verifier's a Hugging Face folder with CLASSES as its labels; an encoder's a
-    verifier as `weights.locate` finds it.
+    `teacher`: a verifier, exported (its name or folder) or as a Hugging Face folder with CLASSES as
+    labels; an encoder's is always an exported one.
     """
 
     data: Path
@@ -59,9 +60,7 @@ def train_verifier(
     own = prepare.read_own(run.extra, run.recipe.seed, warn, run.max_bad)
     device = begun(run)
     model, tokenizer = network.load(run.base)
-    taught = network.load_trained(run.teacher) if run.teacher else None
-    if taught:
-        taught[0].to(device)
+    taught = _teacher(run, device) if run.teacher else None
     encoder = None
     if run.dense and not (run.folder / prepare.GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
@@ -72,6 +71,15 @@ def train_verifier(
     n_own = sum(len(reading.rows) for _, reading in own) + own_rows(Path(run.base))
     write_model(model, tokenizer, run.folder / MODEL, n_own)
     return run.folder / MODEL
+
+
+def _teacher(run: Run[Recipe], device: str) -> Teacher:
+    """Exported verifiers answer in int8, Hugging Face folders in torch."""
+    place, most = str(run.teacher), run.recipe.max_tokens
+    if place in network.FROM_ONNX or (Path(place) / "model.onnx").is_file():
+        return network.Exported(weights.locate(place), most, run.threads)
+    model, tokenizer = network.load_trained(Path(place))
+    return network.Pairs(model.to(device), tokenizer, most, run.recipe.precision)
 
 
 def own_rows(folder: Path) -> int:
@@ -150,7 +158,7 @@ def _decides(run: Run[R]) -> dict[str, Any]:
     decides = {
         "data": str(run.data.resolve()),
         "base": _place(run.base),
-        "teacher": str(run.teacher.resolve()) if run.teacher else None,
+        "teacher": _place(str(run.teacher)) if run.teacher else None,
         "dense": run.dense,
         "recipe": asdict(run.recipe),
     }

@@ -37,6 +37,15 @@ def expected(trained: Path) -> Any:
         return network.Pairs(model, tokenizer, 64).logits(PAIRS).numpy()
 
 
+def test_an_exported_teacher_says_what_the_trained_one_does(
+    tiny_bert: Path, tmp_path: Path
+) -> None:
+    trained = written(tiny_bert, tmp_path / "model")
+    export(trained, tmp_path / "out", source="", licence="", floats=True)
+    said = network.Exported(tmp_path / "out", 64, 1).judged(PAIRS)
+    assert np.allclose(said.numpy(), expected(trained), atol=1e-4)
+
+
 def n_bytes(folder: Path) -> int:
     """Of the weights: of networks this small the graph is the larger part."""
     import onnx

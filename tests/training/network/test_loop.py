@@ -181,7 +181,7 @@ def test_a_teacher_is_imitated(
     model, tokenizer = network.load(str(tiny_roberta))
     before = {name: value.clone() for name, value in model.state_dict().items()}
     recipe = replace(RECIPE, distillation=1.0, ranking_weight=0.0)
-    teacher = (model.eval(), tokenizer)
+    teacher = network.Pairs(model.eval(), tokenizer, recipe.max_tokens)
     told, means = trained(groups, recipe, tiny_bert, tmp_path / "1", teacher=teacher)
     assert same(before, model.state_dict()), "the teacher is left as it was"
     assert means[-1] < means[2]

@@ -104,12 +104,21 @@ def test_another_recipe_or_base_in_the_same_run_is_refused(
 
 
 def test_a_trained_model_can_be_base_and_teacher_of_the_next(
-    home: Path, train: Callable[..., str]
+    home: Path, train: Callable[..., str], pincite: Callable[..., str]
 ) -> None:
     train("--run", "one", "-q")
-    message = train("--run", "two", "--base", "one/model", "--teacher", "one/model", "-q")
-    assert message == ""
-    assert (home / "two" / "model" / "config.json").exists()
+    pincite("train", "export", "one/model", "exported", "--source", "towns", "--licence", "MIT")
+    for run, teacher in (("two", "one/model"), ("three", "exported")):
+        message = train("--run", run, "--base", "one/model", "--teacher", teacher, "-q")
+        assert message == ""
+    two, three = ((home / run / "model/model.safetensors").read_bytes() for run in ("two", "three"))
+    assert two != three, "in int8 a teacher says nearly the same"
+
+
+def test_an_encoder_is_no_teacher(home: Path, train: Callable[..., str]) -> None:
+    encoder = Path(weights.locate(weights.ENCODER))
+    message = train("--run", "one", "--teacher", encoder, "-q", code=2)
+    assert "has 384 outputs; a teacher has 3: supported, refuted, neutral" in message
 
 
 @pytest.mark.parametrize(
