@@ -26,7 +26,7 @@ _START = (0.3, 0.1, -0.3)
 _WHOLE = ("bert.", "classifier.")  # how a cross-encoder's names begin where they are whole
 # Tokens run at once, on a CPU and on a GPU: a step took half the time of one padded batch on two
 # cores, since retrieved passages are longer than the short evidence beside them.
-CHUNK_TOKENS = (1024, 65536)
+CHUNK_TOKENS = (2048, 65536)
 FROM_ONNX = (weights.RERANKER, weights.VERIFIER)  # no float copy of them lies anywhere
 # A network for sentence inference brings a head of its own, often in another order.
 _SAME = {"entailment": "supported", "contradiction": "refuted"}
