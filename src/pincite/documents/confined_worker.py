@@ -5,8 +5,8 @@ JSON and the bytes of a document in, JSON out. Before each document it sets itse
 cannot outlive: processor time by a timer of the system, which ends it, and address space. Parsers
 in C have crashed on hand-made files before: here is no other part of the program beside them.
 
-Windows has neither limit: there a thread of the interpreter's, which needs no lock of it, ends the
-process after some time.
+Windows has neither limit: there a timer ends the process after some time, and where a search in C
+lets no timer run, a thread that needs no lock of the interpreter does.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -27,6 +28,7 @@ from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
 FAT = 600_000_000
+SECOND_CHANCE = 5.0  # seconds after which it is ended in the rougher way
 UNCOUNTED = 4  # seconds of time for one of processor time, where the system does not count these
 
 resource: Any = import_module("resource") if LIMITED else None
@@ -77,10 +79,17 @@ def _of_body(reader: str, body: Body) -> dict[str, Any]:
 def _limited(limits: Limits) -> Iterator[None]:
     """Inside, more than this much time ends the process, and more memory cannot be had."""
     if not LIMITED:
-        faulthandler.dump_traceback_later(UNCOUNTED * limits.seconds, exit=True)
+        allowed = UNCOUNTED * limits.seconds
+        timer = threading.Timer(allowed, os._exit, [1])
+        timer.daemon = True
+        timer.start()
+        # It needs no interpreter's lock, which a long search in C holds; but it looks at frames
+        # while they change, and at times crashes on them. So it comes second.
+        faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
         try:
             yield
         finally:
+            timer.cancel()
             faulthandler.cancel_dump_traceback_later()
         return
     limit(resource.RLIMIT_AS, limits.memory)
