@@ -111,6 +111,12 @@ def test_the_number_of_a_name_is_no_value(text: str) -> None:
         ("He met J. R. Carver.", "John Robert Carver came.", []),
         ("On Monday an Austrian spoke.", "A man from Australia spoke.", ["Austrian"]),
         ("The mill of St. Ebba closed.", "Saint Ebba had a mill.", []),
+        ("A council in India paid for it.", "The Indian Council of Mills paid.", []),
+        ("Moor, from the United States, won.", "The American Moor won.", []),
+        ("The American Moor won.", "Moor of the U.S. won.", []),
+        ("A British firm built it.", "A firm of the United Kingdom built it.", []),
+        ("It was built in the United States.", "Mexico built it.", ["United", "States"]),
+        ("It was built in the United Kingdom.", "An American built it.", ["United", "Kingdom"]),
     ],
 )
 def test_names_in_other_forms(claim: str, source: str, missing: list[str]) -> None:

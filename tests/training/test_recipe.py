@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.training.recipe import FOURTH, GPU, SECOND, SHIPPED, THIRD, read_recipe
+from pincite.training.recipe import FIFTH, FOURTH, GPU, SECOND, SHIPPED, THIRD, read_recipe
 
 SETS = '[[sets]]\nname = "a"\n'
 
 
-@pytest.mark.parametrize("path", [SHIPPED, SECOND, THIRD, FOURTH, GPU])
+@pytest.mark.parametrize("path", [SHIPPED, SECOND, THIRD, FOURTH, FIFTH, GPU])
 def test_the_shipped_recipes_can_be_read(path: Path) -> None:
     recipe = read_recipe(path)
     assert len(recipe.sets) > 10

@@ -83,8 +83,8 @@ def _limited(limits: Limits) -> Iterator[None]:
         timer = threading.Timer(allowed, os._exit, [1])
         timer.daemon = True
         timer.start()
-        # It needs no interpreter's lock, which a long search in C holds; but it looks at frames
-        # while they change, and at times crashes on them. So it comes second.
+        # It needs no interpreter's lock, which a long search in C holds. But it reads frames that
+        # may change meanwhile: alone, it made one test in four fail. So it comes second.
         faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
         try:
             yield

@@ -41,10 +41,13 @@ _IRREGULAR = """france french frenchman frenchwoman / spain spanish spaniard spa
 / germany german germans / czechia czech czechs / cyprus cypriot cypriots / peru peruvian peruvians
 / iceland icelandic icelander / new-zealand kiwi / belgium belgian belgians
 / hungary hungarian hungarians / portugal portuguese / china chinese / japan japanese
-/ wales welsh / flanders flemish / venice venetian / naples neapolitan / moscow muscovite"""
+/ india indian indians / korea korean koreans / cuba cuban cubans / syria syrian syrians
+/ flanders flemish / venice venetian / naples neapolitan / moscow muscovite"""
 _NATION = {
     word: line.split()[0] for line in _IRREGULAR.split("/") for word in line.split() if line.split()
 }
+# Countries of two words, and what their people's name has of them.
+_OF_TWO_WORDS = {"United States": "us", "U.S.": "us", "United Kingdom": "britain"}
 _ENDINGS = re.compile(
     r"(?:landers?|lands?|ians?|eans?|ans?|ese|ish|ic|is|i|ia|a|y|o|e|en|ers?|ch)\Z"
 )
@@ -82,11 +85,13 @@ def missing(claim: str, source: str) -> list[str]:
         return []
     known, runs = _known(source), _runs(source)
     acronyms = {word for run in _runs(claim) if _acronym(run) in known.capitals for word in run}
+    countries = (country for country in _OF_TWO_WORDS if country in claim)
+    peoples = {w for c in countries if _OF_TWO_WORDS[c] in known.nations for w in c.split()}
     lacking = {
         name
         for name in absent
         if not _is_spelt(name, known)
-        and name not in acronyms
+        and name not in acronyms | peoples
         and not (name.isupper() and any(name.rstrip("s") in _acronym(run) for run in runs))
         and not _is_left_out(name, claim, source)
     }
@@ -143,7 +148,9 @@ class _Source:
         upper = [word for word in words if word[0].isupper()]
         self.names = frozenset(upper)
         self.spellings = frozenset(spelling(w) for w in upper if len(w) >= _SHORTEST)
-        self.nations = frozenset(_nation(word) for word in upper)
+        self.nations = frozenset(_nation(word) for word in upper) | {
+            nation for country, nation in _OF_TWO_WORDS.items() if country in text
+        }
         self.capitals = frozenset(word.rstrip("s") for word in words if _CAPITALS.fullmatch(word))
         self.long_forms = frozenset(_SHORT_FORMS.get(word.lower(), word.lower()) for word in words)
 
