@@ -38,6 +38,7 @@ _NEGATIONS = frozenset(
 # Weights of what a quote should hold: figures and names make a sentence checkable.
 _FIGURE_WEIGHT, _NAME_WEIGHT, _WORD_WEIGHT = 2.0, 1.5, 1.0
 _WORTH_MORE = 1.5  # what a second sentence must add to the quote
+_TELLING = 100  # from which a number says something without a word of the claim beside it
 _DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
 _LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
@@ -208,8 +209,12 @@ def _best_sentence(claim: str, passage: str) -> Span | None:
 def shared(claim: str, sentence: str) -> float:
     """How much of `claim` stands in `sentence`: words, names and figures, the latter weigh more.
 
+    A small number alone says nothing: 34 children are not a crew of 34.
+
     >>> shared("It opened in 1911.", "Opened 1911.") > shared("It opened in 1911.", "It opened.")
     True
+    >>> shared("She lost 21 of her crew.", "The room has 21 chairs.")
+    0.0
     """
     return _shared(claim, sentence)
 
@@ -218,10 +223,14 @@ def shared(claim: str, sentence: str) -> float:
 def _shared(claim: str, sentence: str) -> float:
     stems, keys = _stems(sentence), {figure.key for figure in figures(sentence)}
     claimed = {name.lower()[:_STEM] for name in names(claim)}
+    common = len(_stems(claim) & stems)
+    stated = {figure.key: figure.value for figure in figures(claim) if figure.key in keys}
+    if not common and max(stated.values(), default=0) < _TELLING:
+        return 0.0
     return (
-        _WORD_WEIGHT * len(_stems(claim) & stems)
+        _WORD_WEIGHT * common
         + (_NAME_WEIGHT - _WORD_WEIGHT) * len(claimed & stems)
-        + _FIGURE_WEIGHT * len({figure.key for figure in figures(claim)} & keys)
+        + _FIGURE_WEIGHT * len(stated)
     )
 
 
