@@ -192,9 +192,18 @@ def read() -> dict[str, Any]:
 
 
 def write(found: Mapping[str, float], verifier: str) -> None:
-    """State the figures as measured, with floors a margin below them."""
+    """State the figures as measured, with floors a margin below them.
+
+    No floor is lowered while the sets are the same: what falls has to be looked at, not allowed.
+    """
+    before = read()["floors"] if FLOORS.exists() and not changed() else {}
     floors = {
-        name: {"measured": value, "floor": math.floor(1000 * (value - MARGIN)) / 1000}
+        name: {
+            "measured": value,
+            "floor": max(
+                math.floor(1000 * (value - MARGIN)) / 1000, before.get(name, {}).get("floor", 0)
+            ),
+        }
         for name, value in found.items()
     }
     kept = {"sha256": digest(), "verifier": verifier, "floors": floors}

@@ -78,3 +78,7 @@ def test_floors_lie_a_margin_below_what_was_measured(
     gate.write({"auroc": 0.8}, "network")
     assert gate.read()["floors"] == FLOORS
     assert gate.changed() == ""
+    gate.write({"auroc": 0.79}, "a worse one")
+    assert gate.read()["floors"]["auroc"] == {"measured": 0.79, "floor": FLOORS["auroc"]["floor"]}
+    gate.write({"auroc": 0.9}, "a better one")
+    assert gate.read()["floors"]["auroc"] == {"measured": 0.9, "floor": 0.87}
