@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,3 +84,11 @@ def test_the_quote_is_where_the_claim_s_own_year_stands() -> None:
 def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
     found = words.best_quote(claim, passage)
     assert found is None or found.of(passage).strip() == found.of(passage) != ""
+
+
+@pytest.mark.parametrize("line", ["Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM"])
+def test_a_dateline_says_when_and_not_what(line: str) -> None:
+    passage = f"{line}\nThe engineer of the dam has died."
+    found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)
+    assert found
+    assert found.of(passage) == "The engineer of the dam has died."

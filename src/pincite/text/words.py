@@ -42,8 +42,9 @@ _TELLING = 100  # from which a number says something without a word of the claim
 _DATE_WEIGHT = 1.0  # more in a quote of a year or a share, or of one that stands in its place
 _LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
-_DATELINE = " ".join(MONTHS) + " Monday Tuesday Wednesday Thursday Friday Saturday Sunday posted"
-_DATELINE += " published updated"
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DATELINE = " ".join([*MONTHS, *_DAYS, *(word[:3] for word in (*MONTHS, *_DAYS))])
+_DATELINE += " Sept Tues Thurs posted published updated"
 _MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
