@@ -74,6 +74,14 @@ def test_quotations_are_compared_word_for_word(quotation: str, text: str, stated
     )
 
 
+def test_a_name_within_a_missing_quotation_is_not_told_again() -> None:
+    said = "He wrote “the Varde line will never pay” to Holm."
+    assert missing(said, "He wrote a letter.") == [
+        ("quotation", "the Varde line will never pay"),
+        ("name", "Holm"),
+    ]
+
+
 def test_a_title_in_quotation_marks_is_no_quotation() -> None:
     assert missing("The song “cold day” was sold.", "A song was sold.") == []
 

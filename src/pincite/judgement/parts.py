@@ -44,8 +44,8 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     """The atoms that no passage states, in order; neighbours of one kind as one part.
 
     A name and a figure are stated in any of their forms (`text.names`, `text.values`), a quotation
-    word for word but for case, white space and punctuation. No passages: nothing was looked at, so
-    nothing is called missing.
+    word for word but for case, white space and punctuation. A name within a missing quotation is
+    not told again. No passages: nothing was looked at, so nothing is called missing.
     """
     if not passages:
         return []
@@ -60,7 +60,13 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
         for kind, between in _BETWEEN.items()
         for span in _joined([atom.span for atom in lacking if atom.kind == kind], claim, between)
     ]
-    return sorted(found, key=lambda atom: (atom.span, atom.kind))
+    quoted = [atom.span for atom in found if atom.kind == "quotation"]
+    told_once = [
+        atom
+        for atom in found
+        if atom.kind != "name" or not any(atom.span.overlaps(span) for span in quoted)
+    ]
+    return sorted(told_once, key=lambda atom: (atom.span, atom.kind))
 
 
 def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:
