@@ -84,7 +84,7 @@ def _limited(limits: Limits) -> Iterator[None]:
         timer.daemon = True
         timer.start()
         # It needs no interpreter's lock, which a long search in C holds. But it reads frames that
-        # may change meanwhile: alone, it made one test in four fail. So it comes second.
+        # may change meanwhile: alone, it failed in one run of four. So it comes second.
         faulthandler.dump_traceback_later(allowed + SECOND_CHANCE, exit=True)
         try:
             yield
