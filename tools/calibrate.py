@@ -91,8 +91,9 @@ def main() -> None:
         of_set += [name] * len(found)
     fitted = fit(*all_features(rows, verifier), rows, of_set)
     dev = {name: list(read_labelled(args.claims / "dev" / f"{name}.jsonl.gz")) for name in DEV}
-    fitted |= scaled(fitted, dev, verifier)
-    fitted |= refuting(held_back(args.held_back, args.claims), dev, verifier)
+    seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
+    fitted |= scaled(fitted, dev, seen)
+    fitted |= refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     write(folder, fitted, len(rows))
     verifier.close()
 
@@ -194,17 +195,18 @@ def held_back(path: Path | None, claims: Path) -> list[tuple[LabelledClaim, bool
 def refuting(
     rows: list[tuple[LabelledClaim, bool]],
     dev: dict[str, list[LabelledClaim]],
+    seen: dict[str, tuple[Floats, Whole]],
     verifier: CrossEncoderVerifier,
 ) -> dict[str, Any]:
     """From which probability the network refutes by itself, and how often it is then right."""
     if not rows:
         return {"refuted_from": calibration.NEVER}
-    best = surest_refutation([row for row, _ in rows], verifier)
+    best = surest_refutation(*all_features([row for row, _ in rows], verifier), len(rows))
     refuted = np.array([row.label == "refute" for row, _ in rows])
     first = np.array([fits for _, fits in rows])
     true = [
-        surest_refutation([row for row in each if row.label == "support"], verifier)
-        for each in dev.values()
+        surest_refutation(*seen[name], len(each))[[row.label == "support" for row in each]]
+        for name, each in dev.items()
     ]
     right = [
         bound
@@ -222,12 +224,9 @@ def refuting(
     }
 
 
-def surest_refutation(
-    rows: list[LabelledClaim], verifier: CrossEncoderVerifier
-) -> npt.NDArray[np.float64]:
+def surest_refutation(x: Floats, owner: Whole, n_rows: int) -> npt.NDArray[np.float64]:
     """For each row the highest probability of refutation that the network gives a passage."""
-    x, owner = all_features(rows, verifier)
-    best = np.zeros(len(rows))
+    best = np.zeros(n_rows)
     np.maximum.at(best, owner, (1 - sigmoid(x[:, 0])) * sigmoid(x[:, 1]))
     return best
 
@@ -249,12 +248,14 @@ def weights_of(x: Floats, sets: Floats, y: npt.NDArray[Any]) -> list[float]:
 
 
 def scaled(
-    fitted: dict[str, Any], dev: dict[str, list[LabelledClaim]], verifier: CrossEncoderVerifier
+    fitted: dict[str, Any],
+    dev: dict[str, list[LabelledClaim]],
+    seen: dict[str, tuple[Floats, Whole]],
 ) -> dict[str, Any]:
     """The same models with the score on the scale of log-odds, and what dev rows say of it."""
     scores, supported, counts = [], [], []
-    for rows in dev.values():
-        x, owner = all_features(rows, verifier)
+    for name, rows in dev.items():
+        x, owner = seen[name]
         every = x @ np.array(fitted["support"][:-1], dtype=np.float32) + fitted["support"][-1]
         scores.append(every[speaking(every, owner, len(rows))])
         supported.append(np.array([row.label == "support" for row in rows]))

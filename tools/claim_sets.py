@@ -81,9 +81,12 @@ def evidence_inference(folder: Path) -> Iterator[dict[str, Any]]:
             continue
         (found,) = findings
         evidence = max(texts, key=len)
-        others = [other for other in of_article[row["PMCID"]] if _short(other)]
         made = [("support", row, found), ("refute", row, _other(found, chance))]
-        unsaid = [other for other in others if not _named(other["Outcome"], evidence)]
+        unsaid = [
+            other
+            for other in of_article[row["PMCID"]]
+            if _short(other) and not _named(other["Outcome"], evidence)
+        ]
         if unsaid:
             made.append(("nei", chance.choice(unsaid), chance.choice(tuple(SAID))))
         for label, about, said in made:
@@ -147,7 +150,9 @@ def _claim(row: dict[str, str], said: str, chance: random.Random) -> str:
 
 def main() -> None:
     """Write the rows of one collection and count their labels."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("checkout", type=Path, help="of evidence-inference or Check-COVID")
     parser.add_argument("out", type=Path, help="NAME.jsonl.gz")
     given = parser.parse_args()

@@ -166,12 +166,12 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
     if label is not Label.PARTLY_SUPPORTED:
         return ()
     failing = [clause for clause in clauses if not clause.supported]
-    others = [atom for atom in atoms if not any(_within(atom, clause) for clause in failing)]
+    others = [
+        atom
+        for atom in atoms
+        if not any(parts.within(atom.span, clause.span) for clause in failing)
+    ]
     return tuple(sorted([*failing, *others], key=lambda part: part.span))
-
-
-def _within(atom: Part, clause: Part) -> bool:
-    return clause.span.start <= atom.span.start and atom.span.end <= clause.span.end
 
 
 def page_score(whole: float, clauses: Sequence[float], readout: Readout) -> float:

@@ -64,9 +64,14 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     told_once = [
         atom
         for atom in found
-        if atom.kind != "name" or not any(atom.span.overlaps(span) for span in quoted)
+        if atom.kind != "name" or not any(within(atom.span, span) for span in quoted)
     ]
     return sorted(told_once, key=lambda atom: (atom.span, atom.kind))
+
+
+def within(inner: Span, outer: Span) -> bool:
+    """Whether a span lies in another one."""
+    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:

@@ -24,7 +24,7 @@ _TITLES = frozenset(
     "queen prince princess bishop saint st mayor senator judge minister pope the and of by for to "
     "in at from with when while but as after before since".split()
 )
-_DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+_DAYS = frozenset(map(str.lower, wording.DAYS))
 _SHORT_FORMS = {
     "st": "saint", "mt": "mount", "ft": "fort", "co": "company", "univ": "university",
     "dr": "doctor", "inc": "incorporated", "ltd": "limited", "bros": "brothers", "dept":
@@ -84,14 +84,15 @@ def missing(claim: str, source: str) -> list[str]:
     if not absent and not others:
         return []
     known, runs = _known(source), _runs(source)
-    acronyms = {word for run in _runs(claim) if _acronym(run) in known.capitals for word in run}
-    countries = (country for country in _OF_TWO_WORDS if country in claim)
-    peoples = {w for c in countries if _OF_TWO_WORDS[c] in known.nations for w in c.split()}
+    otherwise = {word for run in _runs(claim) if _acronym(run) in known.capitals for word in run}
+    for country, nation in _OF_TWO_WORDS.items():
+        if country in claim and nation in known.nations:
+            otherwise.update(country.split())
     lacking = {
         name
         for name in absent
         if not _is_spelt(name, known)
-        and name not in acronyms | peoples
+        and name not in otherwise
         and not (name.isupper() and any(name.rstrip("s") in _acronym(run) for run in runs))
         and not _is_left_out(name, claim, source)
     }

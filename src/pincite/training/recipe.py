@@ -16,9 +16,6 @@ from pincite.retrieval.queries import VARIANTS
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 SECOND = Path(__file__).parent / "verifier_second.toml"
-THIRD = Path(__file__).parent / "verifier_third.toml"
-FOURTH = Path(__file__).parent / "verifier_fourth.toml"
-FIFTH = Path(__file__).parent / "verifier_fifth.toml"
 GPU = Path(__file__).parent / "verifier_gpu.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 TITLES = Path(__file__).parent / "titles.toml"
