@@ -348,6 +348,13 @@ def test_sentences_without_a_citation_on_request(home: Path) -> None:
     assert json.loads(run(*given, "--json", "-").stdout)["uncited"] == report["uncited"]
 
 
+def test_a_folder_in_which_no_file_says_whose_copy_it_is(home: Path) -> None:
+    (home / "saved").mkdir()
+    (home / "saved" / "page.html").write_text("<p>The mill was built in 1911.</p>")
+    report = json.loads(run("verify", "article.wiki", "--sources", "saved", "--json", "-").stdout)
+    assert [each["code"] for each in report["warnings_coded"]] == ["unused_file"]
+
+
 def test_without_the_option_nobody_looks_for_them(home: Path) -> None:
     report = json.loads(run("verify", "article.wiki", "--sources", "pages", "--json", "-").stdout)
     assert report["uncited"] is None

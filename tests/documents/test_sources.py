@@ -108,7 +108,8 @@ def test_every_kind_of_store_also_one_folder_down(
     link = '<link rel="canonical" href="https://e.org/saved">'
     (inner / "saved.html").write_bytes(page("Saved", head=link))
     (tmp_path / "unknown.html").write_bytes(page("Unknown"))
-    (tmp_path / "unknown.pdf").write_bytes(b"%PDF-")
+    for ending in ("pdf", "docx", "txt"):
+        (tmp_path / f"unknown.{ending}").write_bytes(b"%PDF-")
     records = [
         {"url": f"https://e.org/{n}", "title": str(n), "text": "Some words."} for n in range(9)
     ]
@@ -128,7 +129,7 @@ def test_every_kind_of_store_also_one_folder_down(
     assert reason(sources.get("https://e.org/round")) is Reason.NOT_SUPPLIED
     assert {(w.file, w.line) for w in sources.warnings} == {
         ("unknown.html", 0),
-        ("unknown.pdf", 0),
+        *((f"unknown.{ending}", 0) for ending in ("pdf", "docx", "txt")),
         ("many.jsonl.gz", 10),
     }
 

@@ -24,6 +24,7 @@ __all__ = ["Problem", "Sources", "open_sources"]
 
 Loader = Callable[[], Document | Unchecked]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
+_WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # can be read, and cannot say whose copy they are
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
 
@@ -109,7 +110,7 @@ class Sources:
             self._index_lines(path, reader)
         elif name.endswith(_SAVED_PAGES):
             self._index_page(path)
-        elif name.endswith(".pdf"):
+        elif name.endswith(_WITHOUT_ADDRESS):
             self._problem(path, 0, _NEEDS_MANIFEST)
 
     def _index_warc(self, path: Path) -> None:

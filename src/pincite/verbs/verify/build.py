@@ -124,7 +124,8 @@ def verifying(
             versions["reliability"] = listed.fingerprint
         if pipeline.expander:
             versions["expansion"] = pipeline.expander.fingerprint
-        warnings = tuple(map(_of_copies, copies.warnings)) if copies else ()
+        # A folder in which nothing states an address is empty, and has the most to say.
+        warnings = tuple(map(_of_copies, copies.warnings)) if copies is not None else ()
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
             warnings = (*warnings, Note("undated_not_suggested"))
         precision = flag_precision(verifier.calibration, settings.verify.threshold)
