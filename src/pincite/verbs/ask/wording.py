@@ -148,7 +148,7 @@ def searched(answer: Answer) -> list[tuple[str, str]]:
         read += f" ({ONLY_ABSTRACTS})"
     best = "" if where.best is None else f"{signed(where.best)} (log-odds that it bears on this)"
     known = [
-        ("corpus", f"{where.corpus}, {_documents(where.n_documents)}"),
+        ("corpus", f"{_documents(where.n_documents)} (digest {where.corpus})"),
         ("mode", where.mode),
         ("filters", where.filters or "none"),
         ("read", read),
