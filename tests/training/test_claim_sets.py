@@ -78,6 +78,115 @@ def test_an_abstract_keeps_its_lines_and_what_speaks(tmp_path: Path) -> None:
     assert (untold["label"], untold["meta"]) == ("nei", {"cord_id": "a"})
 
 
+PAGE = (
+    "The mill of Varde was built in 1911. Two women and one man ran it for thirty years. It ground "
+    "rye for the whole county until the war, and it burnt down on the night of a storm."
+)
+
+
+def test_an_edited_sentence_is_told_from_the_seed_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data/summedits"
+    folder.mkdir(parents=True)
+    seed = "The mill of Varde was built in 1911. It ground rye for the whole county."
+    row = {"id": "a", "doc": PAGE, "original_summary": seed, "edit_types": [], "label": 1}
+    edits = [
+        (seed, 1, []),
+        (seed.replace("whole", "entire"), 1, []),
+        (seed.replace("1911", "1913"), 0, ["entity_modification"]),
+        (seed.replace("Varde", "Holm"), 0, ["entity_modification"]),
+        (seed.replace("built", "razed"), 0, ["antonym_swap"]),
+        (f"{seed} Nobody ever paid for its flour.", 0, ["hallucinated_fact_insertion"]),
+        ("Ships were sold in Esbjerg. It ground rye for the whole county.", 1, []),
+    ]
+    rows = [row | {"summary": s, "label": n, "edit_types": kinds} for s, n, kinds in edits]
+    (folder / "summedits_a.json").write_text(json.dumps(rows))
+    told = {str(row["claim"]): row["label"] for row in claim_sets.summedits(tmp_path)}
+    first, second = "The mill of Varde was built in 1911.", "It ground rye for the whole county."
+    assert told == {
+        first: "support",
+        second: "support",
+        second.replace("whole", "entire"): "support",
+        first.replace("1911", "1913"): "refute",  # the page has another figure
+        first.replace("Varde", "Holm"): "not_support",  # it may have stood in both
+        first.replace("built", "razed"): "refute",
+    }  # what no window of the page holds, and what came as a sentence more, is left out
+
+
+def test_a_sentence_and_the_same_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    before = "The mill of Varde was built in 1911 . It ground rye for the whole county"
+    kinds = [
+        ("ground", "burnt", "Intrinsic Predicate Error"),
+        ("Varde", "Holm", "Extrinsic Entity Error"),
+        ("It", "They", "Coreference Error"),
+    ]
+    rows = [
+        {
+            "id": number,
+            "article": PAGE,
+            "reference_summary": before,
+            "edited_summary": before.replace(old, new),
+            "corrected_error_type": kind,
+        }
+        for number, (old, new, kind) in enumerate(kinds)
+    ]
+    (tmp_path / "data/task1_dataset.json").write_text(json.dumps(rows))
+    assert [(row["claim"], row["label"]) for row in claim_sets.bump(tmp_path)] == [
+        ("It ground rye for the whole county", "support"),
+        ("It burnt rye for the whole county", "refute"),
+        ("The mill of Varde was built in 1911", "support"),
+        ("The mill of Holm was built in 1911", "not_support"),
+    ]
+
+
+def test_a_summary_that_people_mended(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    said = ["It was built in 1911.", "It was built by a Dane in 1911.", "It was built in 1311."]
+    faults = [(False, False, ""), (False, True, said[0]), (True, False, None)]
+    rows = [
+        {
+            "article": PAGE,
+            "candidate": text,
+            "has_error": inside or beyond,
+            "intrinsic_error": inside,
+            "extrinsic_error": beyond,
+            "feedback": {"summary": mended},
+        }
+        for text, (inside, beyond, mended) in zip(said, faults, strict=True)
+    ]
+    for part in ("train", "val", "test"):
+        lines = [json.dumps(row) + "\n" for row in rows if part == "train"]
+        (tmp_path / f"data/{part}.jsonl").write_text("".join(lines))
+    assert [(row["claim"], row["label"]) for row in claim_sets.defacto(tmp_path)] == [
+        (said[0], "support"),
+        (said[1], "partial"),
+        (said[0], "support"),
+        (said[2], "not_support"),
+    ]
+
+
+def test_headlines_of_each_stance_are_as_many(tmp_path: Path) -> None:
+    _write(tmp_path / "competition_test_bodies.csv", [{"Body ID": "1", "articleBody": PAGE}])
+    stances = ["agree", "agree", "disagree", "discuss", "discuss", "unrelated"]
+    rows = [
+        {"Headline": f"Mill {number} built", "Body ID": "1", "Stance": stance}
+        for number, stance in enumerate(stances)
+    ]
+    _write(tmp_path / "competition_test_stances.csv", rows)
+    found = [str(row["label"]) for row in claim_sets.fnc(tmp_path)]
+    assert sorted(found) == ["nei", "refute", "support"]
+
+
+def test_inference_of_each_round_once(tmp_path: Path) -> None:
+    folder = tmp_path / "NLI_data/1_Baseline_protocol"
+    folder.mkdir(parents=True)
+    row = {"premise": PAGE, "hypothesis": "A mill stood there.", "label": "entailment"}
+    for name in ("train_round1_baseline", "train_round1_baseline_combined", "val_round1_base"):
+        (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+    (found,) = claim_sets.lingnli(tmp_path)
+    assert (found["claim"], found["label"]) == (row["hypothesis"], "support")
+
+
 def _write(path: Path, rows: list[dict[str, str]]) -> None:
     with path.open("w", newline="") as out:
         writer = csv.DictWriter(out, rows[0])
