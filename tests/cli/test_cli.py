@@ -353,6 +353,8 @@ def test_a_folder_in_which_no_file_says_whose_copy_it_is(home: Path) -> None:
     (home / "saved" / "page.html").write_text("<p>The mill was built in 1911.</p>")
     report = json.loads(run("verify", "article.wiki", "--sources", "saved", "--json", "-").stdout)
     assert [each["code"] for each in report["warnings_coded"]] == ["unused_file"]
+    (citation,) = report["findings"][0]["citations"]
+    assert citation["unchecked"]["detail"].startswith("no stored copy in saved;")
 
 
 def test_without_the_option_nobody_looks_for_them(home: Path) -> None:

@@ -299,7 +299,7 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 
 def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
     """First the stored copies, then the corpus."""
-    places = [Place(CopyKind.STORED, copies.get)] if copies else []
+    places = [] if copies is None else [Place(CopyKind.STORED, copies.get)]
     return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 
 
