@@ -1,4 +1,4 @@
-"""Public collections as rows for training: sets of `verifier_fifth.toml` and `verifier_sixth.toml`.
+"""Public collections as rows for training: sets of `verifier_fifth.toml` and of the two after it.
 
     git clone https://github.com/jayded/evidence-inference
     python tools/claim_sets.py evidence-inference claims/evidence_inference.jsonl.gz
@@ -14,13 +14,15 @@ A checkout is known by its files; NAME.jsonl.gz must be the name in the recipe:
 | defacto | microsoft/DeFacto (MIT) | a model's summaries, judged and corrected by people |
 | fnc | FakeNewsChallenge/fnc-1 (none stated) | headlines before news that agree or disagree |
 | lingnli | Alicia-Parrish/ling_in_loop (none stated) | inference written with linguists' advice |
+| counterfactual_nli | acmi-lab/counterfactually-augmented-data (Apache-2.0) | inference; one edit changes the label |
 
 Evidence Inference 2.0 (DeYoung et al. 2020) says of a trial what an intervention did to an outcome,
 and where that is written: up, down, or no significant difference. Of each finding three claims are
 made: what was found (supported), another finding (refuted), and one of another outcome that the
 words do not name (neither). Of Check-COVID (Wang et al. 2023) only the training part is read.
 SummEdits: Laban et al. 2023; BUMP: Ma et al. 2023; DeFacto: Liu et al. 2023; FNC-1: Pomerleau and
-Rao 2017, its test part; LingNLI: Parrish et al. 2021, its training parts.
+Rao 2017, its test part; LingNLI: Parrish et al. 2021, its training parts; counterfactually revised
+inference: Kaushik et al. 2020, training part, originals and revisions.
 """
 
 import argparse
@@ -84,6 +86,7 @@ EDITS = {
 ERRORS = {"Predicate": "refute", "Circumstance": "refute", "Entity": "not_support"}
 STANCES = {"agree": "support", "disagree": "refute", "discuss": "nei"}
 INFERENCE = {"entailment": "support", "contradiction": "refute", "neutral": "nei"}
+COUNTERFACTUAL = "NLI/all_combined/train.tsv"
 LABELS = {"SUPPORT": "support", "REFUTE": "refute", "NOTENOUGHINFO": "nei"}
 
 
@@ -225,6 +228,13 @@ def lingnli(folder: Path) -> Iterator[dict[str, Any]]:
             yield _row(f"lingnli:{path.stem}:{number}", row["hypothesis"], row["premise"], label)
 
 
+def counterfactual_nli(folder: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a checkout of acmi-lab/counterfactually-augmented-data: each pair and its edits."""
+    for number, row in enumerate(_table(folder / COUNTERFACTUAL, "\t")):
+        label = INFERENCE[row["gold_label"]]
+        yield _row(f"counterfactual:{number}", row["sentence2"], row["sentence1"], label)
+
+
 def _row(name: str, claim: str, evidence: str, label: str) -> dict[str, Any]:
     claim = " ".join(claim.split())
     return {"id": name, "claim": claim, "evidence": evidence.strip(), "label": label}
@@ -247,9 +257,9 @@ def _in_one_window(claim: str, page: str) -> bool:
     return len(wanted & set(words.content_words(window))) >= LEAST_TOLD * len(wanted)
 
 
-def _table(path: Path) -> Iterator[dict[str, str]]:
+def _table(path: Path, delimiter: str = ",") -> Iterator[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as lines:
-        yield from csv.DictReader(lines)
+        yield from csv.DictReader(lines, delimiter=delimiter)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -288,6 +298,7 @@ COLLECTIONS: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "data/train.jsonl": defacto,
     "competition_test_stances.csv": fnc,
     "NLI_data": lingnli,
+    COUNTERFACTUAL: counterfactual_nli,
 }
 
 

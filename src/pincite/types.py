@@ -108,7 +108,7 @@ class Reason(StrEnum):
     LOGIN = "login"  # a form for name and password in its place
     CONSENT = "consent"  # a question about cookies in its place
     OFFLINE = "offline"  # a book, a paper issue: there is no address to open
-    NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was given
+    NOT_SUPPLIED = "not_supplied"  # has an address, but no stored copy was found
     EMPTY = "empty"  # a file without text (a scan, a page drawn by scripts)
     UNDECODABLE = "undecodable"  # the bytes are not what they say they are
     ENCRYPTED = "encrypted"  # a PDF that asks for a password

@@ -354,7 +354,7 @@ def test_a_folder_in_which_no_file_says_whose_copy_it_is(home: Path) -> None:
     report = json.loads(run("verify", "article.wiki", "--sources", "saved", "--json", "-").stdout)
     assert [each["code"] for each in report["warnings_coded"]] == ["unused_file"]
     (citation,) = report["findings"][0]["citations"]
-    assert citation["unchecked"]["detail"].startswith("no stored copy in saved;")
+    assert citation["unchecked"]["detail"].startswith("none in saved;")
 
 
 def test_without_the_option_nobody_looks_for_them(home: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_page_that_is_not_there_is_a_result_and_nothing_is_fetched(heard: Hear
     result = found(heard, "no page")
     assert result["label"] == "could not check"
     (source,) = result["sources"]
-    assert source["could_not_check"] == "no stored copy was given"
+    assert source["could_not_check"] == "no stored copy"
     assert "--online" in source["what_to_do"]
     assert source["quotation"] is None
     assert result["probability_supported"] is None

@@ -57,7 +57,7 @@ def test_what_is_not_there_says_what_to_do(tmp_path: Path) -> None:
     assert found == Unchecked(
         "https://e.org/x",
         Reason.NOT_SUPPLIED,
-        f"no stored copy in {tmp_path}; save the page there and name it in manifest.jsonl",
+        f"none in {tmp_path}; save the page there and name it in manifest.jsonl",
     )
 
 

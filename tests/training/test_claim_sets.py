@@ -187,6 +187,19 @@ def test_inference_of_each_round_once(tmp_path: Path) -> None:
     assert (found["claim"], found["label"]) == (row["hypothesis"], "support")
 
 
+def test_one_edit_gives_a_pair_another_label(tmp_path: Path) -> None:
+    (tmp_path / "NLI/all_combined").mkdir(parents=True)
+    lines = [
+        "sentence1\tsentence2\tgold_label",
+        "A mill stood there.\tThere was a mill.\tentailment",
+        'A "new" mill stood there.\tThe mill was old.\tcontradiction',
+    ]
+    (tmp_path / "NLI/all_combined/train.tsv").write_text("\n".join(lines) + "\n")
+    found = list(claim_sets.counterfactual_nli(tmp_path))
+    assert [row["label"] for row in found] == ["support", "refute"]
+    assert found[1]["evidence"] == 'A "new" mill stood there.'
+
+
 def _write(path: Path, rows: list[dict[str, str]]) -> None:
     with path.open("w", newline="") as out:
         writer = csv.DictWriter(out, rows[0])

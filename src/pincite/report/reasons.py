@@ -19,7 +19,7 @@ REASONS = {
     Reason.LOGIN: "behind a login",
     Reason.CONSENT: "behind a question about cookies",
     Reason.OFFLINE: "offline source",
-    Reason.NOT_SUPPLIED: "no stored copy was given",
+    Reason.NOT_SUPPLIED: "no stored copy",
     Reason.EMPTY: "no text in the copy",
     Reason.UNDECODABLE: "the copy cannot be decoded",
     Reason.ENCRYPTED: "the PDF asks for a password",
