@@ -14,7 +14,7 @@ A checkout is known by its files; NAME.jsonl.gz must be the name in the recipe:
 | defacto | microsoft/DeFacto (MIT) | a model's summaries, judged and corrected by people |
 | fnc | FakeNewsChallenge/fnc-1 (none stated) | headlines before news that agree or disagree |
 | lingnli | Alicia-Parrish/ling_in_loop (none stated) | inference written with linguists' advice |
-| counterfactual_nli | acmi-lab/counterfactually-augmented-data (Apache-2.0) | inference; one edit changes the label |
+| counterfactual_nli | acmi-lab/counterfactually-augmented-data (Apache-2.0) | inference, edited |
 
 Evidence Inference 2.0 (DeYoung et al. 2020) says of a trial what an intervention did to an outcome,
 and where that is written: up, down, or no significant difference. Of each finding three claims are

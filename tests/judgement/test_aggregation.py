@@ -255,6 +255,18 @@ def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     assert aggregation.speaking([]) is None
 
 
+def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
+    read_so = (Note(aggregation.BY_NETWORK, {"share": "0.90"}),)
+    by_network = dataclasses.replace(evidence(-3.0, refuted=0.9), reasons_coded=read_so)
+    by_rule = evidence(-3.0, refuted=0.8)
+    far, near = evidence(-2.5), evidence(-1.85)
+    assert aggregation.speaking([far, by_network]) is by_network
+    assert aggregation.speaking([near, by_network]) is near
+    assert aggregation.speaking([near, by_network, by_rule]) is by_rule
+    assert aggregation.denying([near, by_network]) is near
+    assert aggregation.denying([]) is None
+
+
 def test_how_well_it_was_found_counts_beside_the_score() -> None:
     first = evidence(2.0, url="https://first.example/")
     tenth = evidence(2.5, url="https://tenth.example/")

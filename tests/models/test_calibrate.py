@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from calibrate import extended, flags, platt, sigmoid, speaking, spread
+from calibrate import extended, flags, platt, sigmoid, speaking, spread, surest_refutation
 
 from pincite.documents.lines.labelled import LabelledClaim
 
@@ -35,6 +35,16 @@ def test_the_best_passage_of_each_row_speaks() -> None:
 
 def test_weights_of_some_columns_take_their_places() -> None:
     assert spread([1.0, 2.0, 9.0], [0, 3]) == [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 9.0]
+
+
+def test_another_passage_that_supports_speaks_against_a_refutation() -> None:
+    alone, beside = np.array([[-3.0, 4.0]], np.float32), np.array([[1.0, 0.0]], np.float32)
+    x, owner = np.vstack([alone, alone, beside]), np.array([0, 1, 1])
+    sure = np.full(3, 9.0, np.float32)
+    first, second = surest_refutation(x, sure, owner, 2)
+    assert first - second == pytest.approx(2.5 + 1.0, abs=1e-4)  # -3 counts as -2.5
+    less_sure = np.array([0.5, 9.0, 9.0], np.float32)
+    assert surest_refutation(x, less_sure, owner, 2).tolist() == pytest.approx([0.5, second])
 
 
 def test_made_rows_say_what_the_evidence_does_not() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteError
-from pincite.models.calibration import FEATURES, features
+from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
 from pincite.notes import texts
@@ -96,7 +96,7 @@ def calibrated(tiny_verifier: Path, tmp_path: Path, **changes: object) -> Path:
         "support": [1, 0, -2, 0, 0, 0, 0, 0, 0.5],
         "refute": [0, 1, 0, 0, 0, 0, 0, 0, 0],
         "name": "by hand",
-        "refuted_from": 2.0,
+        "contrary_from": 99.0,
         "flags": [[0.2, 0.5, 0.1], [0.5, 0.8, 0.3]],
     }
     (folder / "calibration.json").write_text(json.dumps(content | changes))
@@ -163,11 +163,47 @@ def test_only_a_witness_refutes_and_it_is_the_reason(
 
 
 def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_path: Path) -> None:
-    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, refuted_from=0.0))
+    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
     on_topic, elsewhere = sure.verify([PAIRS[0], PAIRS[2]])
     assert on_topic.prob_refuted > 0
     assert "the network reads the quote as saying the contrary" in on_topic.reasons[0]
     assert elsewhere.prob_refuted == 0
+
+
+def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_path: Path) -> None:
+    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+    text = "The bridge stands. Ingrid Holm built the bridge.\nRain fell. It opened late."
+    pieces = [text[:48], "Ingrid Holm built the bridge.\nRain fell.", text[49:]]
+    of_pieces = [(CLAIM, passage(piece)) for piece in pieces]
+    even = np.zeros((1, 2), dtype=np.float32)
+    (whole,), places = sure.contrary([(CLAIM, passage(text))], even, -9.0)
+    odds = sure.log_odds(of_pieces)
+    best = np.full(3, max(0.0, odds[:, 0].max()), dtype=np.float32)
+    said = contrary(odds, best)
+    assert places[0].of(text) == pieces[int(said.argmax())]
+    assert whole == pytest.approx(min(said.max(), contrary(even)[0]), abs=1e-5)
+    (short,) = sure.verify([PAIRS[0]])
+    assert short.quoted == PAIRS[0][1].text.strip()
+
+
+def test_what_contradicts_leaves_little_to_support() -> None:
+    # P = (0.1, 0.8, 0.1) and (0.3, 0.6, 0.1): supported, refuted, neutral.
+    said = np.array([[math.log(1 / 9), math.log(8)], [math.log(3 / 7), math.log(6)]])
+    by_hand = [math.log(4) + math.log(9), math.log(1.5) + math.log(7 / 3)]
+    assert contrary(said) == pytest.approx(by_hand, abs=1e-4)
+    beside = contrary(said, np.array([math.log(3 / 7)] * 2))
+    assert beside == pytest.approx([math.log(4) + math.log(7 / 3), by_hand[1]], abs=1e-4)
+    neutral = np.array([[-9.0, 0.0]])  # no support at all, and refuted as likely as neutral
+    assert contrary(neutral) == pytest.approx([-LEAST_SUPPORT], abs=1e-2)
+    assert np.isfinite(contrary(np.array([[-90.0, 90.0], [90.0, -90.0]]))).all()
+
+
+def test_an_older_calibration_refutes_never(tiny_verifier: Path, tmp_path: Path) -> None:
+    folder = calibrated(tiny_verifier, tmp_path)
+    known = json.loads((folder / "calibration.json").read_text())
+    del known["contrary_from"]
+    (folder / "calibration.json").write_text(json.dumps(known | {"refuted_from": 0.5}))
+    assert CrossEncoderVerifier(folder).calibration.contrary_from == NEVER
 
 
 class Counting:

@@ -108,7 +108,7 @@ class ByVerifier:
                 self.verifier, [(row.row.claim, p) for row, p in zip(batch, found, strict=True)]
             )
             best += map(aggregation.best, judged)
-            denying += [max(each, key=lambda e: e.prob_refuted, default=None) for each in judged]
+            denying += map(aggregation.denying, judged)
             n_pairs += sum(map(len, found))
         values = np.array([-np.inf if one is None else one.score for one in best])
         seconds = time.perf_counter() - started

@@ -48,6 +48,12 @@ REFUTED_FROM = 0.40
 # other passages to be left unread: with 0.3, a probability below 0.15 (docs/benchmarks.md).
 OPEN = 0.89
 
+# Code of the reason of a passage that a network alone reads as saying otherwise: no rule sees it.
+BY_NETWORK = "read_as_contrary"
+# Probability of support of a page's best passage from which such a passage is not heard. The bound
+# that `tools/calibrate.py` finds counts the page's support too, and leaves about so much.
+HEARD_BELOW = 0.13
+
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
 # the least supported clause count as much.
 Readout = Literal["max", "parts"]
@@ -98,8 +104,18 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
     found = best(evidence)
     if found is None or found.prob_supported >= threshold:
         return found
-    against = max(evidence, key=lambda e: e.prob_refuted)
-    return against if refutes(against, threshold) else found
+    against = denying(evidence)
+    return against if against and refutes(against, threshold) else found
+
+
+def denying(evidence: Sequence[Evidence]) -> Evidence | None:
+    """The evidence of a page that contradicts most; None of nothing.
+
+    What a network alone reads as a contradiction is left out where a passage comes near to support.
+    """
+    near = any(each.prob_supported >= HEARD_BELOW for each in evidence)
+    heard = [each for each in evidence if not (near and _is_by_network(each))]
+    return max(heard, key=lambda e: e.prob_refuted, default=None)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
@@ -112,6 +128,10 @@ def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
         return False
     near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
     return near or any(refutes(each, threshold) for each in evidence)
+
+
+def _is_by_network(evidence: Evidence) -> bool:
+    return any(note.code == BY_NETWORK for note in evidence.reasons_coded)
 
 
 def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:

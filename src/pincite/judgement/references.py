@@ -96,8 +96,8 @@ def support_of(
     if best.prob_supported >= needed:
         why = other_figures_said(text, best.passage.text)
         return Verdict(Support.CONTRADICTS if why else Support.SUPPORTS, best, why)
-    against = max(evidence, key=lambda e: e.prob_refuted)
-    if against.prob_refuted >= contradicted_from:
+    against = aggregation.denying(evidence)
+    if against and against.prob_refuted >= contradicted_from:
         return Verdict(Support.CONTRADICTS, against)
     return Verdict(Support.NO_EVIDENCE, best)
 

@@ -45,8 +45,13 @@ MOST_MISSING = 3
 FILE = "calibration.json"  # beside model.onnx
 
 
-NEVER = 2.0
-REFUTED_FROM = 0.9  # of a network that nobody calibrated: high, since nothing is known of it
+NEVER = 99.0
+# Of a network that nobody calibrated: high, since nothing is known of it. It must give "refuted"
+# a probability of 0.9 and leave at most 0.08 to support.
+CONTRARY_FROM = 4.7
+# Log-odds of support that are lower count as this, a probability of 0.08: one that is sure of no
+# support, and torn between refuted and neutral, must not refute by that alone.
+LEAST_SUPPORT = -2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,8 @@ class Calibration:
     support: tuple[float, ...]
     refute: tuple[float, ...]
     name: str = "uncalibrated"
-    # The network's own probability from which it refutes without a rule's witness; above 1: never.
-    refuted_from: float = NEVER
+    # From which `contrary` the network refutes without a rule's witness.
+    contrary_from: float = NEVER
     # (threshold, share of failing citations below it, share of sound ones below it), by threshold.
     flags: tuple[tuple[float, float, float], ...] = ()
 
@@ -81,7 +86,7 @@ _NO_RULES = (0.0,) * (len(FEATURES) - 2)
 # Networks nobody calibrated: what they say is taken as it is. One with a single logit never says
 # "refuted".
 THREE_WAY = Calibration(
-    (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), refuted_from=REFUTED_FROM
+    (1.0, 0.0, *_NO_RULES, 0.0), (0.0, 1.0, *_NO_RULES, 0.0), contrary_from=CONTRARY_FROM
 )
 ONE_LOGIT = Calibration((1.0, 0.0, *_NO_RULES, 0.0), (0.0, 0.0, *_NO_RULES, -20.0))
 
@@ -103,7 +108,8 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             tuple(map(float, found["support"])),
             tuple(map(float, found["refute"])),
             str(found["name"]),
-            float(found["refuted_from"]),
+            # Files before 2026-11-25 have another measure, by which a network was to refute never.
+            float(found.get("contrary_from", NEVER)),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -111,6 +117,25 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             f"{path} is no calibration that this version reads ({error}); expected one made by "
             "tools/calibrate.py. Make it anew, or delete it to use the network uncalibrated."
         ) from error
+
+
+def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
+    """How surely the network alone reads each pair as a contradiction, (n_pairs,) log-odds.
+
+    The log-odds of refutation less those of support, which count as LEAST_SUPPORT where they are
+    lower. A network that confuses who did what to whom leaves more to support than one that sees a
+    contradiction, so the difference says more than either.
+
+    Args:
+        log_odds: (n_pairs, 2), of support and of refuted against neutral.
+        supported: (n_pairs,) log-odds of support to take instead, as the best of the page.
+    """
+    support, refuted = log_odds[:, 0], log_odds[:, 1]
+    # P(refuted) = (1 - P(supported)) · σ(refuted), and its odds are against all the rest.
+    both = -np.logaddexp(0.0, support) - np.logaddexp(0.0, -refuted)
+    rest = np.log(-np.expm1(np.minimum(both, -1e-6)))
+    least = np.maximum(support if supported is None else supported, LEAST_SUPPORT)
+    return np.asarray(both - rest - least, dtype=np.float32)
 
 
 def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats:

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
@@ -10,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pincite.errors import MissingModel
+from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.witness import Witness, witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
@@ -19,9 +21,11 @@ from pincite.notes import Note
 from pincite.protocols import Floats
 from pincite.text import alike, names, values
 from pincite.text import words as wording
-from pincite.types import Claim, Evidence, Passage
+from pincite.text.sentences import sentences
+from pincite.types import Claim, Evidence, Passage, Span
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
+SENTENCES = 2  # of a passage, that are read once more before a network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
 # (docs/benchmarks.md). The calibration may say more.
@@ -78,18 +82,43 @@ class CrossEncoderVerifier:
         features = calibration.features(pairs, log_odds)
         support, refute = self.calibration.scores(features)
         supported, refuted = _sigmoid(support), _sigmoid(refute)
-        sure = _refutes(log_odds) >= self.calibration.refuted_from
+        bound = self.calibration.contrary_from
+        contrary, places = self.contrary(pairs, log_odds, bound)
         return [
             _evidence(
                 pair,
                 float(support[i]),
                 float(supported[i]),
                 float(refuted[i]),
-                bool(sure[i]),
+                places[i] if contrary[i] >= bound else None,
                 _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
         ]
+
+    def contrary(
+        self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bound: float
+    ) -> tuple[Floats, dict[int, Span]]:
+        """How surely the network alone reads each pair as a contradiction, and where.
+
+        As `calibration.contrary` says of `log_odds`. What reaches the bound is read again, two
+        sentences at a time: the lesser of both counts, since a network that confuses who did what
+        in a long passage seldom does so in a short one.
+
+        Returns:
+            Log-odds, (n_pairs,); of what was read again, by its number, the two sentences.
+        """
+        found, places = calibration.contrary(log_odds), dict[int, Span]()
+        for i in map(int, np.flatnonzero(found >= bound)):
+            claim, passage = pairs[i]
+            spans = _closer(passage.text)
+            texts = [replace(passage, text=span.of(passage.text)) for span in spans]
+            closer = self.log_odds([(claim, text) for text in texts])
+            best = max(log_odds[i, 0], closer[:, 0].max())
+            said = calibration.contrary(closer, np.full(len(closer), best))
+            places[i] = spans[int(said.argmax())]
+            found[i] = min(found[i], said.max())
+        return found, places
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
         """How long the network takes for one of these, tried out now; nothing is kept.
@@ -164,9 +193,11 @@ def _own(folder: Path, threads: int) -> Session:
     return session
 
 
-def _refutes(log_odds: Floats) -> Floats:
-    """The network's own probability of refutation, (n_pairs,), from what `log_odds` returns."""
-    return np.asarray((1 - _sigmoid(log_odds[:, 0])) * _sigmoid(log_odds[:, 1]))
+def _closer(text: str) -> list[Span]:
+    """The places of SENTENCES sentences each, from every one on; of a shorter text its own."""
+    spans = sentences(text) or [Span(0, len(text))]
+    after = min(SENTENCES, len(spans)) - 1
+    return [Span(first.start, last.end) for first, last in zip(spans, spans[after:], strict=False)]
 
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
@@ -187,25 +218,27 @@ def _evidence(
     score: float,
     supported: float,
     refuted: float,
-    sure: bool,
+    contrary: Span | None,
     unsupported: tuple[Note, ...],
 ) -> Evidence:
-    """Evidence of one pair; `refuted` of what is not supported, `sure` by the network alone."""
+    """Evidence of one pair; `refuted` of what is not supported, `contrary` by the network alone."""
     claim, passage = pair
     seen = witness(claim.text, passage.text, passage.about)
     against = (1 - supported) * (max(refuted, OF_A_RULE) if seen else refuted)
-    if not seen and not (sure and _is_on_topic(claim.text, passage)):
+    if not seen and not (contrary and _is_on_topic(claim.text, passage)):
         against = 0.0
     said = [_told(seen)] if seen else []
+    quote = seen.sentence if seen else wording.best_quote(claim.text, passage.text)
     if against and not seen:
-        said = [Note("read_as_contrary", {"share": f"{against:.2f}"})]
+        quote = contrary
+        said = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
     return Evidence(
         passage=passage,
         prob_supported=supported,
         prob_refuted=against,
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
-        quote=seen.sentence if seen else wording.best_quote(claim.text, passage.text),
+        quote=quote,
         reasons_coded=(*said, *reasons(claim.text, passage, seen), *unsupported),
     )
 
