@@ -90,6 +90,7 @@ def main() -> None:
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
     if args.only_refuting:
         write(folder, json.loads((folder / calibration.FILE).read_text("utf-8")) | refutes)
+        verifier.close()
         return
     rows, of_set = [], []
     for name in SETS:

@@ -52,12 +52,14 @@ def test_a_manifest(tmp_path: Path) -> None:
     assert sources.warnings == ()
 
 
-def test_what_is_not_there_says_what_to_do(tmp_path: Path) -> None:
-    found = open_sources(tmp_path).get("https://e.org/x")
+@pytest.mark.parametrize("name", ["saved", "{saved}"])
+def test_what_is_not_there_says_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    found = open_sources(tmp_path / name).get("https://e.org/x")
     assert found == Unchecked(
         "https://e.org/x",
         Reason.NOT_SUPPLIED,
-        f"none in {tmp_path}; save the page there and name it in manifest.jsonl",
+        f"none in {tmp_path / name}; save the page there and name it in manifest.jsonl",
     )
 
 

@@ -58,8 +58,8 @@ class Sources:
         if len(self._remembered) > MAX_REMEMBERED:
             self._remembered.clear()
         if key not in self._remembered:
-            detail = f"none in {self.folder}; save the page there and name it in {{}}"
-            missing = Unchecked(url, Reason.NOT_SUPPLIED, detail.format(manifest.NAME))
+            detail = f"none in {self.folder}; save the page there and name it in {manifest.NAME}"
+            missing = Unchecked(url, Reason.NOT_SUPPLIED, detail)
             self._remembered[key] = missing  # also the end of a circle of redirects
             self._remembered[key] = self._found(url) or missing
         return self._remembered[key]

@@ -109,9 +109,10 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
 
 
 def denying(evidence: Sequence[Evidence]) -> Evidence | None:
-    """The evidence of a page that contradicts most; None of nothing.
+    """The evidence of a page that contradicts most; None if there is none that counts.
 
-    What a network alone reads as a contradiction is left out where a passage comes near to support.
+    What a network alone reads as a contradiction does not count where a passage comes near to
+    support.
     """
     near = any(each.prob_supported >= HEARD_BELOW for each in evidence)
     heard = [each for each in evidence if not (near and _is_by_network(each))]

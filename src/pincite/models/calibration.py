@@ -108,7 +108,7 @@ def calibration_for(folder: Path, n_labels: int) -> Calibration:
             tuple(map(float, found["support"])),
             tuple(map(float, found["refute"])),
             str(found["name"]),
-            # Files before 2026-11-25 have another measure, by which a network was to refute never.
+            # Files before 2026-11-25 have a bound of another measure: it does not count.
             float(found.get("contrary_from", NEVER)),
             tuple((float(t), float(caught), float(false)) for t, caught, false in found["flags"]),
         )
