@@ -344,6 +344,7 @@ class Evidence:
     quote: Span | None = None  # the best sentence, in the passage's text
     reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
+    read: float | None = None  # log-odds of support that a network alone gives, without any rule
 
     @property
     def reasons(self) -> tuple[str, ...]:

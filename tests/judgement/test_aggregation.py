@@ -265,6 +265,10 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
     assert aggregation.speaking([near, by_network, by_rule]) is by_rule
     assert aggregation.denying([near, by_network]) is near
     assert aggregation.denying([]) is None
+    # What counts is how the network reads a passage, not what rules make of it.
+    lowered, raised = dataclasses.replace(far, read=-1.0), dataclasses.replace(near, read=-4.0)
+    assert aggregation.speaking([lowered, by_network]) is lowered
+    assert aggregation.speaking([raised, by_network]) is by_network
 
 
 def test_how_well_it_was_found_counts_beside_the_score() -> None:

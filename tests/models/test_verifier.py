@@ -167,6 +167,7 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
     on_topic, elsewhere = sure.verify([PAIRS[0], PAIRS[2]])
     assert on_topic.prob_refuted > 0
     assert "the network reads the quote as saying the contrary" in on_topic.reasons[0]
+    assert on_topic.read == pytest.approx(sure.log_odds([PAIRS[0]])[0, 0], abs=1e-5)
     assert elsewhere.prob_refuted == 0
 
 

@@ -50,9 +50,10 @@ OPEN = 0.89
 
 # Code of the reason of a passage that a network alone reads as saying otherwise: no rule sees it.
 BY_NETWORK = "read_as_contrary"
-# Probability of support of a page's best passage from which such a passage is not heard. The bound
-# that `tools/calibrate.py` finds counts the page's support too, and leaves about so much.
-HEARD_BELOW = 0.13
+# The network's own log-odds of support of a page's best passage from which such a passage is not
+# heard. The bound that `tools/calibrate.py` finds counts the page's support too, and leaves about
+# so much. Rules do not count here: a contrary word lowers the support of what is supported too.
+HEARD_BELOW = -2.1
 
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
 # the least supported clause count as much.
@@ -114,7 +115,7 @@ def denying(evidence: Sequence[Evidence]) -> Evidence | None:
     What a network alone reads as a contradiction does not count where a passage comes near to
     support.
     """
-    near = any(each.prob_supported >= HEARD_BELOW for each in evidence)
+    near = any(_read(each) >= HEARD_BELOW for each in evidence)
     heard = [each for each in evidence if not (near and _is_by_network(each))]
     return max(heard, key=lambda e: e.prob_refuted, default=None)
 
@@ -129,6 +130,10 @@ def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
         return False
     near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
     return near or any(refutes(each, threshold) for each in evidence)
+
+
+def _read(evidence: Evidence) -> float:
+    return evidence.score if evidence.read is None else evidence.read
 
 
 def _is_by_network(evidence: Evidence) -> bool:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pincite.errors import MissingModel
-from pincite.judgement.aggregation import BY_NETWORK
+from pincite.judgement.aggregation import BY_NETWORK, sigmoid
 from pincite.judgement.witness import Witness, witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
@@ -81,15 +81,15 @@ class CrossEncoderVerifier:
         log_odds = self._odds(logits)
         features = calibration.features(pairs, log_odds)
         support, refute = self.calibration.scores(features)
-        supported, refuted = _sigmoid(support), _sigmoid(refute)
+        refuted = _sigmoid(refute)
         bound = self.calibration.contrary_from
         contrary, places = self.contrary(pairs, log_odds, bound)
         return [
             _evidence(
                 pair,
                 float(support[i]),
-                float(supported[i]),
                 float(refuted[i]),
+                float(log_odds[i, 0]),
                 places[i] if contrary[i] >= bound else None,
                 _unsupported(pair, logits[i, self._network.width :]),
             )
@@ -216,13 +216,14 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
 def _evidence(
     pair: tuple[Claim, Passage],
     score: float,
-    supported: float,
     refuted: float,
+    read: float,
     contrary: Span | None,
     unsupported: tuple[Note, ...],
 ) -> Evidence:
     """Evidence of one pair; `refuted` of what is not supported, `contrary` by the network alone."""
     claim, passage = pair
+    supported = sigmoid(score)
     seen = witness(claim.text, passage.text, passage.about)
     against = (1 - supported) * (max(refuted, OF_A_RULE) if seen else refuted)
     if not seen and not (contrary and _is_on_topic(claim.text, passage)):
@@ -240,6 +241,7 @@ def _evidence(
         score=score,
         quote=quote,
         reasons_coded=(*said, *reasons(claim.text, passage, seen), *unsupported),
+        read=read,
     )
 
 

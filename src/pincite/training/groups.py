@@ -211,7 +211,7 @@ def groups_of(
         rows = [row for row in rows if not is_held_back(row.claim, recipe.seed)]
     names = [name for row in rows for name in words.names(row.claim)]
     for row in rows:
-        evidence = cut(row, recipe.max_passages, recipe.window_words)
+        evidence = cut(row, recipe.max_passages, wanted.window_words or recipe.window_words)
         for _ in range(wanted.visits):
             rivals: tuple[tuple[str, str], ...] = ()
             negatives: tuple[str, ...] = ()

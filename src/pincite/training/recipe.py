@@ -43,6 +43,7 @@ class SetRecipe:
     weight: float = 1.0  # of its losses
     retrieve: bool = False  # its evidence is searched for negatives
     held_back: bool = False  # a fifth of its claims is kept for measuring: `groups.is_held_back`
+    window_words: int = 0  # of its passages; 0: the recipe's
 
 
 @dataclass(frozen=True, slots=True)
