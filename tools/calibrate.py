@@ -28,6 +28,7 @@ import json
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,10 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, help="keep logits here: a stopped run goes on")
     parser.add_argument("--held-back", type=Path, help="recipe: rows it holds back")
     parser.add_argument("--only-refuting", action="store_true", help="step 3 alone; the rest stays")
+    parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     args = parser.parse_args()
     folder = weights.locate(args.model)
-    verifier = CrossEncoderVerifier(folder, judged=args.judged)
+    verifier = CrossEncoderVerifier(folder, judged=args.judged, threads=args.threads)
     dev = {name: list(read_labelled(args.claims / "dev" / f"{name}.jsonl.gz")) for name in DEV}
     seen = {name: all_features(rows, verifier) for name, rows in dev.items()}
     refutes = refuting(held_back(args.held_back, args.claims), dev, seen, verifier)
@@ -339,8 +341,9 @@ def sigmoid(x: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def write(folder: Path, fitted: dict[str, Any]) -> None:
-    fitted |= {
-        "name": f"dev-{datetime.now(UTC):%Y-%m-%d}",
+    digest = blake2b(json.dumps(fitted).encode(), digest_size=3).hexdigest()
+    fitted |= {  # two of a day must differ in name: cached verdicts are known by it
+        "name": f"dev-{datetime.now(UTC):%Y-%m-%d}-{digest}",
         "features": [*calibration.FEATURES, "intercept"],
         "rules_fitted_on": SETS,
         "scale_fitted_on": DEV,

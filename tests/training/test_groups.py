@@ -49,6 +49,17 @@ def test_of_long_evidence_the_passages_that_share_words_are_kept_in_order() -> N
     assert len(g.cut(row, 4).latent) == 4
 
 
+def test_a_set_may_have_passages_of_its_own_width() -> None:
+    rows, recipe = [long_row()], replace(RECIPE, max_passages=2, window_words=170, swaps=0.0)
+
+    def longest(wanted: SetRecipe) -> int:
+        (group,) = g.groups_of(rows, wanted, recipe, lambda row: ())
+        return max(len(passage.split()) for passage in group.passages)
+
+    assert longest(SetRecipe("towns")) > 100
+    assert longest(SetRecipe("towns", window_words=40)) <= 60
+
+
 def test_where_lines_are_marked_the_rest_of_the_page_lacks_the_evidence() -> None:
     row = long_row()
     lines = row.evidence.replace(". ", ".\n")
