@@ -130,19 +130,24 @@ def evidence_inference(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def check_covid(folder: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a checkout of posuer/Check-COVID: the whole abstract, what speaks is marked."""
+    """Rows of a checkout of posuer/Check-COVID: the whole abstract, what speaks is marked.
+
+    What says nothing are single sentences of it: other rows have the same claim with those of the
+    abstract that settle it. So these alone are the evidence there.
+    """
     data = folder / "Check-COVID"
     abstracts = {row["cord_id"]: row for row in _lines(data / "corpus.json")}
     for row in _lines(data / "train/covidCheck_train_composed+extracted.json"):
         abstract = abstracts[row["cord_id"]]
         speaking = [place["sent_index"] for place in row["evidence_set"]]
+        lines = [" ".join(line.split()) for line in abstract["abstract"]]
+        silent = row["label"] == "NOTENOUGHINFO"
         yield {
             "id": f"check_covid:{row['id']}:{row['label']}",
             "claim": row["claim"].strip(),
-            "evidence": "\n".join(" ".join(line.split()) for line in abstract["abstract"]),
+            "evidence": "\n".join([lines[i] for i in speaking] if silent else lines),
             "label": LABELS[row["label"]],
-            "meta": {"cord_id": row["cord_id"]}
-            | ({} if row["label"] == "NOTENOUGHINFO" else {"supporting": [speaking]}),
+            "meta": {"cord_id": row["cord_id"]} | ({} if silent else {"supporting": [speaking]}),
         }
 
 

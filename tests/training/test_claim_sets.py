@@ -76,6 +76,7 @@ def test_an_abstract_keeps_its_lines_and_what_speaks(tmp_path: Path) -> None:
     assert (told["claim"], told["label"]) == ("Masks help.", "support")
     assert told["meta"] == {"cord_id": "a", "supporting": [[1]]}
     assert (untold["label"], untold["meta"]) == ("nei", {"cord_id": "a"})
+    assert untold["evidence"] == "They helped much.", "not what settles the claim elsewhere"
 
 
 PAGE = (
