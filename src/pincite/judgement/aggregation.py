@@ -52,7 +52,7 @@ OPEN = 0.89
 BY_NETWORK = "read_as_contrary"
 # The network's own log-odds of support of a page's best passage from which such a passage is not
 # heard. The bound that `tools/calibrate.py` finds counts the page's support too, and leaves about
-# so much. Rules do not count here: a contrary word lowers the support of what is supported too.
+# so much. Rules do not count here: a name that seems missing lowers the support of true claims too.
 HEARD_BELOW = -2.1
 
 # How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets

@@ -81,14 +81,13 @@ class CrossEncoderVerifier:
         log_odds = self._odds(logits)
         features = calibration.features(pairs, log_odds)
         support, refute = self.calibration.scores(features)
-        refuted = _sigmoid(refute)
         bound = self.calibration.contrary_from
         contrary, places = self.contrary(pairs, log_odds, bound)
         return [
             _evidence(
                 pair,
                 float(support[i]),
-                float(refuted[i]),
+                sigmoid(float(refute[i])),
                 float(log_odds[i, 0]),
                 places[i] if contrary[i] >= bound else None,
                 _unsupported(pair, logits[i, self._network.width :]),
@@ -281,8 +280,3 @@ def _whole_names(claim: str, names: Sequence[str]) -> list[str]:
         else:
             whole.append(name)
     return whole
-
-
-def _sigmoid(x: Floats) -> Floats:
-    clipped = np.clip(x, -30, 30)  # beyond, the result is 0 or 1 in float32 anyway
-    return np.asarray(1 / (1 + np.exp(-clipped)), dtype=np.float32)
