@@ -46,6 +46,29 @@ NOT_DENIED = [
     ("The bridge opened in 1886.", "Did the bridge open in 1889?"),
     ("Its use is linked to cancer.", "No link of its use to 8 of the 10 kinds of cancer."),
     ("Kings and Dogs are not both rock bands.", "Kings is a rock band."),
+    (
+        "Neither 20 mg nor 40 mg of tansyl was better than rest.",
+        "They took tansyl 20 mg or 40 mg, or rested.",
+    ),
+    (
+        "The mark was seen in 12 moths and in no control with wing rot.",
+        "The mark was seen in 12 moths and in none of 30 controls with wing rot.",
+    ),
+    ("Guests drank the water in May.", "No guest who drank the water in May fell ill."),
+    ("The bridge may have a toll gate.", "The bridge may or may not have a toll gate."),
+    (
+        "Relapses of mill fever were lower with tansyl than with rest.",
+        "There were no relapses of mill fever with tansyl and seven with rest.",
+    ),
+    (
+        "The contrast of hills and coast was marked.",
+        "The contrast of hills and coast could not be more marked.",
+    ),
+    (
+        "Most visitors have light symptoms or no symptoms.",
+        "The symptoms of most visitors are light.",
+    ),
+    ("The mill stands if the dam does not break.", "The mill stands and its dam breaks."),
 ]
 
 

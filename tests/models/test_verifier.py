@@ -171,6 +171,21 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
     assert elsewhere.prob_refuted == 0
 
 
+def test_the_network_alone_does_not_refute_what_states_all_figures(
+    tiny_verifier: Path, tmp_path: Path
+) -> None:
+    sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
+    claim = Claim("c", "Netting cut the moths caught in the mill from 41 to 28.")
+    states, lacks = sure.verify(
+        [
+            (claim, passage("The moths caught in the mill were 28 with netting and 41 without.")),
+            (claim, passage("The moths caught in the mill were 28 with netting and 51 without.")),
+        ]
+    )
+    assert states.prob_refuted == 0
+    assert lacks.prob_refuted > 0
+
+
 def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_path: Path) -> None:
     sure = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path, contrary_from=-9.0))
     text = "The bridge stands. Ingrid Holm built the bridge.\nRain fell. It opened late."

@@ -55,10 +55,18 @@ _LONGEST = 45  # words of a sentence: longer ones are lists and menus, or say to
 # "We examined whether", "Did it close?", "the hypothesis that": these assert nothing.
 _ASKS = re.compile(r"\bwhether\b|\bhypothes[ei][sz]|\?[\"”’)]*\s*\Z", re.IGNORECASE)
 _REACH = 4  # words behind a negation in which its predicate stands
-# Words that deny without a negation, or half: a sentence with one is left alone.
+# Words that deny without a negation, or half, or only in a case: a sentence with one is left alone.
+# "Neither a nor b was better" and "no patient with asthma died" deny what comes after the names.
 _HALF_DENIED = re.compile(
     r"\b(?:first|only|before|insufficient|little|few|lack\w*|absen\w+|without|hardly|barely|unclear|unlikely|unless"
-    r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known))\b",
+    r"|although|but|however|except|rather than|in(?:complete|conclusive)|un(?:able|known)"
+    r"|none|nobody|nothing|nor|if|or (?:\w+ )?not?"
+    r"|no (?:\w+ ){1,3}?(?:who|whose|that|which|with))\b",
+    re.IGNORECASE,
+)
+# "Was not better" leaves "was good" as it is: both sentences must compare, or neither.
+_COMPARED = re.compile(
+    r"\b(?:more|less|fewer|further|higher|lower|greater|larger|smaller|better|worse|differ\w*)\b",
     re.IGNORECASE,
 )
 
@@ -205,6 +213,8 @@ def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
             continue
         denial, other = (theirs, part) if theirs else (mine, sentence)
         if _HALF_DENIED.search(part) or _HALF_DENIED.search(sentence):
+            continue
+        if bool(_COMPARED.search(part)) != bool(_COMPARED.search(sentence)):
             continue
         if values.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
             continue
