@@ -22,6 +22,10 @@ DENIED = [
      "earlier", "later"),
     ("Costs of salt were higher than in 2019.", "Costs of salt were lower than in 2019.", "higher",
      "lower"),
+    ("Tansyl has no effect on the growth of barley.", "Barley growth fell by 9 mm with tansyl.",
+     "no effect on the growth", "fell"),
+    ("Noise is not associated with sleep in owls.", "Noise reduced the sleep of owls (p = 0.01).",
+     "not associated with sleep", "reduced"),
 ]  # fmt: skip
 NOT_DENIED = [
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
@@ -68,6 +72,13 @@ NOT_DENIED = [
         "Most visitors have light symptoms or no symptoms.",
         "The symptoms of most visitors are light.",
     ),
+    ("Tansyl has no effect on the growth of barley.", "Tansyl may reduce the growth of barley."),
+    ("Tansyl has no effect on barley growth.", "Barley growth rose with tansyl (p = 0.21)."),
+    (
+        "Growth does not differ between barley and oats.",
+        "Growth rose in the barley and oats groups.",
+    ),
+    ("Tansyl has no effect on barley.", "Tansyl did not reduce, and cold lowered, barley growth."),
     ("The mill stands if the dam does not break.", "The mill stands and its dam breaks."),
 ]
 

@@ -95,7 +95,7 @@ def _witness(claim: str, passage: str, about: str, page: str) -> Witness | None:
     read = _Read(passage, _told(passage), about, source)
     for part in _clauses(claim):
         # Whoever says "not by Moor" is not contradicted by "by Reed".
-        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
+        rules = (_of_negation, _of_effect, _of_contrary) if _denied(part) else _RULES
         for rule in rules:
             found = rule(part, claim, read)
             if found:
@@ -242,6 +242,7 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
         if _NO_DENIAL.match(text, match.start()):
             continue
         words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
+        words = words[: max((i for i, word in enumerate(words, 1) if _stems(word[0])), default=0)]
         stems = [stem for word in words for stem in _stems(word[0])]
         # "No association with 8 of the 10" denies a part.
         if stems and not _OF_MANY.search(text, match.end(), match.end() + 60):
@@ -262,6 +263,42 @@ def _like(stems: set[str], text: str) -> str:
     """The words of `text` with one of the stems."""
     found = [m[0] for m in _WORD.finditer(text) if stems & set(_stems(m[0]))]
     return " ".join(found[:3])
+
+
+# ── An effect that is denied ─────────────────────────────────────────────────────────────────────
+
+# Whoever says "no effect on", "not associated with" or "no difference in" is contradicted by a
+# change, but not by one that may be chance, that both groups show, or that is only thought of.
+_EFFECT = re.compile(
+    r"\b(?:(?:effect|influenc|impact|affect|alter|associat|correlat|differ)\w*|changed?)\b",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    r"\b(?:(?:increas|decreas|reduc|improv|declin|worsen|rais|lower)(?:ed|es|e|s|ing|tions?)?"
+    r"|rose|fell|higher|(?:significantly|strongly|inversely) (?:associated|correlated))\b",
+    re.IGNORECASE,
+)
+_NO_CHANGE = re.compile(
+    r"\b(?:may|might|could|would|can|trend|suggest\w*|possib\w+|potential\w*|similar\w*|equal\w*"
+    r"|comparable|both|groups|baseline|(?:non-?|in)significant\w*|adjust\w*)\b"
+    r"|\bp\s*(?:>|[=<]\s*0?\.(?:0[6-9]|[1-9]))",
+    re.IGNORECASE,
+)
+
+
+def _of_effect(part: str, claim: str, read: _Read) -> Witness | None:
+    denial = next((words for words, _ in _denied(part) if _EFFECT.search(words)), "")
+    if not denial or _HALF_DENIED.search(part):
+        return None
+    rest = _EFFECT.sub(" ", _NEGATION.sub(" ", part))
+    for span in read.spans:
+        sentence = span.of(read.passage)
+        change = _CHANGED.search(sentence)
+        if not change or any(no.search(sentence) for no in (_NO_CHANGE, _NEGATION, _HALF_DENIED)):
+            continue
+        if _says(rest, sentence, read, _REST_OF_TURN):
+            return Witness("negation", denial, change[0], span)
+    return None
 
 
 # ── A word that means the contrary ───────────────────────────────────────────────────────────────
