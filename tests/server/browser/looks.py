@@ -36,12 +36,14 @@ def looked_at(page: Page) -> None:
 
 
 def seen_in_all_looks(page: Page) -> None:
-    """`looked_at` in light and dark, on a telephone and on a desk, without loading it again."""
-    for scheme in SCHEMES:
+    """`looked_at` in light on a desk and in the dark on a telephone, without loading it again.
+
+    Contrast hangs on the scheme and the edge on the width: the other two pairs say nothing new.
+    """
+    for scheme, width in zip(SCHEMES, (1200, 320), strict=True):
         page.emulate_media(color_scheme=scheme)
-        for width in (320, 1200):
-            page.set_viewport_size({"width": width, "height": 800})
-            looked_at(page)
+        page.set_viewport_size({"width": width, "height": 800})
+        looked_at(page)
 
 
 def opened_details(page: Page) -> None:

@@ -177,7 +177,7 @@ def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str
             page.get_by_role("button", name="Verify", exact=True).click()
             page.wait_for_url("**/jobs/*")
             page.request.get(f"/jobs/{job_id}?threshold={text}")
-        notes = [f"{one} {other}" for one, other in zip(TEXTS[::2], TEXTS[1::2], strict=True)]
+        notes = [" ".join(TEXTS[n : n + 4]) for n in range(0, len(TEXTS), 4)]
         for note in notes:
             body = {
                 "job_id": job_id,
