@@ -274,7 +274,7 @@ _EFFECT = re.compile(
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
-    r"\b(?:(?:increas|decreas|reduc|improv|declin|worsen|rais|lower)(?:ed|es|e|s|ing|tions?)?"
+    r"\b(?:(?:(?:in|de)creas|reduc|improv|declin|worsen|rais|lower)(?:ed|es|e|s|ing|tions?)?"
     r"|rose|fell|higher|(?:significantly|strongly|inversely) (?:associated|correlated))\b",
     re.IGNORECASE,
 )
