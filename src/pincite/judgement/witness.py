@@ -270,7 +270,7 @@ def _like(stems: set[str], text: str) -> str:
 # Whoever says "no effect on", "not associated with" or "no difference in" is contradicted by a
 # change, but not by one that may be chance, that both groups show, or that is only thought of.
 _EFFECT = re.compile(
-    r"\b(?:(?:effect|influenc|impact|affect|alter|associat|correlat|differ)\w*|changed?)\b",
+    r"\b(?:(?:effect|influen|impact|affect|alter|associa|correla|differ)\w*|changed?)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
