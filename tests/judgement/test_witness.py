@@ -73,6 +73,11 @@ NOT_DENIED = [
         "The symptoms of most visitors are light.",
     ),
     ("Tansyl has no effect on the growth of barley.", "Tansyl may reduce the growth of barley."),
+    (
+        "Tansyl has no effect on growth.",
+        "With tansyl growth was 5 cm a day, while blight was reduced.",
+    ),
+    ("Tansyl has no effect on growth.", "Tansyl reduced blight in the beds where growth was slow."),
     ("Tansyl has no effect on barley growth.", "Barley growth rose with tansyl (p = 0.21)."),
     (
         "Growth does not differ between barley and oats.",

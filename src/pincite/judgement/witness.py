@@ -284,21 +284,32 @@ _NO_CHANGE = re.compile(
     r"|\bp\s*(?:>|[=<]\s*0?\.(?:0[6-9]|[1-9]))",
     re.IGNORECASE,
 )
+_SIGNIFICANT = frozenset(_stems("significant"))
 
 
 def _of_effect(part: str, claim: str, read: _Read) -> Witness | None:
     denial = next((words for words, _ in _denied(part) if _EFFECT.search(words)), "")
-    if not denial or _HALF_DENIED.search(part):
+    on_what = set(_stems(_EFFECT.sub(" ", _NEGATION.sub(" ", denial)))) - _SIGNIFICANT
+    if not on_what or _HALF_DENIED.search(part):
         return None
     rest = _EFFECT.sub(" ", _NEGATION.sub(" ", part))
     for span in read.spans:
         sentence = span.of(read.passage)
-        change = _CHANGED.search(sentence)
-        if not change or any(no.search(sentence) for no in (_NO_CHANGE, _NEGATION, _HALF_DENIED)):
+        if any(no.search(sentence) for no in (_NO_CHANGE, _NEGATION, _HALF_DENIED)):
             continue
-        if _says(rest, sentence, read, _REST_OF_TURN):
+        change = next(
+            (c for c in _CHANGED.finditer(sentence) if on_what & _around(c, sentence)), None
+        )
+        if change and _says(rest, sentence, read, _REST_OF_TURN):
             return Witness("negation", denial, change[0], span)
     return None
+
+
+def _around(change: re.Match[str], sentence: str) -> set[str]:
+    """Content words that may be what changed: two before and two behind, within its commas."""
+    before = sentence[: change.start()].rpartition(",")[2]
+    behind = sentence[change.end() :].partition(",")[0]
+    return {*_stems(before)[-2:], *_stems(behind)[:2]}
 
 
 # ── A word that means the contrary ───────────────────────────────────────────────────────────────
