@@ -9,6 +9,7 @@ from check_replies import Model, choice, fenced_in, step_of
 from models.chat_server import Answer, Server, good, refusal, serving
 
 from pincite.errors import ConfigError
+from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
 from pincite.llm.chat import ChatClient
@@ -16,6 +17,7 @@ from pincite.llm.chat_fields import guidance_for
 from pincite.llm.chat_wire import Limits
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
+from pincite.notes import Note
 from pincite.types import Claim, Evidence, Failed, Passage, Span
 from pincite.verbs.check.confirm import Asking, ModelJudge, VerifierJudge, drawn
 from pincite.verbs.check.interpret import ModelInterpreter, RuleInterpreter
@@ -426,6 +428,37 @@ def test_a_text_on_something_else_denies_nothing() -> None:
     assert isinstance(denied, Evidence)
     assert other.prob_refuted == 0.0
     assert denied.prob_refuted == 0.7, "the same mill in another year"
+
+
+class DenyingAlone:
+    """Its network reads idleness as a contradiction, without a rule's witness."""
+
+    fingerprint = "denying alone"
+
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        note = Note(BY_NETWORK, {"share": "0.90"})
+        return [
+            Evidence(passage, 0.02, 0.9, 0.08, -4.0, reasons_coded=(note,), read=-4.0)
+            if "stands idle" in passage.text
+            else Evidence(passage, 0.2, 0.0, 0.8, -1.4, read=-1.4)
+            for _, passage in pairs
+        ]
+
+
+def test_a_network_alone_denies_nothing_that_its_document_nearly_says() -> None:
+    text = "The mill of Varde stands idle. The mill of Varde may run again."
+    denies, near = text[:30], text[31:]
+    reading = Reading("r1", "The mill of Varde runs.", StatementType.DESCRIPTIVE)
+    first = Passage("d", "https://d.example/", "", denies, Span(0, 30))
+    second = Passage("d", "https://d.example/", "", near, Span(31, len(text)))
+    elsewhere = Passage("e", "https://e.example/", "", near, Span(0, len(near)))
+    judge = VerifierJudge(DenyingAlone())
+    alone, _ = judge.judge([(reading, first), (reading, elsewhere)])
+    beside, _ = judge.judge([(reading, first), (reading, second)])
+    assert isinstance(alone, Evidence)
+    assert isinstance(beside, Evidence)
+    assert alone.prob_refuted == 0.9, "another document's passage does not matter"
+    assert beside.prob_refuted == 0.0
 
 
 def test_only_what_states_the_numbers_confirms() -> None:

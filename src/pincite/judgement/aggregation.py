@@ -110,14 +110,17 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
 
 
 def denying(evidence: Sequence[Evidence]) -> Evidence | None:
-    """The evidence of a page that contradicts most; None if there is none that counts.
-
-    What a network alone reads as a contradiction does not count where a passage comes near to
-    support.
-    """
-    near = any(_read(each) >= HEARD_BELOW for each in evidence)
-    heard = [each for each in evidence if not (near and _is_by_network(each))]
+    """The evidence of a page that contradicts most; None if there is none that counts."""
+    heard = [each for each in evidence if is_heard(each, evidence)]
     return max(heard, key=lambda e: e.prob_refuted, default=None)
+
+
+def is_heard(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
+    """Whether what a passage says counts beside what all passages of its page say.
+
+    What a network alone reads as a contradiction does not, where one of them comes near to support.
+    """
+    return not _is_by_network(evidence) or all(_read(each) < HEARD_BELOW for each in of_page)
 
 
 def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:

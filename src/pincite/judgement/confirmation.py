@@ -117,7 +117,9 @@ def from_answers(
     return Evidence(passage, supported, refuted, neutral, aggregation.log_odds(supported), quote)
 
 
-def decided(reading: str, evidence: Evidence, document: str) -> Evidence:
+def decided(
+    reading: str, evidence: Evidence, document: str, of_document: Sequence[Evidence] = ()
+) -> Evidence:
     """A verifier's evidence, neutral where the passage says neither for nor against.
 
     A passage that "lacks a detail" has some of both: that is no evidence of either. A document
@@ -127,10 +129,12 @@ def decided(reading: str, evidence: Evidence, document: str) -> Evidence:
         reading: what was judged.
         evidence: what the passage says.
         document: all that was found of the passage's document.
+        of_document: what each passage that was found of it says.
     """
     evidence = aggregation.settled(reading, evidence, document)
     elsewhere = words.missing_words(reading, document) > ELSEWHERE
-    against = evidence.prob_refuted if aggregation.refutes(evidence) and not elsewhere else 0.0
+    counts = not elsewhere and aggregation.is_heard(evidence, of_document)
+    against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
     if confirms and values.unstated(reading, document):
         confirms = False

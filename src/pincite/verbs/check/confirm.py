@@ -71,15 +71,18 @@ class VerifierJudge:
 
 def _of_documents(
     pairs: Sequence[tuple[Reading, Passage]], found: Sequence[Evidence]
-) -> list[tuple[str, Evidence, str]]:
-    """The reading, what the passage says, and what was found of its document."""
+) -> list[tuple[str, Evidence, str, list[Evidence]]]:
+    """The reading, what the passage says, and what was found of its document and says of it."""
+    keys = [(reading.text, passage.doc_id) for reading, passage in pairs]
     texts: dict[tuple[str, str], list[str]] = {}
-    for reading, passage in pairs:
-        of_document = texts.setdefault((reading.text, passage.doc_id), [passage.about])
-        of_document.append(passage.text)
+    says: dict[tuple[str, str], list[Evidence]] = {}
+    for key, (_, passage) in zip(keys, pairs, strict=True):
+        texts.setdefault(key, [passage.about]).append(passage.text)
+    for key, evidence in zip(keys, found, strict=False):  # fewer where the run was stopped
+        says.setdefault(key, []).append(evidence)
     return [
-        (reading.text, evidence, "\n".join(texts[reading.text, passage.doc_id]))
-        for (reading, passage), evidence in zip(pairs, found, strict=False)
+        (key[0], evidence, "\n".join(texts[key]), says[key])
+        for key, evidence in zip(keys, found, strict=False)
     ]
 
 
