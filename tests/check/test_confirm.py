@@ -430,15 +430,17 @@ def test_a_text_on_something_else_denies_nothing() -> None:
     assert denied.prob_refuted == 0.7, "the same mill in another year"
 
 
+NOTE = Note(BY_NETWORK, {"share": "0.90"})
+
+
 class DenyingAlone:
     """Its network reads idleness as a contradiction, without a rule's witness."""
 
     fingerprint = "denying alone"
 
     def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
-        note = Note(BY_NETWORK, {"share": "0.90"})
         return [
-            Evidence(passage, 0.02, 0.9, 0.08, -4.0, reasons_coded=(note,), read=-4.0)
+            Evidence(passage, 0.02, 0.9, 0.08, -4.0, reasons_coded=(NOTE,), read=-4.0)
             if "stands idle" in passage.text
             else Evidence(passage, 0.2, 0.0, 0.8, -1.4, read=-1.4)
             for _, passage in pairs
@@ -459,6 +461,7 @@ def test_a_network_alone_denies_nothing_that_its_document_nearly_says() -> None:
     assert isinstance(beside, Evidence)
     assert alone.prob_refuted == 0.9, "another document's passage does not matter"
     assert beside.prob_refuted == 0.0
+    assert (alone.reasons_coded, beside.reasons_coded) == ((NOTE,), ())
 
 
 def test_only_what_states_the_numbers_confirms() -> None:

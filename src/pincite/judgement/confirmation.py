@@ -139,8 +139,14 @@ def decided(
     if confirms and values.unstated(reading, document):
         confirms = False
     supported = evidence.prob_supported if confirms else 0.0
-    neutral = 1.0 - supported - against
-    return replace(evidence, prob_supported=supported, prob_refuted=against, prob_neutral=neutral)
+    said = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
+    return replace(
+        evidence,
+        prob_supported=supported,
+        prob_refuted=against,
+        prob_neutral=1.0 - supported - against,
+        reasons_coded=tuple(said),
+    )
 
 
 def degree(evidence: Evidence) -> float:
