@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from fastapi.testclient import TestClient
@@ -87,6 +88,13 @@ def declared(dependant: Dependant) -> Iterator[str]:
             yield from declared(each)
 
 
+@pytest.fixture(scope="module")
+def portal() -> Iterator[BlockingPortal]:
+    """One event loop for all requests: a client that is given none starts a thread for each."""
+    with start_blocking_portal() as found:
+        yield found
+
+
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
     return make_site(**SERVER, requests_a_minute=0, address_requests_a_minute=0)
@@ -122,8 +130,16 @@ def things(site: Site, owner: str) -> dict[str, str]:
     }
 
 
-def callers(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
+def callers(
+    site: Site, app: Any, portal: BlockingPortal
+) -> Iterator[tuple[str, set[str], TestClient]]:
     """Name, what they may, and a client that is logged in anew (an earlier request may log out)."""
+    for name, may, client in anew(site, app):
+        client.portal = portal
+        yield name, may, client
+
+
+def anew(site: Site, app: Any) -> Iterator[tuple[str, set[str], TestClient]]:
     yield "nobody", {"public"}, browser(site, app)
     found = {each.name: each for each in site.people.accounts.listed(100)}
     for role in Role:
@@ -155,7 +171,9 @@ def expected(entry: Entry, name: str, may: set[str]) -> str:
     return "not_by_key" if entry.declared == "in_person" else "not_allowed"
 
 
-def test_every_route_refuses_whom_it_declares_to_refuse(site: Site, ids: dict[str, str]) -> None:
+def test_every_route_refuses_whom_it_declares_to_refuse(
+    site: Site, ids: dict[str, str], portal: BlockingPortal
+) -> None:
     app = create_app(site)
     entries = list(table(app))
     assert len(entries) > 30
@@ -164,21 +182,23 @@ def test_every_route_refuses_whom_it_declares_to_refuse(site: Site, ids: dict[st
         known = ids | dict.fromkeys(OPEN, "x")
         unknown = set(entry.parameters) - set(known)
         assert not unknown, f"{entry.path}: say in `things` what {unknown} is"
-        for name, may, client in callers(site, app):
+        for name, may, client in callers(site, app, portal):
             reply = asked(client, entry, entry.at(known))
             if refusal(reply) != expected(entry, name, may) or reply.status_code >= 500:
                 wrong.append((entry, name, reply.status_code, reply.text[:200]))
     assert not wrong
 
 
-def test_what_is_somebody_elses_is_not_there(site: Site, ids: dict[str, str]) -> None:
+def test_what_is_somebody_elses_is_not_there(
+    site: Site, ids: dict[str, str], portal: BlockingPortal
+) -> None:
     app = create_app(site)
     wrong, tried = [], 0
     for entry in table(app):
         mine = set(entry.parameters) - OPEN
         if not mine or entry.declared == "public":
             continue
-        for name, may, client in callers(site, app):
+        for name, may, client in callers(site, app, portal):
             if entry.declared not in may or May.ADMIN.value in may:
                 continue
             tried += 1
@@ -201,9 +221,9 @@ def test_what_is_somebody_elses_is_not_there(site: Site, ids: dict[str, str]) ->
     assert tried > 20
 
 
-def test_lists_show_ones_own_only(site: Site, ids: dict[str, str]) -> None:
+def test_lists_show_ones_own_only(site: Site, ids: dict[str, str], portal: BlockingPortal) -> None:
     app = create_app(site)
-    for _, may, client in callers(site, app):
+    for _, may, client in callers(site, app, portal):
         for entry in table(app):
             if entry.method != "GET" or entry.parameters or entry.declared not in may:
                 continue
@@ -215,11 +235,12 @@ def test_lists_show_ones_own_only(site: Site, ids: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("mode", ["local", "server"])
 def test_no_route_answers_to_another_name_or_another_sites_page(
-    make_site: Callable[..., Site], mode: str
+    make_site: Callable[..., Site], mode: str, portal: BlockingPortal
 ) -> None:
     site = make_site(**(SERVER if mode == "server" else {}), address_requests_a_minute=0)
     app = create_app(site)
     client = browser(site, app)
+    client.portal = portal
     foreign: list[dict[str, str]] = [
         {"Host": "evil.example"},
         {"Host": ""},

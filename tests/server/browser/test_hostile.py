@@ -164,8 +164,9 @@ def test_exports(
         assert page.locator("article.finding:not(.uncited)").count() == 4 * len(TEXTS)
 
 
-def test_what_is_sent(watch: Callable[..., Watched], served: Served, job_id: str) -> None:
+def test_what_is_sent(watch: Callable[..., Watched], served: Served, store: JobStore) -> None:
     """In forms, file names, feedback, addresses and cookies."""
+    job_id = finished(store, "small", data.to_json(hostile_report(TEXTS[:4])), {})
     with watch() as seen:
         page = seen.page("/")
         for text in TEXTS[::15]:
