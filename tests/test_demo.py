@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,15 @@ def test_quotes_are_verbatim(report: dict[str, list[dict[str, object]]]) -> None
         for suggestion in finding["suggestions"]:  # type: ignore[attr-defined]
             evidence = suggestion["evidence"]
             assert evidence["quote"] in evidence["passage"]
+
+
+def test_the_readme_shows_the_first_finding(report: dict[str, list[dict[str, object]]]) -> None:
+    """But for the passage that is quoted: which of a page that says nothing is best is a toss."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    block = plain(readme.partition("```text\n")[2].partition("```")[0])
+    finding = report["findings"][0]
+    better = finding["suggestions"][0]  # type: ignore[index]
+    for text in map(
+        str, (finding["claim"], better["title"], better["url"], better["evidence"]["quote"])
+    ):
+        assert plain(text) in block
