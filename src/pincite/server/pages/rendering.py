@@ -112,6 +112,7 @@ def _environment(language: str) -> Any:
         "ORDER": wording.ORDER,
     }
     environment.filters["one_line"] = cells.one_line
+    environment.filters["percent"] = cells.percent
     return environment
 
 

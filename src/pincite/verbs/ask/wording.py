@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pincite.judgement.references import Retraction, Standing, Support, Verdict, standing
 from pincite.notes import QUOTED
-from pincite.report.cells import one_line
+from pincite.report.cells import one_line, percent
 from pincite.types import Evidence, Span
 from pincite.verbs.ask.author_names import first_of
 from pincite.verbs.ask.bibliography import RETRACTIONS, SEPARATOR, cited_date, whole_pages
@@ -302,13 +302,10 @@ def signed(value: float) -> str:
 
 
 def shares(evidence: Evidence) -> Mapping[str, int]:
-    """The probabilities of support and of contradiction in whole percent.
-
-    Of four decimals, as in the JSON: a report that is read again shows the same.
-    """
+    """The probabilities of support and of contradiction in whole percent."""
     return {
-        "supported": round(100 * round(evidence.prob_supported, 4)),
-        "refuted": round(100 * round(evidence.prob_refuted, 4)),
+        "supported": percent(evidence.prob_supported),
+        "refuted": percent(evidence.prob_refuted),
     }
 
 

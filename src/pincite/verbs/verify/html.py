@@ -132,7 +132,7 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "rank": rank,
         "label": finding.label,
         "support": None if support is None else round(100 * support),
-        "together": _percent(finding.together.prob_supported) if finding.together else None,
+        "together": cells.percent(finding.together.prob_supported) if finding.together else None,
         "tags": claim.tags,
         "section": " › ".join(claim.section),
         "before": _tail(claim.before, MAX_BEFORE),
@@ -163,7 +163,7 @@ def _uncited(uncited: Uncited, today: date) -> dict[str, object]:
         "section": " › ".join(claim.section),
         "before": _tail(claim.before, MAX_BEFORE),
         "text": claim.text,
-        "percent": _percent(uncited.probability),
+        "percent": cells.percent(uncited.probability),
         "reasons": uncited.reasons_coded,
         "suggestions": [_suggestion(suggestion) for suggestion in uncited.suggestions],
         "wikitext": [text for text in texts if text],
@@ -265,14 +265,10 @@ def _quoted(evidence: Evidence, reasons: Sequence[Note]) -> _Quoted:
         head=text[:start],
         quote=text[start:end],
         tail=text[end:],
-        support=_percent(evidence.prob_supported),
-        refuted=_percent(evidence.prob_refuted),
+        support=cells.percent(evidence.prob_supported),
+        refuted=cells.percent(evidence.prob_refuted),
         reasons=tuple(reasons),
     )
-
-
-def _percent(probability: float) -> int:
-    return round(100 * probability)
 
 
 def _sentence(words: str) -> str:

@@ -156,7 +156,7 @@ def _verdict(finding: Finding) -> Text:
     text = Text(wording.verdict(finding.label), style=STYLES[finding.label])
     support = aggregation.support(finding)
     if support is not None:
-        text.append(f"\nsupport {100 * support:.0f} %", style="not bold dim")
+        text.append(f"\nsupport {cells.percent(support)} %", style="not bold dim")
     return text
 
 
@@ -295,7 +295,7 @@ def _uncited_table(uncited: Sequence[Uncited]) -> Table:
         for suggestion in each.suggestions[:1]:
             text.append(f"\n  ⇄ {cells.one_line(suggestion.evidence.passage.url)}", style="cyan")
             text.append(_evidence_lines(suggestion.evidence, ()), style="dim")
-        table.add_row(f"{100 * each.probability:.0f} %", text)
+        table.add_row(f"{cells.percent(each.probability)} %", text)
     if len(uncited) > SHOWN:
         more = f"… and {len(uncited) - SHOWN} more; --html or --json has all"
         table.add_row("", Text(more, style="dim"))

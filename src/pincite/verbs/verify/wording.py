@@ -221,7 +221,7 @@ def second_opinion(finding: Finding, say: Callable[[str], str] = str) -> tuple[s
     lines = [say(OPINIONS["said"]) % values]
     own = fusion.own_support(finding)
     if fusion.disagree(finding) and own is not None:
-        lines.append(say(OPINIONS["disagrees"]) % {"support": round(100 * own)})
+        lines.append(say(OPINIONS["disagrees"]) % {"support": cells.percent(own)})
     if said.why:
         lines.append(f"“{cells.one_line(said.why)}”")
     lines += [say(OPINIONS["quoted"]) % {"quote": cells.one_line(quote)} for quote in said.quotes]

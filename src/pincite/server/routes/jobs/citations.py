@@ -208,7 +208,7 @@ def _claim(
         claim=finding.claim.text,
         label=str(finding.label),
         verdict=words.language.say(wording.LABELS[finding.label]),
-        support=None if support is None else round(100 * support),
+        support=None if support is None else cells.percent(support),
         missing=[part.span.of(finding.claim.text) for part in absent],
         citations=[_cited(result, names, words) for result in finding.citations],
         suggestions=[_suggested(each, today) for each in finding.suggestions],
