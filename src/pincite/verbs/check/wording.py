@@ -113,11 +113,7 @@ def warning(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     if not n:
         return ""
     if result.weight.outcome is Outcome.BALANCED:
-        said = words.plural(
-            "%(num)d passage says so strongly for or against it: they contradict each other",
-            "%(num)d passages say so strongly for or against it: they contradict each other",
-            n,
-        )
+        said = words.say("%(num)d passages strongly contradict each other")  # two at least
     else:
         said = words.plural(
             "%(num)d passage strongly contradicts this",
