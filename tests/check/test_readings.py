@@ -192,3 +192,59 @@ def test_any_text_can_be_read(text: str, language: str) -> None:
     assert all(r.text and kind_of(r.text, language) == r.kind for r in of_text)
     assert all(r.negation != r.text for r in of_text)
     assert content_of(text, language) is None or text
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "High expression of HOLM1 is associated with better outcomes in breast cancer.",
+        "The causes of the fire are poorly understood.",
+        "The two measures correlate poorly.",
+        "The mill was badly damaged in 1911.",
+        "Alcohol makes the symptoms worse.",
+        "Survival was better with the drug.",
+        "The reef is in good shape.",
+        "The early models were wrong about the coast.",
+        "The lens is too small to show the moons.",
+        "The river is one of the most important borders.",
+        "The town floods should it rain for a week.",
+        "It must have been built in 1911.",
+        "It should be noted that the bridge opened in 1911.",
+        "The stone is acceptable for bridges.",
+    ],
+)
+def test_words_that_value_also_describe(statement: str) -> None:
+    assert kind_of(statement) == "descriptive"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "The mill is badly run.",
+        "The works were managed poorly.",
+        "The new law is a very bad idea.",
+        "It was wrong that the mill closed.",
+        "Closing the mill was wrong.",
+        "A tunnel would be better.",
+        "The toll is far too high.",
+        "Holm is the most important painter of Varde.",
+        "Marrick was the worst mayor.",
+        "The fine is unjust.",
+    ],
+)
+def test_what_values_is_an_opinion(statement: str) -> None:
+    assert kind_of(statement) == "normative"
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("Die Maut ist zu hoch.", "normative"),
+        ("Die Schließung war falsch.", "normative"),
+        ("Das Überleben war mit dem Mittel besser als ohne.", "descriptive"),
+        ("Der beste Läufer kam aus Varde.", "descriptive"),
+        ("Die Linse ist zu klein, um die Monde zu zeigen.", "descriptive"),
+    ],
+)
+def test_german_words_that_value_also_describe(statement: str, kind: str) -> None:
+    assert kind_of(statement, "de") == kind

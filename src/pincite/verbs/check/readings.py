@@ -57,38 +57,51 @@ _ATTRIBUTIONS = {
         re.compile(r"\s*[^,]{1,80}\s+zufolge\s+.+"),
     ),
 }
-# What says how things should be, or values them. Words that as often describe ("right", "best
-# known", "fair") are left out: a descriptive reading lost to them would not be checked.
+# What says how things should be, or values them. Words that as often describe ("fair")
+# are left out: a descriptive reading lost to them would not be checked.
 _NORMATIVE = {
     "en": frozenset(
-        "should shouldn't ought must mustn't good bad better worse worst wrong immoral moral "
-        "unjust unfair unacceptable acceptable outrageous desirable undesirable deserve deserves "
-        "disgraceful shameful irresponsible scandalous unjustified justified terrible wonderful "
-        "reprehensible".split()
+        "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
+        "desirable undesirable deserve deserves disgraceful shameful irresponsible scandalous "
+        "unjustified justified reprehensible".split()
     ),
     "de": frozenset(
-        "soll sollen sollte sollten muss müssen müsste müssten gut schlecht besser schlechter "
-        "falsch richtig ungerecht unfair inakzeptabel verwerflich wünschenswert skandalös "
-        "unverantwortlich unmoralisch gerechtfertigt".split()
+        "soll sollen sollte sollten muss müssen müsste müssten ungerecht unfair inakzeptabel "
+        "verwerflich wünschenswert skandalös unverantwortlich unmoralisch gerechtfertigt".split()
     ),
 }
-# Opinions in other words: "badly", "too dangerous", "the best"; but "too" as "also" is none, nor
-# are comparisons ("better than placebo") and what only holds the word ("in its best year").
+# Opinions in other words. "Good", "too high" and "the best" value what they are said of by "is";
+# elsewhere they describe: "better survival", "in good shape", "too small to be seen".
 _OPINION = {
     "en": re.compile(
-        r"\b(?:badly|poorly|brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
-        r"|too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong|slow|fast|hard|easy"
-        r"|late|early|little|much|many|few|soft|harsh|strict|lenient|risky|costly|high|low)"
+        r"\b(?:brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
+        r"|(?:badly|poorly) (?:run|managed|designed|planned|made|written|handled|governed)"
+        r"|(?:run|managed|designed|planned|made|written|handled|governed) (?:badly|poorly)"
+        r"|(?:is|are|was|were|be|been) (?:"
+        r"(?:far |much |simply )?too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong"
+        r"|slow|fast|hard|easy|late|early|little|much|many|few|soft|harsh|strict|lenient|risky"
+        r"|costly|high|low)(?! (?:to|for)\b)"
         r"|the most (?:beautiful|important|impressive|interesting|exciting|boring|annoying)"
-        r"|(?:is|are|was|were|be) (?:by far )?(?:the )?best(?![- ](?:known|selling|of\b)))\b"
+        r"|(?:by far )?(?:the )?(?:best|worst)(?![- ](?:known|selling|of\b))"
+        r"|(?:(?:\w+ly|very|so|no|not|a) )*(?:good|bad|wrong|terrible|wonderful|acceptable|moral)"
+        r"(?=\W*$|[,;:]| (?:that|if|because|when|idea|thing|decision|choice|policy|law|plan|man"
+        r"|woman|person|leader)\b))"
+        r"|(?:would|could|might) (?:be|have been) (?:better|worse))\b"
     ),
     "de": re.compile(
-        r"\b(?:leider|hässlich\w*|wunderschön\w*|zu (?:gefährlich|teuer|billig|groß|klein|lang|kurz"
-        r"|schwach|stark|langsam|schnell|streng|riskant|hoch|niedrig)"
-        r"|(?:am )?(?:beste|besten|bester|bestes|schlimmste\w*))\b"
+        r"\b(?:leider|hässlich\w*|wunderschön\w*|(?:ist|sind|war|waren|wäre|wären) (?:"
+        r"(?:viel |einfach )?zu (?:gefährlich|teuer|billig|groß|klein|lang|kurz|schwach|stark"
+        r"|langsam|schnell|streng|riskant|hoch|niedrig)(?!,? (?:um|für)\b)"
+        r"|(?:(?:der|die|das|am) )?(?:beste[nrs]?|schlimmste[nrs]?)"
+        r"|(?:\w+ )?(?:gut|schlecht|besser|schlechter|falsch|richtig)(?=\W*$|[,;:])))\b"
     ),
 }
-_COMPARED = re.compile(r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b")
+# Taken out before opinions are looked for: comparisons, guesses at what was, and conditions.
+_NO_DEMAND = re.compile(
+    r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
+    r"|\bmust (?:\w+ly )?have\b|\b[Ss]hould (?:it|they|he|she|there)\b"
+    r"|\b[Ii]t (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
+)
 _QUANTIFIERS = frozenset(
     "all every each some any no none nobody nothing both either neither many most few several "
     "only always often sometimes".split()
@@ -106,7 +119,6 @@ _CONJUNCTIONS = frozenset("and but or nor".split())
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _MARKS = ' \t\n“”"„.;'
-_SURELY = re.compile(r"\bmust (?:\w+ly )?have\b")  # a guess at what was, no demand
 _QUOTATION_MARKS = '"“”„'
 _SHORTEST = 2  # words of something that can be said
 _LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
@@ -166,8 +178,7 @@ def kind_of(text: str, language: str = "en") -> StatementType:
     """
     if content_of(text, language) is not None:
         return StatementType.ASCRIPTIVE
-    bare = _SURELY.sub(" ", _QUOTED.sub(" ", text))
-    bare = _COMPARED.sub(" ", bare)
+    bare = _NO_DEMAND.sub(" ", _QUOTED.sub(" ", text))
     words = {match[0].replace("’", "'") for match in _WORD.finditer(bare)}
     opinion = language in _OPINION and _OPINION[language].search(bare)
     if opinion or words & _NORMATIVE.get(language, frozenset()):
