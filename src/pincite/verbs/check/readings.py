@@ -99,8 +99,8 @@ _OPINION = {
 # Taken out before opinions are looked for: comparisons, guesses at what was, and conditions.
 _NO_DEMAND = re.compile(
     r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
-    r"|\bmust (?:\w+ly )?have\b|\b[Ss]hould (?:it|they|he|she|there)\b"
-    r"|\b[Ii]t (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
+    r"|\bmust (?:\w+ly )?have\b|\b(?i:should) (?:it|they|he|she|there)\b"
+    r"|\b(?i:it) (?:should|must) be (?:noted|said|added|emphasi[sz]ed)\b"
 )
 _QUANTIFIERS = frozenset(
     "all every each some any no none nobody nothing both either neither many most few several "
