@@ -10,6 +10,7 @@ import pytest
 
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteError
+from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
 from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import CrossEncoderVerifier, reasons
@@ -200,6 +201,24 @@ def test_what_the_network_alone_refutes_with_is_quoted(tiny_verifier: Path, tmp_
     assert whole == pytest.approx(min(said.max(), contrary(even)[0]), abs=1e-5)
     (short,) = sure.verify([PAIRS[0]])
     assert short.quoted == PAIRS[0][1].text.strip()
+
+
+def test_the_quote_of_what_supports_is_the_sentence_that_says_it() -> None:
+    shipped = CrossEncoderVerifier(weights.locate(weights.VERIFIER), threads=1)
+    claim = Claim("c", "Low blood sugar raises the risk of dementia.")
+    shares = "Dementia was sought in patients with low blood sugar."
+    says = "A history of severe hypoglycaemia was associated with a greater risk of dementia."
+    text = f"{shares} They were seen each year. {says}"
+    supports, repeats, silent = shipped.verify(
+        [
+            (claim, passage(text)),
+            (claim, passage(f"{text} So low blood sugar raises the risk of dementia.")),
+            (claim, passage(f"{shares} They were seen each year. Their blood was taken at home.")),
+        ]
+    )
+    assert supports.quoted == says
+    assert repeats.quoted == "So low blood sugar raises the risk of dementia."
+    assert silent.quoted == shares
 
 
 def test_what_contradicts_leaves_little_to_support() -> None:

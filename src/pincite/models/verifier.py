@@ -28,6 +28,9 @@ from pincite.types import Claim, Evidence, Passage, Span
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 SENTENCES = 2  # of a passage, that are read once more before a network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
+# From what probability of support the network chooses the quote, among how many sentences, and what
+# log-odds it is worth to share as much with the claim as any (docs/experiments.md).
+QUOTED_FROM, QUOTABLE, SHARED = 0.3, 4, 2.0
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
 # (docs/benchmarks.md). The calibration may say more.
 OF_A_RULE = 0.6
@@ -84,7 +87,7 @@ class CrossEncoderVerifier:
         support, refute = self.calibration.scores(features)
         bound = self.calibration.contrary_from
         contrary, places = self.contrary(pairs, log_odds, bound)
-        return [
+        found = [
             _evidence(
                 pair,
                 float(support[i]),
@@ -95,6 +98,32 @@ class CrossEncoderVerifier:
             )
             for i, pair in enumerate(pairs)
         ]
+        return self._quoted([claim.text for claim, _ in pairs], found)
+
+    def _quoted(self, claims: Sequence[str], found: Sequence[Evidence]) -> list[Evidence]:
+        """What supports its claim quotes the sentence in which the network reads that, too.
+
+        Of the sentences that share most with the claim, the one with the largest sum of log-odds
+        and shared words. A server, which may cost something, is not asked.
+        """
+        if self._network.width == 1 or isinstance(self._network, AskedMiniCheck):
+            return list(found)
+        told = [_to_choose_from(claim, one) for claim, one in zip(claims, found, strict=True)]
+        asked = [(i, span) for i, spans in enumerate(told) for span in spans]
+        texts = [
+            replace(found[i].passage, text=span.of(found[i].passage.text)) for i, span in asked
+        ]
+        odds = self.log_odds(
+            [(Claim("", claims[i]), p) for (i, _), p in zip(asked, texts, strict=True)]
+        )
+        said = dict(zip(asked, odds[:, 0], strict=True))
+        quoted = list(found)
+        for i, spans in enumerate(told):
+            if spans:
+                best = max(spans, key=lambda span: said[i, span] + SHARED * spans[span])
+                quote = wording.best_quote(claims[i], found[i].passage.text, best)
+                quoted[i] = replace(found[i], quote=quote)
+        return quoted
 
     def contrary(
         self, pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats, bound: float
@@ -198,6 +227,21 @@ def _closer(text: str) -> list[Span]:
     spans = sentences(text) or [Span(0, len(text))]
     after = min(SENTENCES, len(spans)) - 1
     return [Span(first.start, last.end) for first, last in zip(spans, spans[after:], strict=False)]
+
+
+def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
+    """The sentences among which a network chooses the quote, with what they share: 1 is most.
+
+    None where the passage does not support the claim, or a sentence has all of its words.
+    """
+    text, supports = evidence.passage.text, evidence.prob_supported >= QUOTED_FROM
+    told = (
+        wording.quotable(claim, text)[:QUOTABLE] if supports and not evidence.prob_refuted else ()
+    )
+    if not told or not wording.missing_words(claim, told[0][0].of(text)):
+        return {}
+    most = told[0][1] or 1.0
+    return {span: shares / most for span, shares in told}
 
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:

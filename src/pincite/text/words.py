@@ -118,14 +118,16 @@ def best_sentence(claim: str, passage: str) -> Span | None:
     return _best_sentence(claim, passage)
 
 
-def best_quote(claim: str, passage: str) -> Span | None:
-    """The best sentence, or it and a neighbour where that adds a name, a figure or two words.
+def best_quote(claim: str, passage: str, best: Span | None = None) -> Span | None:
+    """The sentence `best`, or it and a neighbour where that adds a name, a figure or two words.
+
+    Without `best` it is the sentence most worth quoting; None if none shares a word.
 
     >>> text = "Ingrid Holm drew it. It opened in 1911. Rain fell."
     >>> best_quote("The bridge by Ingrid Holm opened in 1911.", text).of(text)
     'Ingrid Holm drew it. It opened in 1911.'
     """
-    best, spans = quoted_sentence(claim, passage), sentences_of(passage)
+    best, spans = best or quoted_sentence(claim, passage), sentences_of(passage)
     if best is None:
         return None
     at = spans.index(best)
@@ -143,9 +145,6 @@ def best_quote(claim: str, passage: str) -> Span | None:
 def quoted_sentence(claim: str, passage: str) -> Span | None:
     r"""`best_sentence` for a person to read: no heading or question if another shares a word.
 
-    A year or a share of the claim is worth a word more than there. Where the passage lacks it,
-    another one is: that sentence may say what the claim should have said.
-
     >>> text = "Varde Bridge\n\nVarde Bridge is long. The bridge opened in 1911."
     >>> quoted_sentence("Varde Bridge opened in 1913.", text).of(text)
     'The bridge opened in 1911.'
@@ -153,19 +152,22 @@ def quoted_sentence(claim: str, passage: str) -> Span | None:
     >>> quoted_sentence("On 3 May 2014 the bridge burnt.", text).of(text)
     'The old bridge of Varde has burnt down.'
     """
-    return _quoted_sentence(claim, passage)
+    found = quotable(claim, passage)
+    return found[0][0] if found and found[0][1] > 0 else best_sentence(claim, passage)
 
 
-@lru_cache(maxsize=4096)  # asked for as a quote and as a reason
-def _quoted_sentence(claim: str, passage: str) -> Span | None:
+@lru_cache(maxsize=4096)  # asked for by rule, and by the network that chooses among them
+def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
+    """The sentences that a person could be shown, and what each shares with the claim; most first.
+
+    A year or a share of the claim is worth a word more than in `shared`. Where the passage lacks
+    it, another one is: that sentence may say what the claim should have said.
+    """
     # Any two years are dates of something; numbers count a hundred different things.
     dates = [figure for figure in figures(claim) if figure.kind != "number"]
     absent = {figure.key for figure in missing(claim, passage)}
 
-    def worth(span: Span) -> float:
-        sentence = span.of(passage)
-        if not any(len(stem) > 2 for stem in _stems(sentence) - _stems(_DATELINE)):
-            return 0.0  # "Posted Friday, 3 May 2014, 3:15 PM": when, and not what
+    def worth(sentence: str) -> float:
         common = shared(claim, sentence)
         if not dates:
             return common
@@ -177,12 +179,13 @@ def _quoted_sentence(claim: str, passage: str) -> Span | None:
         return common + _DATE_WEIGHT * told
 
     told = [
-        span
+        (span, worth(span.of(passage)))
         for span in sentences_of(passage)
         if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
+        # No "Posted Friday, 3 May 2014, 3:15 PM": when, and not what.
+        if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
     ]
-    best = max(told, key=worth, default=None)
-    return best if best and worth(best) > 0 else best_sentence(claim, passage)
+    return tuple(sorted(told, key=lambda each: -each[1]))
 
 
 def is_heading(passage: str, span: Span) -> bool:
