@@ -319,17 +319,6 @@ def reasons(claim: str, passage: Passage, seen: Witness | None = None) -> tuple[
     found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [name for name in names.missing(claim, source) if name not in shown]
     if unnamed:
-        whole = tuple(_whole_names(claim, unnamed[:MAX_NAMED]))
-        found.append(Note("not_named", {"words": whole}))
+        whole = names.whole(claim, unnamed)[:MAX_NAMED]
+        found.append(Note("not_named", {"words": tuple(whole)}))
     return tuple(found)
-
-
-def _whole_names(claim: str, names: Sequence[str]) -> list[str]:
-    """Words of names put together where they stand side by side in the claim."""
-    whole: list[str] = []
-    for name in names:
-        if whole and f"{whole[-1]} {name}" in claim:
-            whole[-1] += f" {name}"
-        else:
-            whole.append(name)
-    return whole

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from pincite.text import words as wording
 from pincite.text.quantities import values
@@ -97,6 +97,31 @@ def missing(claim: str, source: str) -> list[str]:
         and not _is_left_out(name, claim, source)
     }
     return [name for name in wanted if name in lacking or name in others]
+
+
+def whole(claim: str, absent: Sequence[str]) -> list[str]:
+    """The names that these words of `missing` are of, as a person would say them.
+
+    Words side by side are one name. Whose last word is missing, is missing whole: not "Group". A
+    missing forename alone is told alone, since the surname is there.
+
+    >>> claim = "In Varde the World Bank Group chose Ann Lee, its Co-Chair."
+    >>> whole(claim, ["Group", "Ann", "Co", "Chair"])
+    ['World Bank Group', 'Ann', 'Co-Chair']
+    """
+    known = sorted({*_names(claim), *absent}, key=len, reverse=True)
+    word = rf"\b(?:{'|'.join(map(re.escape, known))})\b"
+    found = list[str]()
+    for run in re.finditer(rf"{word}(?:[ -]{word})*", claim):
+        parts = list(re.finditer(word, run[0]))
+        if parts[-1][0] in absent:
+            found.append(run[0])
+            continue
+        for lacks, side in groupby(parts, lambda part: part[0] in absent):
+            beside = list(side)
+            if lacks:
+                found.append(run[0][beside[0].start() : beside[-1].end()])
+    return list(dict.fromkeys(found))
 
 
 def _names(claim: str) -> list[str]:
