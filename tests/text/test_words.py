@@ -70,6 +70,12 @@ def test_rows_and_a_lone_line_may_be_quoted() -> None:
     assert quote("Skeld dam", "The Skeld dam\n\nRain fell.") == "The Skeld dam"
 
 
+def test_what_announces_a_list_is_no_quote() -> None:
+    passage = "The members of the board of the dam are: Rain fell. Ingrid Holm leads the board."
+    said = quote("Members of the board of the dam are led by Holm.", passage.replace(": ", ":\n"))
+    assert said == "Ingrid Holm leads the board."
+
+
 def test_the_quote_is_where_another_figure_stands() -> None:
     assert quote("The Skeld dam was completed in 1971.", BODY) == "The dam was completed in 1963."
     assert words.quoted_sentence("Tomatoes", BODY) is None
@@ -86,7 +92,9 @@ def test_every_quote_is_a_span_of_the_passage(claim: str, passage: str) -> None:
     assert found is None or found.of(passage).strip() == found.of(passage) != ""
 
 
-@pytest.mark.parametrize("line", ["Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM"])
+@pytest.mark.parametrize(
+    "line", ["Dec. 20, 1998", "Sun, 20 Dec 1998, 3:15 PM", "Updated: Dec. 20, 1998 8:08 AM EDT"]
+)
 def test_a_dateline_says_when_and_not_what(line: str) -> None:
     passage = f"{line}\nThe engineer of the dam has died."
     found = words.quoted_sentence("The engineer died on 20 December 1998.", passage)

@@ -101,7 +101,8 @@ def _same_number(one: Value, other: Value) -> bool:
             slack = 1.0  # degree: a share of a temperature says nothing
     common = min(one.high, other.high) - max(one.low, other.low)
     if one.unit == other.unit and one.low < one.high and other.low < other.high:
-        return common > slack  # 13 % and 14 % only touch, at 13.5 %
+        narrower = min(one.high - one.low, other.high - other.low)
+        return common > min(slack, narrower / 2)  # 13 % and 14 % only touch, at 13.5 %
     return common >= -slack
 
 

@@ -44,7 +44,7 @@ _LONGEST_HEADING = 15  # words; newspapers' headlines have up to a dozen
 _CLOSED = tuple(".!?…:;,\"'”’»)]。！？")  # a line that ends so is text, or runs on
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _DATELINE = " ".join([*MONTHS, *DAYS, *(word[:3] for word in (*MONTHS, *DAYS))])
-_DATELINE += " Sept Tues Thurs posted published updated"
+_DATELINE += " Sept Tues Thurs posted published updated edt est cdt cst pdt pst gmt utc ist bst cet"
 _MARGIN = 80  # characters beside a line in which a blank line is looked for
 _LONGEST_QUOTE = 500  # characters of two sentences together; a longer quote is not read
 
@@ -182,6 +182,7 @@ def quotable(claim: str, passage: str) -> tuple[tuple[Span, float], ...]:
         (span, worth(span.of(passage)))
         for span in sentences_of(passage)
         if not is_heading(passage, span) and (asks(claim) or not asks(span.of(passage)))
+        if not span.of(passage).endswith(":")  # it announces what others say
         # No "Posted Friday, 3 May 2014, 3:15 PM": when, and not what.
         if any(len(stem) > 2 for stem in _stems(span.of(passage)) - _stems(_DATELINE))
     ]

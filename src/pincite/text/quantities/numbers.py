@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from pincite.text.quantities.dates import MONTH_NUMBERS
-from pincite.text.quantities.spelt import PLACES, SCALES, TENS, VALUES, any_of, count, hedged, spelt
+from pincite.text.quantities.spelt import (
+    PLACES,
+    SCALES,
+    TENS,
+    VALUES,
+    WORDED,
+    any_of,
+    count,
+    hedged,
+    spelt,
+)
 from pincite.text.quantities.units import FACTORS, UNIT, UNITS
 from pincite.text.quantities.value import Value
 from pincite.types import Span
@@ -23,7 +33,7 @@ _NUMBER = re.compile(
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<nth>st|nd|rd|th)?"
     rf"|\b(?P<place>(?:(?:{TENS.replace(' ', '|')})-)?(?:{any_of(list(PLACES))}))\b(?!\s+of\b)"
-    rf"|\b(?P<words>(?:{any_of(list(VALUES))})(?:[ -](?:and\s)?(?:{any_of(list(VALUES))}))*)\b)"
+    rf"|\b(?P<words>{WORDED})\b)"
     rf"(?P<gap>[ -]?)(?P<scale>{any_of(list(SCALES))}|(?-i:bn|mn|tn|k|m|b))?(?![a-z])"
     rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\spercentage points?\b)?"
     rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"

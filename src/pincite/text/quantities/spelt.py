@@ -39,6 +39,15 @@ def any_of(words: Sequence[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
+# A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
+# "hundred" and its like go on with it.
+_SCALE = "(?:hundred|thousand|dozen)"
+_SMALL = rf"(?:(?:{TENS.replace(' ', '|')})(?:[ -](?:{'|'.join(_ONES.split()[:9])}))?\b"
+_SMALL += rf"|zero|{any_of(_ONES.split())})"
+_SCALED = rf"(?:{_SMALL}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
+WORDED = rf"(?:{_SCALED}(?:[ -](?:and\s)?{_SCALED})*(?:[ -](?:and\s)?{_SMALL})?|{_SMALL})"
+
+
 def count(word: str) -> float:
     """A number in one word or in digits; 1 of an article."""
     return 1.0 if word.lower() in ("a", "an") else float(VALUES.get(word.lower(), 0) or word)
