@@ -110,6 +110,8 @@ def test_the_number_of_a_name_is_no_value(text: str) -> None:
     [
         ("It was said by the WHO.", "The World Health Organization said so.", []),
         ("It was said by the WHO.", "The World Trade Organization said so.", ["WHO"]),
+        ("She works at the Voice of America.", "A VOA host asked.", []),
+        ("She works at the Voice of America.", "A VBA host asked.", ["Voice", "America"]),
         ("He met Zubaidi.", "Zoubaidi came.", []),
         ("He met J. R. Carver.", "Peter Carver came.", ["Carver"]),
         ("He met J. R. Carver.", "John Robert Carver came.", []),

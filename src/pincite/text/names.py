@@ -84,7 +84,7 @@ def missing(claim: str, source: str) -> list[str]:
     if not absent and not others:
         return []
     known, runs = _known(source), _runs(source)
-    otherwise = {word for run in _runs(claim) if _acronym(run) in known.capitals for word in run}
+    otherwise = {word for run in _runs(claim) if _short_form(run, known) for word in run}
     for country, nation in _OF_TWO_WORDS.items():
         if country in claim and nation in known.nations:
             otherwise.update(country.split())
@@ -152,8 +152,8 @@ def written_otherwise(claim: str, source: str) -> list[tuple[str, str]]:
         elif _CAPITALS.fullmatch(name) and (long := long_form(name, source)):
             found.append((name, long))
     for run in _runs(claim):
-        short, run = _acronym(run), run[run[0].lower() in _LITTLE :]
-        if known and short in known.capitals and set(run) <= set(absent):
+        short, run = known and _short_form(run, known), run[run[0].lower() in _LITTLE :]
+        if short and set(run) <= set(absent):
             found.append((_as_written(run, claim), short))
     return found
 
@@ -275,6 +275,19 @@ def _as_written(run: Sequence[str], text: str) -> str:
 
 def _acronym(run: Sequence[str]) -> str:
     return "".join(word[0] for word in run if word.lower() not in _LITTLE).upper()
+
+
+def _short_form(run: Sequence[str], known: _Source) -> str:
+    """The acronym of a run of words that a source has, with the letter of an "of" or without it.
+
+    >>> _short_form(("Voice", "America"), _known("Seen on VOA."))
+    'VOA'
+    """
+    letters = _acronym(run)
+    if letters in known.capitals or len(letters) < 2:
+        return letters if letters in known.capitals else ""
+    inside = re.compile("(?:OT?|F|D)?".join(letters))  # of, of the, for, de
+    return next((word for word in sorted(known.capitals) if inside.fullmatch(word)), "")
 
 
 def _is_left_out(name: str, claim: str, source: str) -> bool:
