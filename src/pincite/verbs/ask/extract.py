@@ -21,7 +21,8 @@ REPEATS = 0.75
 # nobody judged, `is_open` and `goes_on`, was set by reading the answers of that half. The verifier
 # of the first round was read then; its log-odds were 1.14 times today's of sentences, and 1.26
 # times, and 0.2 more, of documents (80 questions; correlation 0.95 and 0.97).
-BIAS = -8.4
+# `lacks`, and the bias with it, were chosen on 70 others of its questions (docs/experiments.md).
+BIAS = -7.4
 WEIGHTS = {
     "relevance": 0.57,
     "likeness": 3.0,
@@ -31,6 +32,7 @@ WEIGHTS = {
     "is_method": -1.8,
     "is_open": -1.5,
     "goes_on": -0.75,
+    "lacks": -5.0,
 }
 # Chosen on the same half: few sentences answer that are so far behind the best.
 BEHIND = 2.0
@@ -124,6 +126,17 @@ _FOUND = re.compile(
 )
 
 
+# What most questions ask, whatever they are about.
+_GENERAL = frozenset(
+    wording.content_words(
+        "affects associated benefits better best causes changes compared correlate decreases "
+        "determine different effects effective enhances evidence factors good helps impact "
+        "important improves increases influences leads levels linked lower patients people play "
+        "possible predicts prevents protects raises rates reduces related relationship results "
+        "rises risks role safe study treats treatment uses useful value works necessary needed "
+        "gets makes"
+    )
+)
 _SHORT = ("al.", "vs.", "cf.", "e.g.", "i.e.", "Fig.", "approx.", "resp.")  # a sentence goes on
 
 
@@ -157,6 +170,7 @@ class Quotable:
     of_document: float = 0.0  # log-odds that the best passage of its document bears on it
     depth: float = 0.0  # how far into its document it stands: 0 first, 1 last
     part: Part = Part.OTHER
+    lacks: float = 0.0  # share of what the question is about that its document does not name
 
     @property
     def answers(self) -> float:
@@ -170,8 +184,20 @@ class Quotable:
             "is_method": float(self.part in (Part.METHOD, Part.AIM)),
             "is_open": float(bool(_OPEN.search(self.text))),
             "goes_on": float(bool(_GOES_ON.match(self.text))),
+            "lacks": self.lacks,
         }
         return BIAS + sum(WEIGHTS[name] * value for name, value in values.items())
+
+
+def lacks(question: str, source: str) -> float:
+    """The share of the words that say what a question is about which its source does not have.
+
+    >>> lacks("Does coffee cause cancer?", "CAFs have an effect on cancer cells.")
+    0.5
+    """
+    words = set(wording.content_words(question))
+    about = words - _GENERAL or words
+    return len(about - set(wording.content_words(source))) / len(about) if about else 0.0
 
 
 def can_stand_alone(text: str) -> bool:

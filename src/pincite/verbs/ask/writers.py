@@ -1,6 +1,6 @@
 """Who writes an answer: sentences taken from the sources, or a language model that reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
@@ -113,14 +113,21 @@ class Extractor:
             for place in quotable(source, reference.document, _chosen(reference, most))
         ]
         by_place = {(p.source, p.place): p for p in places}
-        candidates = self._candidates(question, references, places)
+        lacks = {
+            source: extract.lacks(question, _read(reference, most)) for source, reference in near
+        }
+        candidates = self._candidates(question, references, places, lacks)
         return [
             Quote(c.text, references[c.source].number, by_place[c.source, c.place].span, c.answers)
             for c in extract.chosen(candidates, self.sentences, self.least)
         ]
 
     def _candidates(
-        self, question: str, references: Sequence[Reference], places: Sequence[_Place]
+        self,
+        question: str,
+        references: Sequence[Reference],
+        places: Sequence[_Place],
+        lacks: Mapping[int, float],
     ) -> list[extract.Quotable]:
         if not places:
             return []
@@ -145,6 +152,7 @@ class Extractor:
                 of_document=best[at.source],
                 depth=at.depth,
                 part=at.part,
+                lacks=lacks[at.source],
             )
             for i, score in zip(near, odds, strict=True)
         ]
@@ -155,6 +163,13 @@ def _chosen(reference: Reference, most: int) -> list[Span]:
     if len(reference.document.text) <= WHOLE:
         return []
     return sorted(passage.span for passage in reference.passages[: max(1, most)])
+
+
+def _read(reference: Reference, most: int) -> str:
+    """The title of a document and what of it is read."""
+    text = reference.document.text
+    spans = _chosen(reference, most) or [Span(0, len(text))]
+    return "\n".join([reference.document.title, *(span.of(text) for span in spans)])
 
 
 def quotable(source: int, document: Document, within: Sequence[Span] = ()) -> list[_Place]:
