@@ -69,7 +69,7 @@ def test_conclusions_before_methods_and_findings_before_wishes() -> None:
 def test_a_source_that_does_not_name_what_is_asked_of_is_hardly_quoted() -> None:
     question = "Does coffee cause pain in adults?"
     named = extract.lacks(question, "Coffee and pain: three cups were given to adults each day.")
-    other = extract.lacks(question, "CAFs and their effect on the pain of adults.")
+    other = extract.lacks(question, "Fibroblasts and their effect on the pain of adults.")
     assert (named, other) == (0, pytest.approx(1 / 3))
     assert extract.lacks("Does it help?", "") == 1  # general words only: then they count
     answers, elsewhere = (Quotable(PAIN, 0, 0, 4.0, 0.5, lacks=each) for each in (named, other))

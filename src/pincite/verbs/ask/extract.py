@@ -192,7 +192,7 @@ class Quotable:
 def lacks(question: str, source: str) -> float:
     """The share of the words that say what a question is about which its source does not have.
 
-    >>> lacks("Does coffee cause cancer?", "CAFs have an effect on cancer cells.")
+    >>> lacks("Does coffee cause cancer?", "Fibroblasts have an effect on cancer cells.")
     0.5
     """
     words = set(wording.content_words(question))
