@@ -286,7 +286,7 @@ def _short_form(run: Sequence[str], known: _Source) -> str:
     letters = _acronym(run)
     if letters in known.capitals or len(letters) < 2:
         return letters if letters in known.capitals else ""
-    inside = re.compile("(?:OT?|F|D)?".join(letters))  # of, of the, for, de
+    inside = re.compile("(?:O|O[T]|F|D)?".join(letters))  # of, of the, for, de
     return next((word for word in sorted(known.capitals) if inside.fullmatch(word)), "")
 
 
