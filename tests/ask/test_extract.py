@@ -70,7 +70,7 @@ def test_a_source_that_does_not_name_what_is_asked_of_is_hardly_quoted() -> None
     question = "Does coffee cause pain in adults?"
     named = extract.lacks(question, "Coffee and pain: three cups were given to adults each day.")
     other = extract.lacks(question, "Fibroblasts and their effect on the pain of adults.")
-    assert (named, other) == (0, pytest.approx(1 / 3))
+    assert (named, other) == pytest.approx((0, 1 / 3))
     assert extract.lacks("Does it help?", "") == 1  # general words only: then they count
     answers, elsewhere = (Quotable(PAIN, 0, 0, 4.0, 0.5, lacks=each) for each in (named, other))
     assert answers.answers - elsewhere.answers > 1
