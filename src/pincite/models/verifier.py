@@ -28,9 +28,11 @@ from pincite.types import Claim, Evidence, Passage, Span
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 SENTENCES = 2  # of a passage, that are read once more before a network alone refutes
 MAX_NAMED = 4  # figures or names listed in a reason
-# From what probability of support the network chooses the quote, among how many sentences, and what
-# log-odds it is worth to share as much with the claim as any (docs/experiments.md).
-QUOTED_FROM, QUOTABLE, SHARED = 0.3, 4, 2.0
+# From what probability of support the network chooses the quote, and among how many sentences. What
+# log-odds it is worth to share as much with the claim as any, and to be the first of those: words
+# decide where the network sees no difference (docs/experiments.md).
+QUOTED_FROM, QUOTABLE = 0.3, 4
+SHARED, FIRST = 2.0, 0.5
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down
 # (docs/benchmarks.md). The calibration may say more.
 OF_A_RULE = 0.6
@@ -120,7 +122,7 @@ class CrossEncoderVerifier:
         quoted = list(found)
         for i, spans in enumerate(told):
             if spans:
-                best = max(spans, key=lambda span: said[i, span] + SHARED * spans[span])
+                best = max(spans, key=lambda span: said[i, span] + spans[span])
                 quote = wording.best_quote(claims[i], found[i].passage.text, best)
                 quoted[i] = replace(found[i], quote=quote)
         return quoted
@@ -230,7 +232,7 @@ def _closer(text: str) -> list[Span]:
 
 
 def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
-    """The sentences among which a network chooses the quote, with what they share: 1 is most.
+    """The sentences among which a network chooses the quote, with what their words are worth.
 
     None where the passage does not support the claim, or a sentence has all of its words.
     """
@@ -241,7 +243,7 @@ def _to_choose_from(claim: str, evidence: Evidence) -> dict[Span, float]:
     if not told or not wording.missing_words(claim, told[0][0].of(text)):
         return {}
     most = told[0][1] or 1.0
-    return {span: shares / most for span, shares in told}
+    return {span: SHARED * shares / most + FIRST * (not n) for n, (span, shares) in enumerate(told)}
 
 
 def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
