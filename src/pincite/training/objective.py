@@ -41,6 +41,10 @@ class Objective:
             recipe.partial_support, recipe.class_weights, recipe.smoothing
         )
 
+    def pairs(self, groups: Sequence[Group]) -> list[tuple[str, str]]:
+        """The pairs of a step of groups with one passage each, of which no E step has to choose."""
+        return self._asked(groups, [[1.0] for _ in groups]).pairs
+
     def loss(self, groups: Sequence[Group], step: int, generator: torch.Generator) -> Tensor:
         """A scalar: the mean over groups."""
         asked = self._asked(groups, self._e_step(groups, step, generator))

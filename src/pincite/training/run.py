@@ -74,8 +74,10 @@ def train_verifier(
 
 
 def _teacher(run: Run[Recipe], device: str) -> Teacher:
-    """Exported verifiers answer in int8, Hugging Face folders in torch."""
+    """Exported verifiers answer in int8, Hugging Face folders in torch, a file what it holds."""
     place, most = str(run.teacher), run.recipe.max_tokens
+    if place.endswith(".npz"):
+        return network.Told(Path(place))
     if place in network.FROM_ONNX or (Path(place) / "model.onnx").is_file():
         return network.Exported(weights.locate(place), most, run.threads)
     model, tokenizer = network.load_trained(Path(place))
