@@ -57,7 +57,11 @@ def command() -> None:
 
 @command.command("verifier")
 @run_options("pincite-train", RERANKER, recipes.SHIPPED)
-@click.option("--teacher", type=options.FilePath, help="A trained model that is imitated too, or what tools/teach.py kept of some.")
+@click.option(
+    "--teacher",
+    type=options.FilePath,
+    help="A trained model that is imitated too, or what tools/teach.py kept of some.",
+)
 @click.option(
     "--extra",
     "files",
