@@ -317,7 +317,7 @@ def test_a_check_shows_each_outcome_apart_and_no_verdict_over_them(
     assert shown == [str(r.weight.outcome) for r in report.checks[0].results]
     assert {"balanced", "no_evidence", "failed"} <= set(shown)
     text = unescape(page)
-    shared = ("they contradict each other", "could not be judged", "1 document in")
+    shared = ("passages strongly contradict each other", "could not be judged", "1 document in")
     for said in (*shared, "from the web", "2 pages of the web", "behind a paywall"):
         assert said in text
     assert "Varde &lt;b&gt;" in page
