@@ -71,6 +71,7 @@ def test_a_source_that_does_not_name_what_is_asked_of_is_hardly_quoted() -> None
     named = extract.lacks(question, "Coffee and pain: three cups were given to adults each day.")
     other = extract.lacks(question, "Fibroblasts and their effect on the pain of adults.")
     assert (named, other) == pytest.approx((0, 1 / 3))
+    assert extract.lacks("How many did the tram carry?", "The tram carried two million.") == 0
     assert extract.lacks("Does it help?", "") == 1  # general words only: then they count
     answers, elsewhere = (Quotable(PAIN, 0, 0, 4.0, 0.5, lacks=each) for each in (named, other))
     assert answers.answers - elsewhere.answers > 1

@@ -196,8 +196,12 @@ def lacks(question: str, source: str) -> float:
     0.5
     """
     words = set(wording.content_words(question))
-    about = words - _GENERAL or words
-    return len(about - set(wording.content_words(source))) / len(about) if about else 0.0
+    about = {_FORM.sub("", word) for word in words - _GENERAL or words}
+    there = {_FORM.sub("", word) for word in wording.content_words(source)}
+    return len(about - there) / len(about) if about else 0.0
+
+
+_FORM = re.compile(r"(?:ie|y)\Z")  # of the first six letters: "carry" and "carried" are one word
 
 
 def can_stand_alone(text: str) -> bool:
