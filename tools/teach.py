@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pincite.models import weights
 from pincite.training import loop, network, prepare
 from pincite.training.losses import CLASSES
 from pincite.training.objective import Objective, Teacher
-from pincite.training.recipe import read_recipe
+from pincite.training.recipe import Recipe, read_recipe
+from pincite.training.run import teacher_of
 
 KEPT_EVERY = 60.0  # seconds
 AT_ONCE = 64  # pairs
@@ -59,11 +59,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=0)
     args = parser.parse_args()
-    pairs = pairs_of(args.claims, args.recipe, args.base, args.out.with_suffix(".groups"))
-    said = Said(args.out, kept(args.out))
+    recipe = read_recipe(args.recipe)
+    if recipe.max_passages != 1:
+        sys.exit(f"{args.recipe} has max_passages = {recipe.max_passages}; expected 1 (--help).")
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    pairs = pairs_of(args.claims, recipe, args.base, args.out.with_suffix(".groups"))
+    said = Said(args.out, network.told(args.out) if args.out.exists() else {})
     left = [pair for pair in pairs if network.key_of(*pair) not in said.of]
-    most = read_recipe(args.recipe).max_tokens
-    teachers = [teacher_of(model, most, args.threads) for model in args.models]
+    teachers = [teacher_of(model, recipe, threads=args.threads) for model in args.models]
     saved = time.monotonic()
     try:
         for start in range(0, len(left), AT_ONCE):
@@ -78,34 +82,16 @@ def main() -> None:
         said.keep()
 
 
-def pairs_of(claims: Path, recipe: Path, base: str, folder: Path) -> list[tuple[str, str]]:
+def pairs_of(claims: Path, recipe: Recipe, base: str, folder: Path) -> list[tuple[str, str]]:
     """The pairs of all steps of a run, each once, in the order of the steps."""
-    wanted = read_recipe(recipe)
-    if wanted.max_passages != 1:
-        sys.exit(f"{recipe} has max_passages = {wanted.max_passages}; expected 1 (see --help).")
     folder.mkdir(exist_ok=True)
-    groups = prepare.prepared(claims, wanted, None, folder, lambda *_: None, print)
+    groups = prepare.prepared(claims, recipe, None, folder, lambda *_: None, print)
     model, tokenizer = network.load(base)
-    student = network.Pairs(model, tokenizer, wanted.max_tokens)
-    objective = Objective(wanted, student)
-    batches = loop.plan(groups, student, wanted)[: wanted.steps or None]
+    student = network.Pairs(model, tokenizer, recipe.max_tokens)
+    objective = Objective(recipe, student)
+    batches = loop.plan(groups, student, recipe)[: recipe.steps or None]
     found = (pair for batch in batches for pair in objective.pairs([groups[i] for i in batch]))
     return list(dict.fromkeys(found))
-
-
-def kept(file: Path) -> dict[int, Logits]:
-    if not file.exists():
-        return {}
-    with np.load(file, allow_pickle=False) as found:
-        return dict(zip(found["pairs"].tolist(), found["said"].astype(np.float32), strict=True))
-
-
-def teacher_of(model: str, most: int, threads: int) -> Teacher:
-    if (Path(model) / "config.json").exists():
-        if threads:
-            torch.set_num_threads(threads)
-        return network.Pairs(*network.load_trained(Path(model)), most, "auto")
-    return network.Exported(weights.locate(model), most, threads)
 
 
 def log_softmax(teacher: Teacher, pairs: list[tuple[str, str]]) -> Logits:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -281,24 +282,11 @@ class Exported:
 
 
 class Told:
-    """What teachers said of pairs before, in a file: they need not be there, nor be asked twice.
-
-    The file (.npz): `pairs`, uint64 (n,), of each pair what `key_of` gives; `said`, float16 (n, 3).
-    """
+    """What teachers said of pairs before, in a file: they need not be there, nor be asked twice."""
 
     def __init__(self, file: Path) -> None:
-        """Read it.
-
-        Raises:
-            ConfigError: it is no such file.
-        """
-        try:
-            with np.load(file, allow_pickle=False) as kept:
-                pairs, said = kept["pairs"].tolist(), kept["said"].astype(np.float32)
-            self._said = dict(zip(pairs, said.reshape(len(pairs), len(CLASSES)), strict=True))
-        except (OSError, ValueError, KeyError) as error:
-            raise ConfigError(f"{file} is no file of tools/teach.py ({error!r}).") from error
-        self._file = file
+        """Read it, as `told` does."""
+        self._file, self._said = file, told(file)
 
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """(n_pairs, 3) float32, in order.
@@ -315,6 +303,22 @@ class Told:
                 "anew: python tools/teach.py."
             )
         return torch.from_numpy(np.stack([self._said[key] for key in keys]))
+
+
+def told(file: Path) -> dict[int, npt.NDArray[np.float32]]:
+    """Three logits by `key_of` a pair, of a file of tools/teach.py.
+
+    It is a .npz with `pairs`, uint64 (n,), and `said`, float16 (n, 3).
+
+    Raises:
+        ConfigError: it is no such file.
+    """
+    try:
+        with np.load(file, allow_pickle=False) as kept:
+            pairs, said = kept["pairs"].tolist(), kept["said"].astype(np.float32)
+        return dict(zip(pairs, said.reshape(len(pairs), len(CLASSES)), strict=True))
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{file} is no file of tools/teach.py ({error!r}).") from error
 
 
 def key_of(claim: str, passage: str) -> int:

@@ -60,7 +60,9 @@ def train_verifier(
     own = prepare.read_own(run.extra, run.recipe.seed, warn, run.max_bad)
     device = begun(run)
     model, tokenizer = network.load(run.base)
-    taught = _teacher(run, device) if run.teacher else None
+    taught = None
+    if run.teacher:
+        taught = teacher_of(str(run.teacher), run.recipe, device, run.threads)
     encoder = None
     if run.dense and not (run.folder / prepare.GROUPS).exists():
         encoder = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads)
@@ -73,15 +75,14 @@ def train_verifier(
     return run.folder / MODEL
 
 
-def _teacher(run: Run[Recipe], device: str) -> Teacher:
+def teacher_of(place: str, recipe: Recipe, device: str = "cpu", threads: int = 0) -> Teacher:
     """Exported verifiers answer in int8, Hugging Face folders in torch, a file what it holds."""
-    place, most = str(run.teacher), run.recipe.max_tokens
     if place.endswith(".npz"):
         return network.Told(Path(place))
     if place in network.FROM_ONNX or (Path(place) / "model.onnx").is_file():
-        return network.Exported(weights.locate(place), most, run.threads)
+        return network.Exported(weights.locate(place), recipe.max_tokens, threads)
     model, tokenizer = network.load_trained(Path(place))
-    return network.Pairs(model.to(device), tokenizer, most, run.recipe.precision)
+    return network.Pairs(model.to(device), tokenizer, recipe.max_tokens, recipe.precision)
 
 
 def own_rows(folder: Path) -> int:

@@ -70,13 +70,13 @@ _NORMATIVE = {
         "verwerflich wünschenswert skandalös unverantwortlich unmoralisch gerechtfertigt".split()
     ),
 }
+_DOING = "run|managed|designed|planned|made|written|handled|governed"
 # Opinions in other words. "Good", "too high" and "the best" value what they are said of by "is";
 # elsewhere they describe: "better survival", "in good shape", "too small to be seen".
 _OPINION = {
     "en": re.compile(
         r"\b(?:brilliantly|admirably|sadly|unfortunately|foolish(?:ly)?|ugly|beautiful"
-        r"|(?:badly|poorly) (?:run|managed|designed|planned|made|written|handled|governed)"
-        r"|(?:run|managed|designed|planned|made|written|handled|governed) (?:badly|poorly)"
+        rf"|(?:badly|poorly) (?:{_DOING})|(?:{_DOING}) (?:badly|poorly)"
         r"|(?:is|are|was|were|be|been) (?:"
         r"(?:far |much |simply )?too (?:dangerous|expensive|cheap|big|small|long|short|weak|strong"
         r"|slow|fast|hard|easy|late|early|little|much|many|few|soft|harsh|strict|lenient|risky"
