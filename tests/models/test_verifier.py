@@ -13,7 +13,7 @@ from pincite.errors import MissingModel, PinciteError
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
 from pincite.models.judged import JudgedPairs
-from pincite.models.verifier import CrossEncoderVerifier, reasons
+from pincite.models.verifier import DENYING, CrossEncoderVerifier, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
 from pincite.testing import check_verifier
@@ -170,6 +170,14 @@ def test_a_sure_network_refutes_what_is_on_its_topic(tiny_verifier: Path, tmp_pa
     assert "the network reads the quote as saying the contrary" in on_topic.reasons[0]
     assert on_topic.read == pytest.approx(sure.log_odds([PAIRS[0]])[0, 0], abs=1e-5)
     assert elsewhere.prob_refuted == 0
+
+
+def test_a_claim_that_denies_must_be_read_more_surely(tiny_verifier: Path, tmp_path: Path) -> None:
+    network = CrossEncoderVerifier(calibrated(tiny_verifier, tmp_path))
+    claim, odds = Claim("c", "Nobody opened the bridge."), np.zeros((1, 2), dtype=np.float32)
+    (found,), places = network.contrary([(claim, PAIRS[0][1])], odds, 9.0)
+    assert not places, "below the bound nothing is read again"
+    assert found == pytest.approx(contrary(odds)[0] - DENYING, abs=1e-6)
 
 
 def test_the_network_alone_does_not_refute_what_states_all_figures(
