@@ -154,8 +154,8 @@ class CrossEncoderVerifier:
             said = calibration.contrary(closer, np.full(len(closer), best))
             places[i] = spans[int(said.argmax())]
             found[i] = min(found[i], said.max())
-        denying = np.array([wording.is_negated(claim.text) for claim, _ in pairs], dtype=bool)
-        return found - np.float32(DENYING) * denying, places
+        found -= [DENYING * wording.is_negated(claim.text) for claim, _ in pairs]
+        return found, places
 
     def seconds_a_pair(self, pairs: Sequence[tuple[Claim, Passage]]) -> float:
         """How long the network takes for one of these, tried out now; nothing is kept.
