@@ -22,9 +22,8 @@ from pincite.text.fragments import Standing, standing
 from pincite.types import Article, Claim
 from pincite.wiki.article import read_articles
 from pincite.wiki.flat import BlockKind
-from pincite.wiki.wikitext.nodes import Kind, Node
 from pincite.wiki.wikitext.reader import read_wikitext
-from pincite.wiki.wikitext.tree import parse
+from pincite.wiki.wikitext.tree import Kind, Node, parse
 
 KINDS = {
     "fragment": "no finite verb, and no whole sentence",

@@ -16,9 +16,8 @@ from pincite.wiki.article import parse_article
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.html.tokens import tokens
-from pincite.wiki.wikitext.nodes import Kind, descendants
 from pincite.wiki.wikitext.reader import read_wikitext
-from pincite.wiki.wikitext.tree import parse
+from pincite.wiki.wikitext.tree import Kind, descendants, parse
 
 PIECES = [
     "{{", "}}", "[[", "]]", "[http://a.example x", "]", "|", "||", "\n", "\n\n", "{|", "|}",

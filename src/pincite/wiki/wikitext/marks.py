@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
-from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import Parameter, by_name, parameters
 from pincite.wiki.wikitext.render import Renderer, plain
 from pincite.wiki.wikitext.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.templates import (
@@ -22,6 +20,7 @@ from pincite.wiki.wikitext.templates import (
     TAGS,
     is_citation,
 )
+from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, parameters
 
 # Options of a picture that are no caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")

@@ -11,10 +11,9 @@ from dataclasses import replace
 from pincite.wiki.editions import ENGLISH, Edition
 from pincite.wiki.flat import BlockKind, Flat
 from pincite.wiki.wikitext.marks import Marks
-from pincite.wiki.wikitext.nodes import Kind, Node
 from pincite.wiki.wikitext.render import Renderer
 from pincite.wiki.wikitext.templates import QUOTES
-from pincite.wiki.wikitext.tree import parse
+from pincite.wiki.wikitext.tree import Kind, Node, parse
 from pincite.wiki.writer import Writer
 
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)

@@ -12,9 +12,8 @@ from typing import Protocol
 from pincite.wiki.editions import CATEGORY, FILE
 from pincite.wiki.flat import TextBuilder
 from pincite.wiki.wikitext.convert import COMPUTED
-from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import Parameter, by_name
 from pincite.wiki.wikitext.templates import PATTERNS, QUOTES
+from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name
 
 _PIECE = re.compile(r"\{([0-9*](?:/\d)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})

@@ -11,8 +11,6 @@ from dataclasses import replace
 from pincite.types import Span
 from pincite.wiki.fields import WAYBACK, translated
 from pincite.wiki.references import Source, short_key
-from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import Parameter, by_name, name_of, parameters
 from pincite.wiki.wikitext.render import plain
 from pincite.wiki.wikitext.templates import (
     ARCHIVES,
@@ -21,6 +19,7 @@ from pincite.wiki.wikitext.templates import (
     TAGS,
     is_citation,
 )
+from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, name_of, parameters
 
 _ARCHIVE = re.compile(
     r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",

@@ -5,16 +5,18 @@ can interrupt it: 200 kB of `[http://a ` took it 43 s, 100 kB of `<ref>` 17 s, a
 from strangers. It also keeps no offsets. Here every bracket is looked at once; brackets that never
 close become text again. The tests compare the two on references, templates and links.
 
-Hidden here: which bracket closes which. Lines (lists, tables, headings) are for `blocks.py`.
+As MediaWiki does, a first pass cuts comments and extension tags out of the text before any bracket
+is looked at. Lines (lists, tables, headings) are for `reader.py`.
 """
 
+import html
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
-from pincite.wiki.editions import ENGLISH, Edition
-from pincite.wiki.wikitext.nodes import Kind, Node
-from pincite.wiki.wikitext.parameters import name_of
-from pincite.wiki.wikitext.protected import Protected, find_protected, read_attributes
+from pincite.types import Span
+from pincite.wiki.editions import ENGLISH, Edition, template_name
 
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
 
@@ -27,6 +29,226 @@ _VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # where scrip
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
 _UNSEEN = frozenset("HTD-")  # flags of rules that show nothing
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
+_SPECIAL = re.compile(
+    r"<!--|<(/?)(nowiki|pre|math|chem|ce|syntaxhighlight|source|score|hiero|timeline|graph|"
+    r"templatedata|imagemap|inputbox|categorytree|mapframe|maplink|ref|references|gallery)"
+    r"((?:[\s/][^<>]*)?)>",
+    re.IGNORECASE,
+)
+_EXTENSIONS = frozenset({"ref", "references", "gallery"})
+_VISIBLE = frozenset({"nowiki", "math", "chem", "ce"})
+_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_NAME = re.compile(r"\s*([^=\[\]{}<>|]{0,100}?)\s*=")
+
+
+class Kind(StrEnum):
+    """What a node is."""
+
+    TEXT = "text"
+    NEWLINE = "newline"
+    ENTITY = "entity"
+    NOTHING = "nothing"  # comments, quotes for bold, magic words: a reader sees nothing
+    VERBATIM = "verbatim"  # nowiki, math: a reader sees the content as it stands
+    TEMPLATE = "template"
+    LINK = "link"
+    EXTERNAL = "external"  # [http://… label]
+    URL = "url"  # a bare address
+    TAG = "tag"  # one opening or closing HTML tag; names of closing ones begin with "/"
+    EXTENSION = "extension"  # ref, references, gallery, with their content in parts[0]
+
+
+@dataclass(slots=True)
+class Node:
+    """A piece of the source. `parts`: parameters, link parts or content, each a list of nodes."""
+
+    kind: Kind
+    start: int
+    end: int
+    name: str = ""  # of a tag; of a template the English name of what it does
+    parts: list[list["Node"]] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+    edition: Edition = ENGLISH  # of a template: whose it is
+
+    @property
+    def span(self) -> Span:
+        """The range in the source."""
+        return Span(self.start, self.end)
+
+
+def descendants(nodes: list[Node]) -> Iterator[Node]:
+    """Every node of the tree in the order of the source, parents before children."""
+    for node in nodes:
+        yield node
+        for part in node.parts:
+            yield from descendants(part)
+
+
+# ── parameters of templates ──────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; unnamed ones are called "1", "2", … as MediaWiki does."""
+
+    name: str
+    nodes: Sequence[Node]
+    named: bool
+
+    def written(self, source: str) -> str:
+        """The value as it stands in the source."""
+        return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
+
+
+def name_of(node: Node, source: str) -> str:
+    """The template's name on its own wiki, as the tables spell it; of {{#tag:ref|…}} "#tag:ref"."""
+    raw = "".join(source[n.start : n.end] for n in node.parts[0] if n.kind is not Kind.NOTHING)
+    return template_name(raw) if len(raw) <= 300 else ""
+
+
+def parameters(node: Node, source: str) -> list[Parameter]:
+    """All parameters of a template, in order; the last of a name counts for the reader."""
+    found = []
+    count = 0
+    for part in node.parts[1:]:
+        name = _NAME.match(source, part[0].start, part[0].end) if part else None
+        if name and part[0].kind is Kind.TEXT:
+            rest = Node(Kind.TEXT, name.end(), part[0].end)
+            found.append(Parameter(name[1].strip(), [rest, *part[1:]], named=True))
+        elif wrapped := _name_after_line(part, source):
+            found.append(wrapped)
+        else:
+            count += 1
+            found.append(Parameter(str(count), part, named=False))
+    return found
+
+
+def by_name(node: Node, source: str) -> dict[str, Parameter]:
+    """The parameters of a template by their English names; the last of a name counts.
+
+    Of local names for one English name the first that is filled counts.
+    """
+    template, found = name_of(node, source), dict[str, Parameter]()
+    for parameter in parameters(node, source):
+        key = node.edition.parameter(template, parameter.name)
+        other = found.get(key, parameter)
+        if other.name == parameter.name or not other.written(source):
+            found[key] = parameter
+    return found
+
+
+def _name_after_line(part: Sequence[Node], source: str) -> Parameter | None:
+    """A parameter whose name follows a line break or a comment."""
+    for index, node in enumerate(part):
+        blank = node.kind is Kind.TEXT and not source[node.start : node.end].strip()
+        if node.kind in (Kind.NEWLINE, Kind.NOTHING) or blank:
+            continue
+        name = _NAME.match(source, node.start, node.end)
+        if node.kind is not Kind.TEXT or name is None:
+            return None
+        rest = Node(Kind.TEXT, name.end(), node.end)
+        return Parameter(name[1].strip(), [rest, *part[index + 1 :]], named=True)
+    return None
+
+
+# ── what the parser must not look into, and which tag closes which extension ──────────────────────
+
+
+@dataclass(slots=True)
+class Protected:
+    """Keys are positions of an opening `<` in the source."""
+
+    opaque: dict[int, Node] = field(default_factory=dict)  # comments, nowiki, math, …
+    extensions: dict[int, int | None] = field(default_factory=dict)  # to the closing tag's `<`
+    closers: set[int] = field(default_factory=set)  # closing tags of extensions
+    warnings: list[str] = field(default_factory=list)
+
+
+def read_attributes(text: str) -> dict[str, str]:
+    """Attributes of a tag, names in lower case; the last of a name wins.
+
+    >>> read_attributes(' name = "a b" GROUP=n /')
+    {'name': 'a b', 'group': 'n'}
+    """
+    found = _ATTRIBUTE.findall(text.removesuffix("/"))
+    return {
+        name.lower(): " ".join(html.unescape(double or single or bare).split())
+        for name, double, single, bare in found
+    }
+
+
+def find_protected(source: str) -> Protected:
+    """Comments, verbatim tags and the pairs of extension tags of `source`."""
+    scan = _Scan(source)
+    scan.run()
+    return scan.found
+
+
+class _Scan:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.found = Protected()
+        self.open: dict[str, int] = {}  # extensions that wait for their closing tag
+        self.never: set[str] = set()  # verbatim tags with no closing tag further on
+
+    def run(self) -> None:
+        position = 0
+        while (tag := _SPECIAL.search(self.source, position)) is not None:
+            position = self._special(tag)
+        for name in list(self.open):
+            self._unclosed(name)
+
+    def _special(self, tag: re.Match[str]) -> int:
+        if tag[2] is None:
+            return self._comment(tag.start())
+        name = tag[2].lower()
+        if name in _EXTENSIONS:
+            self._extension(tag, name)
+            return tag.end()
+        if tag[1] or tag[3].endswith("/"):
+            return tag.end()
+        return self._verbatim(tag, name)
+
+    def _comment(self, start: int) -> int:
+        end = self.source.find("-->", start) + 3
+        if end < 3:  # MediaWiki: an unclosed comment runs to the end of the page
+            end = len(self.source)
+            self.found.warnings.append(f"unclosed comment at character {start}")
+        self.found.opaque[start] = Node(Kind.NOTHING, start, end)
+        return end
+
+    def _extension(self, tag: re.Match[str], name: str) -> None:
+        start = tag.start()
+        if tag[1]:
+            self.found.closers.add(start)
+            if name in self.open:
+                self.found.extensions[self.open.pop(name)] = start
+        elif tag[3].endswith("/"):
+            self.found.extensions[start] = None
+        else:
+            if name in self.open:  # someone forgot a closing tag: keep the text in between
+                self._unclosed(name)
+            self.open[name] = start
+
+    def _unclosed(self, name: str) -> None:
+        start = self.open.pop(name)
+        self.found.extensions[start] = None
+        self.found.warnings.append(f"unclosed <{name}> at character {start}")
+
+    def _verbatim(self, tag: re.Match[str], name: str) -> int:
+        closing = None
+        if name not in self.never:
+            closing = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(self.source, tag.end())
+        if closing is None:
+            self.never.add(name)
+            return tag.end()
+        kind = Kind.VERBATIM if name in _VISIBLE else Kind.NOTHING
+        content = Span(tag.end(), closing.start())
+        inner = Node(Kind.TEXT, *content)
+        self.found.opaque[tag.start()] = Node(kind, tag.start(), closing.end(), name, [[inner]])
+        return closing.end()
+
+
+# ── the parser ──────────────────────
 
 
 @dataclass(slots=True)
