@@ -10,7 +10,7 @@ RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker bench profile bench-server bench-check bench-html calibrate verifier verifier-gpu schema sweep million locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker bench profile bench-server bench-html calibrate verifier verifier-gpu schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -179,20 +179,9 @@ profile: $(BENCH)/.installed ## where the processor time goes: make profile, or 
 bench-server: $(STAMP) ## 50 people reading while four jobs run
 	$(BIN)/python tools/bench_server.py
 
-bench-check: $(STAMP) ## what asking a language model many things at once saves
-	$(BIN)/python tools/bench_check.py
-
 bench-html: $(BENCH)/.installed ## what is read of web pages, beside other extractors: make bench-html PAGES=folder
 	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt readability-lxml resiliparse
 	$(BENCH)/bin/python tools/bench_html.py $(PAGES)
-
-sweep: $(STAMP) ## which vector index: make sweep CORPUS=folder, of a corpus of your own
-	$(BIN)/python tools/sweep.py $(CORPUS)
-
-million: $(BENCH)/.installed ## the engine at size, and others beside it: make million CORPUS=folder JAR=anserini.jar
-	$(BENCH)/bin/python -m pip install --quiet bm25s numba PyStemmer lancedb pyjnius
-	$(BENCH)/bin/python tools/bench_million.py alone $(CORPUS)
-	$(BENCH)/bin/python tools/bench_million.py against $(CORPUS) $(if $(JAR),--jar $(JAR))
 
 clean: ## remove what was built
 	rm -rf $(VENV) $(BENCH) .pytest_cache .mypy_cache .ruff_cache dist build

@@ -60,7 +60,7 @@ def command() -> None:
 @click.option(
     "--teacher",
     type=options.FilePath,
-    help="A trained model that is imitated too, or what tools/teach.py kept of some.",
+    help="A trained model that is imitated too, or what research/scripts/teach.py kept of some.",
 )
 @click.option(
     "--extra",

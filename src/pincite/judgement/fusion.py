@@ -21,7 +21,7 @@ from pincite.types import Evidence, Failed, Finding, Label, Reason, Unchecked
 # What each verdict of a model that nobody measured adds. About half of what a model with 75 of 100
 # right would earn: with models that are 70, 80 and 90 % right, whose errors are independent of ours
 # or follow them, the two together were then hardly ever worse than the better one alone
-# (tools/simulate_judges.py, docs/benchmarks.md).
+# (research/scripts/simulate_judges.py, docs/benchmarks.md).
 CAUTIOUS: Mapping[Verdict, float] = MappingProxyType(
     {
         Verdict.SUPPORTED: 0.8,

@@ -14,7 +14,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 # train claims prefer 0.5 (nDCG@10 0.731; 0.721 with 0.4, 0.727 with 0.6).
 DENSE_SHARE = 0.5
 VERIFAI = (0.7, 0.3)  # of words and of meaning: the default in Verif.ai's code
-# (share, reciprocal rank) of words and of meaning: tools/fit_fusion.py, SciFact's train claims.
+# (share, reciprocal rank) of words and of meaning, by research/scripts/fit_fusion.py
 LEARNT = ((0.331, 0.143), (0.289, 0.237))
 RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot and is customary
 # Log-odds between the first and the last candidate of a search. A pairwise logistic regression over

@@ -300,13 +300,13 @@ class Told:
             raise ConfigError(
                 f"{self._file} does not say what its teachers think of {unknown} of {len(pairs)} "
                 "pairs of a step. Use the recipe and the data that it was made with, or make it "
-                "anew: python tools/teach.py."
+                "anew: python research/scripts/teach.py."
             )
         return torch.from_numpy(np.stack([self._said[key] for key in keys]))
 
 
 def told(file: Path) -> dict[int, npt.NDArray[np.float32]]:
-    """Three logits by `key_of` a pair, of a file of tools/teach.py.
+    """Three logits by `key_of` a pair, of a file of research/scripts/teach.py.
 
     It is a .npz with `pairs`, uint64 (n,), and `said`, float16 (n, 3).
 
@@ -318,7 +318,7 @@ def told(file: Path) -> dict[int, npt.NDArray[np.float32]]:
             pairs, said = kept["pairs"].tolist(), kept["said"].astype(np.float32)
         return dict(zip(pairs, said.reshape(len(pairs), len(CLASSES)), strict=True))
     except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{file} is no file of tools/teach.py ({error!r}).") from error
+        raise ConfigError(f"{file} is no file of research/scripts/teach.py ({error!r}).") from error
 
 
 def key_of(claim: str, passage: str) -> int:

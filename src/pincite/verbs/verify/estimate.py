@@ -19,7 +19,10 @@ from pincite.web.rules import WebRules
 from pincite.wiki.uncited import is_read, uncited
 
 Seconds = tuple[float, float]  # at least about, at most about
-LATENCY: Seconds = (0.2, 3.0)  # seconds of a request: tools/bench_fetch.py's, and a slow site's
+LATENCY: Seconds = (
+    0.2,
+    3.0,
+)  # seconds of a request: research/scripts/bench_fetch.py's, and a slow site's
 TRIED = 3  # pairs, twice: the first time warms up; half a second on two cores
 # Of the pairs that are possible, each as long as wide passages make it. Short pages have fewer,
 # clauses are judged besides: the demo's article (short pages) has 304, and 200 were judged.

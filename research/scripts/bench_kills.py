@@ -1,6 +1,6 @@
 """kill -9 while a corpus in Milvus is filled, changed and thinned out, beside one left alone.
 
-    python tools/bench_kills.py --corpora 12        # 36 kills, of a Milvus-lite of its own
+    python research/scripts/bench_kills.py --corpora 12        # 36 kills, of a Milvus-lite of its own
 
 Each corpus goes through three updates: a load, an upsert (new texts under old addresses, and new
 addresses) and a delete (`--prune`). In each of them one process is killed at a change of the

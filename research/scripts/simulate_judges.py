@@ -1,7 +1,7 @@
 """What a second opinion would buy: judges of stated quality beside our own scores.
 
     pincite eval claims wice_claim_dev.jsonl.gz --no-baselines --scores scores.jsonl
-    python tools/simulate_judges.py scores.jsonl
+    python research/scripts/simulate_judges.py scores.jsonl
 
 A simulated judge says "supported" or "not supported" and is right for a stated share of the rows.
 Its errors are independent of ours, follow ours (a row on which we are wrong by 0.5 more is e^1.5

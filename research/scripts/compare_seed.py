@@ -1,7 +1,7 @@
 """`pincite check --llm` and EvidenceSeeker: the same statements, documents, encoder and server.
 
-    python tools/compare_seed.py ours --out ours.json
-    python tools/compare_seed.py theirs --python OTHER_VENV/bin/python --out theirs.json
+    python research/scripts/compare_seed.py ours --out ours.json
+    python research/scripts/compare_seed.py theirs --python OTHER_VENV/bin/python --out theirs.json
 
 OTHER_VENV has EvidenceSeeker; `compare_seed_theirs.py` beside this file runs there. Both sides talk
 to one server on loopback, which writes down each call. It answers from a script, 0.1 s a call, or

@@ -1,7 +1,7 @@
 """How fast PubMed files are read, on one core: records a second, reading and nothing else.
 
 python tools/make_pubmed.py /tmp/pubmed26n0001.xml.gz --records 30000
-python tools/bench_pubmed.py /tmp/pubmed26n0001.xml.gz
+python research/scripts/bench_pubmed.py /tmp/pubmed26n0001.xml.gz
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Time, memory and prompts of `ask` over long documents, all of them invented.
 
-    python tools/bench_ask.py FOLDER [--url http://localhost:8080/v1 --model NAME --key KEY]
+    python research/scripts/bench_ask.py FOLDER [--url http://localhost:8080/v1 --model NAME --key KEY]
 
 FOLDER gets a corpus of a PDF of 300 pages, a JATS article of 1 MB and 38 abstracts, unless it has
 one. Four questions are asked without a model, then of a server that counts the tokens of what it is

@@ -1,4 +1,4 @@
-"""Fit the weights of `retrieval.fusion.LEARNT`: python tools/fit_fusion.py RUNS
+"""Fit the weights of `retrieval.fusion.LEARNT`: python research/scripts/fit_fusion.py RUNS
 
 RUNS holds lexical.run, dense.run and the .qrels of claims that nothing is reported on:
 

@@ -4,7 +4,7 @@ The server is one on this machine that replies after a fixed time, so that what 
 well waiting is shared, and not a model: 3 readings, 8 passages each, 100 ms a call. Both ways take
 turns, so that what else the machine does meanwhile falls on both.
 
-    python tools/bench_check.py [--rounds 3] [--milliseconds 100]
+    python research/scripts/bench_check.py [--rounds 3] [--milliseconds 100]
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Which vector index at which size: python tools/sweep.py CORPUS [--vectors N] [--queries FILE]
+"""Which vector index at which size: python research/scripts/sweep.py CORPUS [--vectors N] [--queries FILE]
 
 Reads the vectors of a built corpus (real ones: synthetic vectors mislead, see docs/benchmarks.md),
 builds each kind of FAISS index over them, and prints for each setting the recall@100 against an

@@ -1,6 +1,6 @@
 """Does a converted configuration ask what EvidenceSeeker itself asks?
 
-    python tools/compare_seed_prompts.py --python OTHER_VENV/bin/python
+    python research/scripts/compare_seed_prompts.py --python OTHER_VENV/bin/python
 
 OTHER_VENV has EvidenceSeeker 0.1.3. Both sides get the same three YAML files (those that
 `evse init` writes, or those of --config), the same documents and statements, and talk to one

@@ -1,4 +1,4 @@
-"""Fit and measure `judgement.citation_need`: python tools/fit_citation_need.py ARTICLES [--write]
+"""Fit and measure `judgement.citation_need`: python research/scripts/fit_citation_need.py ARTICLES [--write]
 
 ARTICLES are JSON lines with `title` and `wikitext`. By a hash of the title a quarter is held back
 for the report; the rest trains. The label is weak: does the sentence have a reference? Sentences
@@ -125,7 +125,7 @@ def report(rows: Sequence[Row], weights: dict[str, float], intercept: float) -> 
 
 def write(weights: dict[str, float], intercept: float, rows: Sequence[Row]) -> None:
     lines = [
-        "# Written by tools/fit_citation_need.py: logistic regression, cited against uncited",
+        "# Written by research/scripts/fit_citation_need.py: logistic regression, cited against uncited",
         f"# sentences ({len(rows)}) of {len({row.title for row in rows})} articles of Wikipedia",
         "# in English (2016, CC BY-SA).",
         '# "living" is no estimate: policy asks for more of articles on living people.',

@@ -1,6 +1,6 @@
 """How long 100 sources on 40 slow hosts take, beside one after the other, on this machine alone.
 
-    python tools/bench_fetch.py
+    python research/scripts/bench_fetch.py
 
 A server on loopback plays 40 hosts that take 200 ms for each answer. Each row is measured with many
 hosts at once and with one at a time, with the same manners. "Requests alone" is what the requests

@@ -1,4 +1,4 @@
-"""Other engines over a corpus's passages, for tools/bench_million.py: build, then answer by number.
+"""Other engines over a corpus's passages, for research/scripts/bench_million.py: build, then answer by number.
 
 A builder takes the store, a scratch folder, the queries, their vectors (or None) and Anserini's
 jar (or None), and returns calls that give an engine's hundred best for the query of that number.

@@ -1,8 +1,8 @@
 """Counts the claims of a collection of articles that a stranger cannot read alone, by kind.
 
-    python tools/count_claims.py articles.jsonl.gz                # a table
-    python tools/count_claims.py articles.jsonl.gz --show cut 20  # examples of one kind
-    python tools/count_claims.py articles.jsonl.gz --read 100     # 100 for a person to read
+    python research/scripts/count_claims.py articles.jsonl.gz                # a table
+    python research/scripts/count_claims.py articles.jsonl.gz --show cut 20  # examples of one kind
+    python research/scripts/count_claims.py articles.jsonl.gz --read 100     # 100 for a person to read
 
 The collection is what `pincite claims` reads: JSON lines with `title` and `wikitext` (.gz), or a
 dump. The claims come from the parser; what is wrong with them is looked for in the source and by

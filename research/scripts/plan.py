@@ -1,7 +1,7 @@
 """How many machines a corpus needs: size, queries a second and recall in, a table out.
 
-    python tools/plan.py
-    python tools/plan.py --passages 1e8 --rate 50 --recall 0.99 --bits 1 --memory 128 --cores 16
+    python research/scripts/plan.py
+    python research/scripts/plan.py --passages 1e8 --rate 50 --recall 0.99 --bits 1 --memory 128 --cores 16
 
 Every constant was measured on up to a million passages (docs/benchmarks.md, "A million passages",
 "Verifier speed") or is quoted with its source. Every step beyond that follows a law that stands

@@ -1,6 +1,6 @@
 """Readers' labels of one kind of mistake, for trying out `pincite learn` on it.
 
-    python tools/datelines.py labels.jsonl new.jsonl
+    python research/scripts/datelines.py labels.jsonl new.jsonl
     pincite learn labels.jsonl
     pincite eval claims new.jsonl
 

@@ -1,9 +1,9 @@
 """Bulk work here and on Ray: overhead, the same results, and what kill -9 costs.
 
-    python tools/bench_parallel.py load            # local, then 1, 2 and 4 workers
-    python tools/bench_parallel.py kills --kills 10
-    python tools/bench_parallel.py dump --articles 1000 --citations 1 --workers 0 2
-    python tools/bench_parallel.py dump-kills --articles 60 --citations 1 --kills 6
+    python research/scripts/bench_parallel.py load            # local, then 1, 2 and 4 workers
+    python research/scripts/bench_parallel.py kills --kills 10
+    python research/scripts/bench_parallel.py dump --articles 1000 --citations 1 --workers 0 2
+    python research/scripts/bench_parallel.py dump-kills --articles 60 --citations 1 --kills 6
 
 Texts are made up of words with fixed seeds. Corpora are compared by every document, passage and
 vector that they hold, reports by every byte but the time at which they were made.

@@ -1,7 +1,7 @@
 """Public claims as a knowledge base with labelled statements, for `pincite eval check`.
 
-    python tools/statements.py scifact FOLDER_OF_SCIFACT OUT
-    python tools/statements.py climate climate_fever.jsonl.gz OUT
+    python research/scripts/statements.py scifact FOLDER_OF_SCIFACT OUT
+    python research/scripts/statements.py climate climate_fever.jsonl.gz OUT
 
 writes OUT/documents.jsonl and OUT/statements.jsonl (of SciFact also OUT/train.jsonl).
 

@@ -1,9 +1,9 @@
-"""How often is a quote a sentence that people marked? python tools/measure_quotes.py FILE...
+"""How often is a quote a sentence that people marked? python research/scripts/measure_quotes.py FILE...
 
-    python tools/measure_quotes.py claims/dev/wice_claim_dev.jsonl.gz --scifact scifact/
+    python research/scripts/measure_quotes.py claims/dev/wice_claim_dev.jsonl.gz --scifact scifact/
 
 FILE: claims with evidence and labels, whose `meta.supporting` numbers the lines that speak for the
-claim (WiCE, and Check-COVID as `tools/claim_sets.py` writes it). FOLDER: SciFact, of which the dev
+claim (WiCE, and Check-COVID as `research/scripts/claim_sets.py` writes it). FOLDER: SciFact, of which the dev
 claims with their rationales are read.
 
 Each claim that is supported, wholly or in part, is judged as `pincite verify` judges a citation. Of

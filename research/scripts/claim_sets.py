@@ -1,7 +1,7 @@
 """Public collections as rows for training: sets of `verifier_fifth.toml` and of the two after it.
 
     git clone https://github.com/jayded/evidence-inference
-    python tools/claim_sets.py evidence-inference claims/evidence_inference.jsonl.gz
+    python research/scripts/claim_sets.py evidence-inference claims/evidence_inference.jsonl.gz
 
 A checkout is known by its files; NAME.jsonl.gz must be the name in the recipe:
 

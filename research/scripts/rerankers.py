@@ -1,7 +1,7 @@
 """Which network should order what a question finds, and when is nothing that was found relevant?
 
-    python tools/rerankers.py beir CORPUS beir-scifact/ --limit 100
-    python tools/rerankers.py qa CORPUS pubmedqa.json.gz --limit 100 --own
+    python research/scripts/rerankers.py beir CORPUS beir-scifact/ --limit 100
+    python research/scripts/rerankers.py qa CORPUS pubmedqa.json.gz --limit 100 --own
 
 The passages that words and meaning find first are read by the shipped verifier and by the ms-marco
 reranker that it was trained from, and ordered by what either says: alone, and added to their share

@@ -1,4 +1,4 @@
-"""Where two versions' reports differ: python tools/compare_reports.py OLD/ NEW/ [--but NAME …]
+"""Where two versions' reports differ: python research/scripts/compare_reports.py OLD/ NEW/ [--but NAME …]
 
 OLD and NEW hold JSON reports of the same names. Printed is each place (a path without indices)
 that one of them lacks or that has another value, with how many reports it differs in and an

@@ -1,7 +1,7 @@
-"""Ask teachers once of all that a run will ask them: python tools/teach.py CLAIMS RECIPE MODEL...
+"""Ask teachers once of all that a run will ask them: python research/scripts/teach.py CLAIMS RECIPE MODEL...
 
-    python tools/teach.py claims/train src/pincite/training/verifier_ninth.toml \\
-        pincite-verifier RUN/model --out tools/verifier_ninth.npz
+    python research/scripts/teach.py claims/train src/pincite/training/verifier_ninth.toml \\
+        pincite-verifier RUN/model --out research/scripts/verifier_ninth.npz
 
 MODEL: a name or folder with model.onnx, or the folder `model` of a run (torch). Of several the mean
 of what they say counts: of log-probabilities. The recipe must read one passage of a page, so that

@@ -1,9 +1,9 @@
 """The engine at size, and the same queries through what a user would pick instead.
 
-    python tools/bench_million.py alone CORPUS      open time, latency, memory, recall, bytes
-    python tools/bench_million.py against CORPUS    bm25s, Lucene and LanceDB in the same run
+    python research/scripts/bench_million.py alone CORPUS      open time, latency, memory, recall, bytes
+    python research/scripts/bench_million.py against CORPUS    bm25s, Lucene and LanceDB in the same run
 
-CORPUS was made by `pincite corpus add` (tools/make_text.py says from what). Queries are stretches
+CORPUS was made by `pincite corpus add` (research/scripts/make_text.py says from what). Queries are stretches
 of thirty words of the corpus itself, or the lines of --queries FILE. Lucene runs where --jar names
 Anserini's jar (it is inside pyserini's source package) and pyjnius is installed.
 """

@@ -1,0 +1,132 @@
+"""How big the project is: counts of files, lines and modules, and ceilings that only go down.
+
+    python tools/house.py            the table
+    python tools/house.py --check    fail where a count is above its ceiling in tools/house.json
+    python tools/house.py --lower    bring each ceiling down to its count
+
+A ceiling is raised by editing `house.json`, with the reason in the commit.
+"""
+
+import argparse
+import ast
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src"
+CEILINGS = Path(__file__).with_suffix(".json")
+VERBS = ("verify", "check", "ask")
+POST = "modules of server in one POST /api/v1/verify"
+LONGEST = 10
+TEXT = "The mill is old.<ref>{{cite book |title=Mills}}</ref>"
+
+MODULES = {
+    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(SRC.rglob("*.py"))
+}
+
+
+def lines(paths: Iterator[Path]) -> int:
+    """All their lines together."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+@cache
+def imported(module: str) -> frozenset[str]:
+    """Modules of the package that a module names in its imports, also inside functions."""
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name in MODULES}
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            named = ((f"{node.module}.{alias.name}", node.module) for alias in node.names)
+            found |= {name if name in MODULES else parent for name, parent in named}
+    return frozenset(found)
+
+
+def closure(module: str) -> set[str]:
+    """A module and all that it imports, directly or through others."""
+    found, todo = {module}, [module]
+    while todo:
+        new = imported(todo.pop()) - found
+        found |= new
+        todo += new
+    return found
+
+
+def modules_in_post() -> int:
+    """Modules of `pincite.server` of which a function runs while one verification is queued."""
+    from fastapi.testclient import TestClient
+
+    from pincite.server.app import create_app
+    from pincite.server.settings import ServerSettings
+    from pincite.server.site import opened
+    from pincite.settings import Settings
+
+    ran: set[str] = set()
+    counting = False
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if counting and event == "call":
+            ran.add(str(frame.f_globals.get("__name__")))
+
+    threading.setprofile(note)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            site = opened(ServerSettings(data=folder), Settings())
+            with TestClient(create_app(site), "http://127.0.0.1") as client:
+                counting = True
+                reply = client.post("/api/v1/verify", json={"text": TEXT, "title": "Mill"})
+                counting = False
+            site.database.close()
+    finally:
+        threading.setprofile(None)
+    if reply.status_code != 202:
+        raise SystemExit(f"POST /api/v1/verify: {reply.status_code} {reply.text}")
+    return len({name for name in ran if name.startswith("pincite.server")})
+
+
+def counts() -> dict[str, int]:
+    """What has a ceiling, by name."""
+    pages = (ROOT / "docs").glob("*.md")
+    return {
+        "files in src": len(MODULES),
+        "lines in src": lines(iter(MODULES.values())),
+        "lines in tests": lines((ROOT / "tests").rglob("*.py")),
+        "scripts in tools": len([*(ROOT / "tools").glob("*.py")]),
+        "lines in tools": lines((ROOT / "tools").glob("*.py")),
+        "words in docs": sum(len(page.read_text(encoding="utf-8").split()) for page in pages),
+        **{f"modules that {verb} imports": len(closure(f"pincite.cli.{verb}")) for verb in VERBS},
+        POST: modules_in_post(),
+    }
+
+
+def main() -> None:
+    """Print the table; with an option also compare it with the ceilings, or lower them."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="fail above a ceiling")
+    parser.add_argument("--lower", action="store_true", help="write lower ceilings")
+    given = parser.parse_args()
+    ceilings: dict[str, int] = json.loads(CEILINGS.read_text(encoding="utf-8"))
+    found = counts()
+    for name, count in found.items():
+        print(f"{name:<45} {count:>7,} of {ceilings.get(name, count):>7,}")
+    print("\nlongest files in src")
+    sizes = {path.relative_to(SRC): lines(iter([path])) for path in MODULES.values()}
+    for path in sorted(sizes, key=lambda each: -sizes[each])[:LONGEST]:
+        print(f"{path!s:<45} {sizes[path]:>7,}")
+    if given.lower:
+        low = {name: min(count, ceilings.get(name, count)) for name, count in found.items()}
+        CEILINGS.write_text(json.dumps(low, indent=2) + "\n", encoding="utf-8")
+    if given.check and (over := [name for name in found if found[name] > ceilings[name]]):
+        sys.exit(f"above the ceiling: {', '.join(over)}")
+
+
+if __name__ == "__main__":
+    main()
