@@ -46,13 +46,14 @@ DEAD_SHARE = 5  # built anew when more than a fifth of what it holds was deleted
 LISTS_PER_ROOT = 4  # 4*sqrt(n) lists; FAISS's guide has 4 to 16
 MAX_LISTS = 4_096  # k-means over more takes minutes
 # How many vectors a query is compared with, in whole lists: all of a small index. By
-# `research/scripts/sweep.py` on a million real vectors recall@100 is 0.95 with 62,500 of them in 4,096 lists, in 4.5 ms on one
-# core; RaBitQ codes with a refining step take 2.8 ms for it and hold 451 bytes a vector, not 398.
+# `research/scripts/sweep.py` on a million real vectors recall@100 is 0.95 with 62,500 of them in
+# 4,096 lists, in 4.5 ms on one core; RaBitQ codes with a refining step take 2.8 ms for it and hold
+# 451 bytes a vector, not 398.
 SCANNED = 70_000
 # A graph (HNSW; Malkov & Yashunin 2018): links of a vector on each level, and how many of the
 # nearest that a search has met it goes on from. Of 25,645 real vectors recall@100 is 0.991 with 32
 # links and 400, of 500,000 made of them 0.96 with 400 and 0.98 with 600, in less than 3 ms; with 16
-# links it takes as long for less (docs/experiments.md).
+# links it takes as long for less (research/experiments.md).
 LINKS = 32
 WIDTH = 500
 TRAINED_CODES = 100_000  # vectors that the graph's codes take their ranges from

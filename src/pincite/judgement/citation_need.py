@@ -3,7 +3,7 @@
 A logistic regression over cues that a reader can check, after Redi et al. 2019, "Citation Needed"
 (The Web Conference): quotations, figures, reported speech, superlatives, opinions, studies, people,
 and the kind of section. It was trained on whether sentences of Wikipedia have a citation, which is
-a weak label: editors also leave out what is needed. Fitted by `research/scripts/fit_citation_need.py`.
+a weak label: editors also leave out what is needed. By `research/scripts/fit_citation_need.py`.
 """
 
 import math
