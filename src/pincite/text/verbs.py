@@ -166,6 +166,36 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") else ""
 
 
+def is_plural_present(word: str) -> bool:
+    """Whether a word may be a present that goes with a plural."""
+    return word in _PLURAL_PRESENT
+
+
+def third_person(verb: str) -> str:
+    """The present in -s of an infinitive.
+
+    >>> third_person("carry"), third_person("reach"), third_person("have")
+    ('carries', 'reaches', 'has')
+    """
+    if verb == "have":
+        return "has"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
+
+
+def base_of_present(word: str) -> str:
+    """The infinitive of a present in -s; "" of what may be anything else.
+
+    >>> base_of_present("carries"), base_of_present("causes"), base_of_present("opened")
+    ('carry', 'cause', '')
+    """
+    irregular = {"has": "have", "does": "do", "lies": "lie", "dies": "die", "ties": "tie"}
+    base = irregular.get(word) or _singular(word)
+    known = word in _PRESENT or base in _PLURAL_PRESENT
+    return base if known and word not in AUXILIARIES - {"has"} else ""
+
+
 def may_be_past(word: str) -> bool:
     """Whether a word has the form of a past tense: "opened", "built"; of a participle too."""
     return word in _PAST or word in _EITHER or _is_regular(word)

@@ -14,41 +14,41 @@ from pincite.judgement.confirmation import ReadingOrigin, StatementType
 from pincite.text import verbs
 from pincite.text.clauses import clauses
 from pincite.text.sentences import sentences
-from pincite.text.syntax import Sentence
+from pincite.text.syntax import Sentence, Verb
 from pincite.types import Span
 from pincite.verbs.check.records import Reading
 
-_SAYING = (
-    "says said claims claimed believes believed thinks thought denies denied doubts doubted argues "
-    "argued asserts asserted states stated maintains maintained insists insisted announced "
-    "announces admits admitted suggests suggested reports reported warns warned tweeted declared"
+_SAY = (
+    "say claim believe think deny doubt argue assert state maintain insist announce admit suggest "
+    "report warn tweet declare"
 )
-_SAY = "say claim believe think argue assert insist maintain suggest report warn announce"
-_BELIEVING = frozenset(
-    "claims claimed believes believed thinks thought denies denied doubts doubted argues argued "
-    "asserts asserted maintains maintained insists insisted".split()
-)
-_NO_SPEAKER = frozenset("who which that if when what how whether is are was were not".split())
+_PASTS = {"say": "said", "think": "thought", "deny": "denied", "admit": "admitted"}
+_SAYING = {  # present and past, by their infinitive
+    form: verb
+    for verb in _SAY.split()
+    for form in (
+        "denies" if verb == "deny" else f"{verb}s",
+        _PASTS.get(verb) or f"{verb.removesuffix('e')}ed",
+    )
+}
+_BELIEVING = frozenset("claim believe think deny doubt argue assert maintain insist".split())
+_NO_SPEAKER = frozenset("who which that if when what how whether is are was were".split())
+_HAVE = frozenset("has have had".split())
 _ARTICLES = frozenset("the a an this that its his her their our".split())
 _SAGEN = (
     "sagt sagte behauptet behauptete glaubt glaubte meint meinte bestreitet bestritt bezweifelt "
     "erklärt erklärte bekräftigt betont betonte schreibt schrieb warnt warnte"
 )
 _SPEAKER = r"(?P<who>[^,;:“\"„]{1,80}?)"  # a name, an office: up to the verb
+_SAYS, _SAYS_SO = "|".join(_SAYING), _SAY.replace(" ", "|")
 _ATTRIBUTIONS = {
     "en": (
-        re.compile(
-            rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYING.replace(' ', '|')})\s+"
-            r"(?P<that>that\s+)?(?P<what>.+)"
-        ),
-        # "say" and its like are nouns too ("a report"): only with "that".
-        re.compile(
-            rf"\s*{_SPEAKER}\s+(?P<verb>{_SAY.replace(' ', '|')})\s+"
-            r"(?P<that>that\s+)(?P<what>.+)"
-        ),
+        re.compile(rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYS})\s+(?P<that>that\s+)?(?P<what>.+)"),
+        # "say" and its like are nouns too ("a report"): see `_said_by`.
+        re.compile(rf"\s*{_SPEAKER}\s+(?P<verb>{_SAYS_SO})\s+(?P<that>that\s+)?(?P<what>.+)"),
         re.compile(r"\s*According to (?P<who>[^,]{1,80}),\s*(?P<what>.+)", re.IGNORECASE),
-        re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAYING.replace(' ', '|')}))?:\s*(?P<what>[“\"].+)"),
-        re.compile(rf"\s*(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYING.replace(' ', '|')})\s+(?P<who>.+)"),
+        re.compile(rf"\s*{_SPEAKER}(?:\s+(?:{_SAYS}))?:\s*(?P<what>[“\"].+)"),
+        re.compile(rf"\s*(?P<what>[“\"].+[”\"]),?\s+(?:{_SAYS})\s+(?P<who>.+)"),
     ),
     "de": (  # the verb of “dass …” stands at its end: what is said is no sentence by itself
         re.compile(rf"\s*{_SPEAKER}\s+(?:{_SAGEN.replace(' ', '|')}),?\s+(?:dass|ob)\s+.+"),
@@ -63,7 +63,7 @@ _NORMATIVE = {
     "en": frozenset(
         "should shouldn't ought must mustn't immoral unjust unfair unacceptable outrageous "
         "desirable undesirable deserve deserves disgraceful shameful irresponsible scandalous "
-        "unjustified justified reprehensible".split()
+        "unjustified justified reprehensible unethical unforgivable inexcusable".split()
     ),
     "de": frozenset(
         "soll sollen sollte sollten muss müssen müsste müssten ungerecht unfair inakzeptabel "
@@ -96,6 +96,27 @@ _OPINION = {
         r"|(?:\w+ )?(?:gut|schlecht|besser|schlechter|falsch|richtig)(?=\W*$|[,;:])))\b"
     ),
 }
+# “It is wrong to …”: with these words a clause behind them is what is valued.
+_VALUED = {
+    "en": re.compile(
+        r"\b(?:[Ii]t|[Tt]his|[Tt]hat) (?:is|was|would be|would have been|seems|can be|has been)"
+        r"(?: (?:\w+ly|very|so|not|never|far|much|quite|just))* (?:wrong|right|good|bad|better|best"
+        r"|worse|worst|acceptable|moral|ethical|fair|wise|unwise|foolish|stupid|reasonable"
+        r"|unreasonable|legitimate|illegitimate|permissible|impermissible|imperative|cruel|absurd"
+        r"|a (?:shame|pity|scandal|disgrace|mistake|duty|sin|good idea|bad idea))"
+        r" (?:to|that|of|when|if|for (?:\w+ ){1,4}to)\b"
+        # "It is wrong to say that …" denies what is said.
+        r"(?! (?:say|claim|conclude|assume|think|believe|suggest|call|describe|expect)\b)"
+        r"|\b(?:is|are|was|were|be) (?:(?:\w+ly|very|so|not|a|an) )*(?:ethical|immoral|overrated"
+        r"|underrated|disgusting|hideous|magnificent|ridiculous|absurd|evil|permissible"
+        r"|impermissible|disgrace|scandal|shame|travesty|masterpiece|sin)(?=\W*$|[,;:])"
+        r"|^(?:Let us|Let[’']s) "
+    ),
+    "de": re.compile(
+        r"\b[Ee]s (?:ist|war|wäre) (?:\w+ )?(?:falsch|richtig|gut|schlecht|besser|klug|unklug|fair"
+        r"|unfair|vernünftig|eine Schande|ein Fehler|ein Skandal),? (?:zu|dass|wenn|\w+)\b"
+    ),
+}
 # Taken out before opinions are looked for: comparisons, guesses at what was, and conditions.
 _NO_DEMAND = re.compile(
     r"\b(?:better|worse)\b.*\bthan\b|\b(?:besser|schlechter)\b.*\bals\b"
@@ -113,13 +134,29 @@ _DEMAND = {
         r",?\s+(?:und|aber)\s+(?:soll|sollen|sollte|sollten|muss|müssen|müsste|müssten)\b"
     ),
 }
+# Beside these "not" would deny another part of the sentence: the whole is denied.
+_UNDENIABLE = _QUANTIFIERS | frozenset(
+    "and but or nor not never hardly barely scarcely rarely seldom almost nearly if so neither "
+    "nobody's except unless without".split()
+)
+# “The study shows tea is good”: the verb that is seen may be of what is reported.
+_REPORTING = frozenset(
+    "show shows showed find finds found suggest suggests demonstrate demonstrates indicate "
+    "indicates reveal reveals confirm confirms know knows knew hope hopes fear fears".split()
+)
 _BARE_AND = re.compile(r"(?<![,;])\s+(?:and|but)\s+")
-_CONJUNCTIONS = frozenset("and but or nor".split())
 # Small words of one language that are none of the other, nor parts of names ("van der").
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUOTED = re.compile(r"[“\"„][^“”\"„]*[”\"“]")
 _MARKS = ' \t\n“”"„.;'
 _QUOTATION_MARKS = '"“”„'
+_OF_PLURALS = frozenset("are were have do that who of in for with on from".split())
+_SINGULAR = re.compile(r"\b(?:is|was|has|does)\b")
+_NO_NAMES = frozenset(
+    "according people women men children mice patients researchers scientists experts doctors "
+    "studies high low new old young early late large small".split()
+)
+_NUMBERS = frozenset("one two three four five six seven eight nine ten half".split())
 _SHORTEST = 2  # words of something that can be said
 _LONGEST = 1_500  # characters: what is longer is no sentence that these rules were written for
 _NOT_SO = {"en": "It is not the case that ", "de": "Es trifft nicht zu: "}
@@ -180,8 +217,9 @@ def kind_of(text: str, language: str = "en") -> StatementType:
         return StatementType.ASCRIPTIVE
     bare = _NO_DEMAND.sub(" ", _QUOTED.sub(" ", text))
     words = {match[0].replace("’", "'") for match in _WORD.finditer(bare)}
+    valued = language in _VALUED and _VALUED[language].search(_QUOTED.sub(" ", text))
     opinion = language in _OPINION and _OPINION[language].search(bare)
-    if opinion or words & _NORMATIVE.get(language, frozenset()):
+    if valued or opinion or words & _NORMATIVE.get(language, frozenset()):
         return StatementType.NORMATIVE
     return StatementType.DESCRIPTIVE
 
@@ -213,15 +251,23 @@ def _bare(said: str) -> str:
 
 def _said_by(match: re.Match[str], said: str) -> str | None:
     """What stands behind “X says”: a sentence, "" of a thing, None where nothing is ascribed."""
-    if {word.lower() for word in match["who"].split()} & _NO_SPEAKER:
+    who = match["who"].lower().split()
+    if _NO_SPEAKER.intersection(who):
         return None  # "the man who said so", "if he thinks so"
-    if match["who"].split()[-1].lower() in _ARTICLES:
+    if who[-1] in _ARTICLES:
         return None  # "the report that …" is a thing
+    if {"not", "never"}.intersection(who):
+        return ""  # nothing is said: "does not believe that …"
     quoted = match["what"].lstrip()[:1] in '“"'
-    if match["that"] or quoted or _read(said).verbs:
+    if match["that"]:
+        return said
+    of_many = who[-1].endswith("s") or who[-1] in _QUANTIFIERS | {"people", "they", "we"}
+    if match["verb"] not in _SAYING and not (of_many and match["verb"] in _BELIEVING | {"say"}):
+        return None
+    if quoted or _read(said).verbs:
         return said
     # "denies all charges" ascribes something; "reported a loss" says what was done.
-    return "" if match["verb"] in _BELIEVING else None
+    return "" if _SAYING.get(match["verb"], match["verb"]) in _BELIEVING else None
 
 
 def _parts(text: str, language: str) -> list[str]:
@@ -284,16 +330,43 @@ def _read(text: str) -> Sentence:
 def negation(text: str, language: str = "en") -> str:
     """The text denied; "" in a language that these rules do not know.
 
-    “not” stands behind the first auxiliary, or goes if it is there already; where that may say
-    something else (“all … are not”, two clauses), the whole is denied.
+    “not” stands behind the first auxiliary, or goes if it is there already; “causes” becomes “does
+    not cause”. Where that may say something else (“all … are not”, two clauses), the whole is
+    denied. Of “X believes Y” it is the believing that is denied.
 
     >>> negation("The bridge was built in 1911."), negation("All bridges were closed.")
     ('The bridge was not built in 1911.', 'It is not the case that all bridges were closed.')
+    >>> negation("Holm believes the mill closed.")
+    'Holm does not believe the mill closed.'
     """
     if language not in _NOT_SO or not text:
         return ""
-    inside = _denied_inside(text) if language == "en" else None
-    return inside or _NOT_SO[language] + (_lowered(text) if language == "en" else text)
+    if language == "en":
+        ascribed = content_of(text) is not None
+        denied = _denied_saying(text) if ascribed else _denied_inside(text)
+        return denied or _NOT_SO[language] + _lowered(text)
+    return _NOT_SO[language] + text
+
+
+def _denied_saying(text: str) -> str | None:
+    """“X says Y” denied: “X does not say Y”; None of anything else."""
+    match = next(filter(None, (each.fullmatch(text) for each in _ATTRIBUTIONS["en"][:2])), None)
+    if match is None or sum(text.count(mark) for mark in '"“') > 1:
+        return None
+    who = match["who"].split()
+    if _UNDENIABLE.intersection(map(str.lower, who)) - {"not", "never"}:
+        return None
+    at, verb = match.start("verb"), match["verb"]
+    if who[-1] in ("not", "never"):
+        if who[-2:] == ["does", "not"]:
+            return f"{' '.join(who[:-2])} {verbs.third_person(verb)}{text[match.end('verb') :]}"
+        return f"{' '.join(who[:-1])} {text[at:]}"
+    if who[-1] in _HAVE | verbs.AUXILIARIES:
+        return f"{text[:at]}not {text[at:]}"
+    if verbs.is_adverb(who[-1]):
+        return None
+    do = "do" if verb not in _SAYING else "does" if verb.endswith("s") else "did"
+    return f"{text[:at]}{do} not {_SAYING.get(verb, verb)}{text[match.end('verb') :]}"
 
 
 def _denied_inside(text: str) -> str | None:
@@ -301,20 +374,62 @@ def _denied_inside(text: str) -> str | None:
     if len(spans) != 1:
         return None
     sentence = Sentence.read(text, spans[0])
-    if not sentence.balanced or len(sentence.verbs) != 1 or sentence.subordinators:
+    verb, end = _only_verb(sentence)
+    if verb is None:
         return None
-    verb = sentence.verbs[0]
-    before = {token.word.lower() for token in sentence.tokens[: verb.start]}
+    before = [token.word.lower() for token in sentence.tokens[: verb.start]]
+    # "A bridge was not built" and "two were not" leave it open whether others were.
+    some = before and (before[0] in ("a", "an") or before[0][0].isdigit() or before[0] in _NUMBERS)
+    if not before or some or (_UNDENIABLE | _REPORTING).intersection(before):
+        return None
     auxiliary = sentence.tokens[verb.start]
-    if not before or before & _QUANTIFIERS or not _takes_not(sentence, verb.start, verb.end):
-        return None
     following = sentence.tokens[verb.start + 1] if verb.start + 1 < len(sentence.tokens) else None
-    if following and following.word in ("not", "never"):
+    takes_not = _takes_not(sentence, verb.start, verb.end)
+    if takes_not and following and following.word in ("not", "never"):
+        after = sentence.tokens[verb.start + 2 : verb.start + 3]
+        if auxiliary.word in ("do", "does") and after:
+            bare = after[0].word
+            said = verbs.third_person(bare) if auxiliary.word == "does" else bare
+            return f"{text[: auxiliary.start]}{said}{text[after[0].end :]}"
         return text[: auxiliary.end] + text[following.end :]
-    told = _QUANTIFIERS | _CONJUNCTIONS | {"not", "never"}
-    if any(token.word.lower() in told for token in sentence.tokens[verb.start :]):
+    if any(token.word.lower() in _UNDENIABLE for token in sentence.tokens[verb.start : end]):
         return None  # "was not built in 1911 and lies …" would deny the first half alone
-    return _inserted(text, Span(auxiliary.start, auxiliary.end))
+    if takes_not:
+        return _inserted(text, Span(auxiliary.start, auxiliary.end))
+    if verb.end - verb.start > 1:
+        return None
+    base = verbs.base_of_present(auxiliary.word)
+    if base:
+        return f"{text[: auxiliary.start]}does not {base}{text[auxiliary.end :]}"
+    plural = verbs.is_plural_present(auxiliary.word) and before[-1].endswith("s")
+    return f"{text[: auxiliary.start]}do not {text[auxiliary.start :]}" if plural else None
+
+
+def _only_verb(sentence: Sentence) -> tuple[Verb | None, int]:
+    """The verb of a sentence of one clause, and the token where it ends; None of any other.
+
+    What “that” opens behind the verb belongs to it: "it was announced that the mill closed".
+    """
+    end, found = len(sentence.tokens), sentence.verbs or _present_in(sentence)
+    if not sentence.balanced:
+        return None, end
+    if sentence.subordinators:
+        end = sentence.subordinators[0]
+        found = sentence.verbs_in(0, end)
+        if sentence.word(end) != "that" or not found or found[-1].end != end:
+            return None, end
+    return (found[0], end) if len(found) == 1 else (None, end)
+
+
+def _present_in(sentence: Sentence) -> list[Verb]:
+    """The presents of a sentence without a sure verb: a lone one is its verb ("coffee causes")."""
+    words = [token.word for token in sentence.tokens]
+    return [
+        Verb(n, n + 1)
+        for n, word in enumerate(words[1:], 1)
+        if (verbs.base_of_present(word) or verbs.is_plural_present(word))
+        and words[n - 1].lower() not in verbs.DETERMINERS | verbs.PREPOSITIONS
+    ]
 
 
 def _inserted(text: str, auxiliary: Span) -> str:
@@ -332,8 +447,21 @@ def _takes_not(sentence: Sentence, start: int, end: int) -> bool:
     return word in verbs.AUXILIARIES
 
 
+_COMMON = re.compile(  # endings of words that are hardly ever names
+    r"[A-Z][a-z]+(?:tions?|ments?|ness|ities|ity|isms?|ists?|ings?|ances?|ences?|ships?|ures?|ogy"
+    r"|gies|ical|ally|ous|ive|able|ible|less|ful)"
+)
+
+
 def _lowered(text: str) -> str:
     """The text as it stands behind "that": a small letter, but for names."""
-    first = text.split(" ", 1)[0].lower()
-    known = verbs.DETERMINERS | verbs.PRONOUNS | verbs.PREPOSITIONS | _QUANTIFIERS
-    return text[:1].lower() + text[1:] if first in known and first != "i" else text
+    first, second = (*text.split(" ", 2), "", "")[:2]
+    word = first.lower().rstrip(",")
+    known = verbs.DETERMINERS | verbs.PRONOUNS | verbs.PREPOSITIONS | verbs.SUBORDINATORS
+    # "Articles are", "Vaccines cause": few names are plurals.
+    of_plural = second in _OF_PLURALS and not _SINGULAR.search(text)
+    plural = first.endswith("s") and (of_plural or verbs.is_plural_present(second))
+    common = word in known | _UNDENIABLE | _NO_NAMES | _NUMBERS
+    if word == "i" or not (common or plural or _COMMON.fullmatch(first)):
+        return text
+    return text[:1].lower() + text[1:]
