@@ -17,8 +17,8 @@ from typing import Literal
 from pincite.text import contrasts, names, values
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
+from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.text.quantities.value import Value
 from pincite.types import Span
 
 WitnessKind = Literal["value", "name", "negation", "contrary"]

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from pincite.text import names, values
 from pincite.text.asking import asks
+from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
-from pincite.text.quantities.value import Value
 from pincite.text.words import sentences_of
 from pincite.types import Span
 

@@ -260,7 +260,8 @@ def resolved(written: str, known: Mapping[str, int]) -> int | None:
     bare = written.removeprefix("PUBMED:")
     if bare != written:
         return known.get(bare)
-    return int(written) if int(written) in known.values() else known.get(written)
+    places = {str(number): number for number in known.values()}
+    return places.get(written, known.get(written))
 
 
 def renumbered(text: str, known: Mapping[str, int]) -> tuple[str, list[int]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from pincite.text import words as wording
-from pincite.text.figures import Figure, missing, rivals
+from pincite.text.figures import Figure, folded, missing, rivals
 
 # An axis: the words of its one side / those of the other. Inflected forms are written out, since a
 # stem would take "fallow" for "fall".
@@ -44,7 +44,7 @@ _SIDE_OF = {
     for side, words in enumerate(axis.split("/"))
     for word in words.split()
 }
-_WORD = re.compile(r"[a-z]+")
+_WORD = re.compile(r"(?<![\w'’])[a-z]+(?![\w'’])")  # no "won" in "won't"
 
 # A sentence says the same as another but for its figures if it lacks no more of the other's words.
 # Wider, "fell in 212 adults" would be held against "fell by 1.8 days" where both are true.
@@ -78,7 +78,7 @@ _TURNING = frozenset(
 
 def turns_all(word: str) -> bool:
     """Whether the contrary of `word` is the contrary of the sentence."""
-    axis, _ = _SIDE_OF[word.lower()]
+    axis, _ = _SIDE_OF.get(word.lower(), (-1, 0))
     if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
         return False  # of what, only the rest of the sentence says
     return any(_SIDE_OF[each][0] == axis for each in _TURNING)
@@ -122,7 +122,7 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
 def _sides(text: str) -> dict[int, dict[int, str]]:
     """Axis → side → the first word of `text` on it."""
     found: dict[int, dict[int, str]] = {}
-    for word in _WORD.findall(text.lower()):
+    for word in _WORD.findall(folded(text).lower()):
         if word in _SIDE_OF:
             axis, side = _SIDE_OF[word]
             found.setdefault(axis, {}).setdefault(side, word)

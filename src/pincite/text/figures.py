@@ -5,29 +5,45 @@ Models miss small changes of numbers (Verif.ai says so of its own), a rule does 
 figures. What a claim states and a passage lacks is a reason that a person can check at a glance.
 """
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from pincite.types import Span
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-_UNITS += " fifteen sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
+ONES = tuple(
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen".split()
+)
+TENS = tuple("twenty thirty forty fifty sixty seventy eighty ninety".split())
+ORDINALS = tuple(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()
+)
+TENTHS = tuple(
+    "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth".split()
+)
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
-
-_WORD_VALUES = {word: value for value, word in enumerate(_UNITS.split())}
-_WORD_VALUES |= {word: 10 * value for value, word in enumerate(_TENS.split(), 2)}
-_ORDINAL_VALUES = {word: value for value, word in enumerate(_ORDINALS.split(), 1)}
-_MONTH_VALUES = {word: value for value, word in enumerate(map(str.lower, MONTHS), 1)}
-_MONTH_VALUES |= {word[:3]: value for word, value in _MONTH_VALUES.items()}
-_SCALES = {"hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_SCALES |= {"m": 1e6, "bn": 1e9, "k": 1e3}
+MONTH_NUMBERS = {name.lower()[:3]: n for n, name in enumerate(MONTHS, 1)}
+MONTH_NUMBERS |= {name.lower(): n for n, name in enumerate(MONTHS, 1)} | {"sept": 9}
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_NUMBER_WORDS = {
+    **{word: float(n) for words in (ONES, ORDINALS) for n, word in enumerate(words, 1)},
+    **{word: 10.0 * n for words in (TENS, TENTHS) for n, word in enumerate(words, 2)},
+    "zero": 0.0,
+    "dozen": 12.0,
+    "hundred": 1e2,
+    "thousand": 1e3,
+}
+# What `re.IGNORECASE` takes for an ASCII letter, and digits of other scripts.
+_NOT_ASCII = re.compile(r"[ſıİ\u212a]|(?![0-9])\d")
+_LETTERS = {"ſ": "s", "ı": "i", "İ": "I", "\u212a": "K"}
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
@@ -37,13 +53,13 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 # "5m people" and "£5 m" are millions, "1,500 m" are metres.
-_SHORT_SCALES, _SIGNS = frozenset({"m", "k"}), "$€£¥"
+_SHORT_SCALES, _SIGNS = {"m": 1e6, "bn": 1e9, "k": 1e3}, "$€£¥"
 _SHORT_RANGE = re.compile(r"\b(1\d|20)(\d\d)[-–/](\d\d)\b(?![-–/\d])")  # 1911–13, 1998/99
 _WORDS = re.compile(
     rf"\b(?=[efnostz])"  # where one of the words may begin: four times as fast
-    rf"(?:(?P<tens>{_TENS.replace(' ', '|')})[- ](?P<unit>{'|'.join(_UNITS.split()[1:10])})\b"
-    rf"|(?P<word>{'|'.join(_WORD_VALUES)})\b(?:[ -](?P<scale>{'|'.join(list(_SCALES)[:5])})\b)?"
-    rf"|(?P<ordinal>{_ORDINALS.replace(' ', '|')})\b)",
+    rf"(?:(?P<tens>(?:{'|'.join(TENS)})[- ](?:{'|'.join(ONES[:9])}))\b"
+    rf"|(?P<word>zero|{'|'.join([*ONES, *TENS])})\b(?:[ -](?P<scale>{'|'.join(SCALES)})\b)?"
+    rf"|(?P<ordinal>{'|'.join(ORDINALS[:10])})\b)",
     re.IGNORECASE,
 )
 _MONTH = re.compile(rf"\b(?P<month>{'|'.join(MONTHS)}|[A-Z][a-z][a-z])\b")
@@ -76,11 +92,47 @@ def figures(text: str) -> list[Figure]:
 
 @lru_cache(maxsize=4096)  # a claim meets hundreds of passages, a passage many claims
 def _figures(text: str) -> tuple[Figure, ...]:
+    text = folded(text)
     ends = list(_short_range_ends(text))
     taken = {figure.span for figure in ends}
     numerals = [figure for figure in _numerals(text) if figure.span not in taken]
     found = [*numerals, *ends, *_spelt_out(text), *_months(text)]
     return tuple(sorted(found, key=lambda figure: figure.span))
+
+
+def folded(text: str) -> str:
+    """`text`, of the same length, with ASCII for the letters and digits that patterns take for it.
+
+    >>> folded("ſıx of ١٩٦٦")
+    'six of 1966'
+    """
+    if text.isascii():
+        return text
+    return _NOT_ASCII.sub(lambda m: _LETTERS.get(m[0]) or str(unicodedata.decimal(m[0])), text)
+
+
+def number_in_words(words: str) -> float | None:
+    """A number in words, cardinal or ordinal; None where a word is no number word.
+
+    >>> number_in_words("two thousand three hundred and five"), number_in_words("Twenty-fifth")
+    (2305.0, 25.0)
+    >>> number_in_words("some") is None
+    True
+    """
+    total, current = 0.0, 0.0
+    for word in re.split(r"[\s-]+", words.lower()):
+        if word == "and":
+            continue
+        value = _NUMBER_WORDS.get(word)
+        if value is None:
+            return None
+        if word == "thousand":
+            total, current = total + max(1.0, current) * value, 0.0
+        elif word in ("hundred", "dozen"):
+            current = max(1.0, current) * value
+        else:
+            current += value
+    return total + current
 
 
 def missing(claim: str, source: str) -> list[Figure]:
@@ -106,12 +158,14 @@ def _numerals(text: str) -> Iterator[Figure]:
         value = float(match["number"].replace(",", ""))
         scale = (match["scale"] or "").lower()
         span = Span(*match.span())
-        if scale in _SHORT_SCALES and _is_unit(match):
+        if scale in _SHORT_SCALES and scale != "bn" and _is_unit(match):
             scale, span = "", Span(*match.span("number"))
+        if not math.isfinite(value):
+            continue
         if match["percent"]:
             yield Figure("percent", value, span)
         elif scale:
-            yield Figure("number", value * _SCALES[scale], span)
+            yield Figure("number", value * (SCALES | _SHORT_SCALES)[scale], span)
         else:
             yield Figure(_kind(match["number"]), value, span)
 
@@ -136,15 +190,11 @@ def _short_range_ends(text: str) -> Iterator[Figure]:
 
 def _spelt_out(text: str) -> Iterator[Figure]:
     for match in _WORDS.finditer(text):
-        span, word = Span(*match.span()), (match["word"] or match["ordinal"] or "").lower()
-        if match["tens"]:
-            value = _WORD_VALUES[match["tens"].lower()] + _WORD_VALUES[match["unit"].lower()]
-            yield Figure("number", float(value), span)
-        elif match["ordinal"] and word not in _VAGUE:
-            yield Figure("number", float(_ORDINAL_VALUES[word]), span)
-        elif match["word"] and (match["scale"] or word not in _VAGUE):
-            scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
-            yield Figure("number", _WORD_VALUES[word] * scale, span)
+        words = match["tens"] or match["word"] or match["ordinal"]
+        value = number_in_words(words)
+        if value is not None and (match["scale"] or words.lower() not in _VAGUE):
+            scale = SCALES[match["scale"].lower()] if match["scale"] else 1.0
+            yield Figure("number", value * scale, Span(*match.span()))
 
 
 def _months(text: str) -> Iterator[Figure]:
@@ -153,5 +203,5 @@ def _months(text: str) -> Iterator[Figure]:
         word = match["month"].lower()
         near = text[max(0, match.start() - 3) : match.start()] + text[match.end() : match.end() + 3]
         sure = len(word) > 3 and match["month"][0].isupper()
-        if word in _MONTH_VALUES and (sure or any(char.isdigit() for char in near)):
-            yield Figure("month", float(_MONTH_VALUES[word]), Span(*match.span("month")))
+        if word in MONTH_NUMBERS and (sure or any(char.isdigit() for char in near)):
+            yield Figure("month", float(MONTH_NUMBERS[word]), Span(*match.span("month")))

@@ -114,7 +114,7 @@ def whole(claim: str, absent: Sequence[str]) -> list[str]:
     found = list[str]()
     for run in re.finditer(rf"{word}(?:[ -]{word})*", claim):
         parts = list(re.finditer(word, run[0]))
-        if parts[-1][0] in absent:
+        if parts and parts[-1][0] in absent:
             found.append(run[0])
             continue
         for lacks, side in groupby(parts, lambda part: part[0] in absent):

@@ -108,7 +108,7 @@ def _other_date(claim: str, chance: random.Random) -> Swap | None:
 def _moved(
     found: Sequence[figures.Figure], claim: str, kind: str, chance: random.Random
 ) -> Swap | None:
-    digits = [(f.span, m) for f in found if (m := re.match(r"\d+", f.span.of(claim)))]
+    digits = [(f.span, m) for f in found if (m := re.match(r"\d{1,18}(?!\d)", f.span.of(claim)))]
     if not digits:
         return None
     span, match = chance.choice(digits)

@@ -15,9 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
-from pincite.text.quantities import values
-from pincite.text.quantities.units import FACTORS, LOOSE
-from pincite.text.quantities.value import Day, Value
+from pincite.text.quantities import FACTORS, LOOSE, Day, Value, values
 from pincite.types import Span
 
 # ── Comparing ────────────────────────────────────────────────────────────────────────────────────

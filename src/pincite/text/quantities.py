@@ -1,0 +1,620 @@
+"""The numbers, dates, shares, money and measures of a text, each with the interval that it means.
+
+Dates, seasons and decades come first, then clocks, shares and numbers with what they count; what
+belongs to a name ("Apollo 11", "X-15") is no value. `text.values` compares what is read here.
+
+Own rules instead of a library: quantulum3, dateparser and pint read "5 km" but neither "a mile and
+a half", "nearly £6.4m" nor "the early 1880s", and none gives an interval.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+from pincite.text.figures import (
+    MONTH_NUMBERS,
+    ONES,
+    ORDINALS,
+    SCALES,
+    TENS,
+    TENTHS,
+    folded,
+    number_in_words,
+)
+from pincite.types import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A date as far as it is given: a range of years for a decade, of months for a season."""
+
+    years: tuple[int, int] | None = None
+    months: tuple[int, int] | None = None
+    day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Where a value stands and what it says."""
+
+    span: Span
+    low: float = 0.0  # in the base unit of `measure`; both 0 of a date
+    high: float = 0.0
+    measure: str = ""  # "length", "share", "money $", "date", …; "" of a bare number
+    unit: str = ""  # as `units` names it: values in different units are compared more loosely
+    dates: tuple[Day, ...] = ()  # of a date; two where day and month may be exchanged
+    weak: bool = False  # may state a claim's value, but is not one by itself: "first", "one"
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it is a bare year, which may as well be a number."""
+        return self.measure == "date" and all(
+            d.months is None and d.years and d.years[0] == d.years[1] for d in self.dates
+        )
+
+
+_ABOUT = "about around approximately roughly some circa c. ca. ca ~ estimated approx. approx"
+_ALMOST = "nearly almost approaching"
+_BELOW = "under below"
+_ABOVE = (
+    "over,above,exceeding,upwards of,more than,at least,no fewer than,no less than,in excess of"
+)
+_ABOVE += ",as many as,well over,just over,greater than"
+_HEDGES = {
+    **dict.fromkeys(_ABOUT.split(), (0.9, 1.1)),
+    **dict.fromkeys(_ABOVE.split(","), (1.0, 1.25)),
+    **dict.fromkeys([*_ALMOST.split(), "just under", "close to", "just short of"], (0.9, 1.0)),
+    **dict.fromkeys(
+        [*_BELOW.split(), "less than", "fewer than", "up to", "at most", "no more than"],
+        (0.75, 1.0),
+    ),
+}
+
+
+def _any_of(words: Sequence[str]) -> str:
+    """A pattern of any of these words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+# A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
+# "hundred" and its like go on with it.
+_SCALE = "(?:hundred|thousand|dozen)"
+_SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
+_SCALED = rf"(?:{_SMALL}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
+_WORDED = rf"(?:{_SCALED}(?:[ -](?:and\s)?{_SCALED})*(?:[ -](?:and\s)?{_SMALL})?|{_SMALL})"
+
+
+_COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
+_PLACES = _any_of([*ORDINALS, *TENTHS])
+
+
+def _count(words: str) -> float:
+    """A number in words or in digits; 1 of an article."""
+    if words.lower() in ("a", "an"):
+        return 1.0
+    value = number_in_words(words)
+    return float(words) if value is None else value
+
+
+_HEDGE = re.compile(rf"(?:^|[\s(])({_any_of(list(_HEDGES))})\s?(?:a |an |the )?\Z", re.IGNORECASE)
+
+
+def _hedged(text: str, start: int, value: float, width: float) -> tuple[float, float]:
+    """The interval of a value with the word before it: "about", "more than", "nearly"."""
+    hedge = _HEDGE.search(text, max(0, start - 24), start)
+    low, high = value - width, value + width
+    if hedge is None:
+        return low, high
+    below, above = _HEDGES[hedge[1].lower()]
+    least, most = sorted((value * below, value * above))
+    return (least if below < 1 else value), (most if above > 1 else value)
+
+
+# Name → (measure, what one is in the measure's base unit).
+_TABLE = """
+length: km kms kilometre kilometres kilometer kilometers=1000; mi mile miles=1609.344;
+ m metre metres meter meters=1; ft foot feet=0.3048; inch inches=0.0254; yd yard yards=0.9144;
+ cm centimetre centimetres centimeter centimeters=0.01; mm millimetre millimetres millimeter
+ millimeters=0.001; nautical_miles nautical_mile=1852
+| mass: kg kgs kilogram kilograms kilogramme kilogrammes kilo kilos=1; g gram grams gramme grammes=
+ 0.001; mg milligram milligrams=0.000001; lb lbs=0.45359; oz ounce ounces=0.02835;
+ tonne tonnes=1000; ton tons=1000; stone=6.35
+| area: hectare hectares ha=10000; acre acres=4046.86; km² km2 sq_km square_kilometre
+ square_kilometres square_kilometer square_kilometers=1000000; sq_mi sq_mile sq_miles square_mile
+ square_miles=2589988; m² m2 sq_m square_metre square_metres square_meter square_meters=1;
+ sq_ft square_foot square_feet=0.0929
+| volume: litre litres liter liters l=1; ml millilitre millilitres milliliter milliliters=0.001;
+ imperial_gallon imperial_gallons=4.546; us_gallon us_gallons=3.785; gallon gallons=4.15;
+ pint pints=0.52; barrel barrels=159;
+ m³ m3 cubic_metre cubic_metres cubic_meter cubic_meters=1000
+| speed: km/h kmh kph kilometres_per_hour kilometers_per_hour kilometres_an_hour
+ kilometers_an_hour=1; mph miles_per_hour miles_an_hour=1.609344; m/s metres_per_second
+ meters_per_second=3.6; knot knots=1.852
+| temperature: °c degrees_celsius degrees_centigrade degree_celsius celsius=1;
+ °f degrees_fahrenheit degree_fahrenheit fahrenheit=1
+| time: second seconds=1; min mins minute minutes=60; hour hours hr hrs=3600; day days=86400;
+ week weeks=604800; fortnight fortnights=1209600; month months=2629800; year years yr yrs
+ year-old years-old=31557600; decade decades=315576000
+| power: w watt watts=1; kw kilowatt kilowatts=1000; mw megawatt megawatts=1000000;
+ gw gigawatt gigawatts=1000000000; hp horsepower=745.7
+| money $: dollar dollars usd=1
+| money €: euro euros eur=1
+| money £: sterling gbp=1
+| money ¥: yen jpy yuan=1
+| money kr: kroner kronor krone krona crowns=1
+| pounds: pound pounds=1
+"""
+
+
+def _units() -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
+    """Every name of a unit → (measure, the unit's first name), and each first name's factor."""
+    names, factors = dict[str, tuple[str, str]](), dict[str, float]()
+    for line in " ".join(_TABLE.split()).split("|"):
+        measure, units = (part.strip() for part in line.split(":", 1))
+        for unit in units.split(";"):
+            words, factor = unit.split("=")
+            plain = [word.replace("_", " ") for word in words.split()]
+            # The singular of time names the unit of ages: "year".
+            names |= dict.fromkeys(plain, (measure, plain[0]))
+            factors[plain[0]] = float(factor)
+    return names, factors
+
+
+UNITS, FACTORS = _units()
+LOOSE = {"gallon": 0.12, "ton": 0.12}  # units of more than one size
+# All but the letters that mean other things too.
+_NAMES = sorted(set(UNITS) - {"m", "l", "g", "w", "min"}, key=len, reverse=True)
+UNIT = "|".join(map(re.escape, _NAMES))
+
+
+_PARTS_OF_YEAR = {
+    "early": (1, 5),
+    "mid": (4, 9),
+    "late": (8, 12),
+    "end": (10, 12),
+    "beginning": (1, 3),
+    "start": (1, 3),
+    "spring": (3, 6),
+    "summer": (6, 9),
+    "autumn": (9, 12),
+    "fall": (9, 12),
+}
+_PARTS_OF_DECADE = {"early": (0, 4), "mid": (3, 7), "late": (5, 9), "end": (7, 9)}
+_FEASTS = {"new year's day": (1, 1), "new year's eve": (12, 31), "christmas day": (12, 25),
+           "christmas eve": (12, 24)}  # fmt: skip
+
+_MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?"
+)
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+# Each pattern of many words begins with the letters that these may begin with: three times as fast.
+_DATES = re.compile(
+    rf"(?<!\w)(?=[a-fj-ost\d])(?:(?P<part>early|mid|late|(?:the\s)?(?:end|beginning|start|spring|summer|autumn|fall)\s+of)"
+    rf"(?:\s+in)?[ -](?:the\s)?(?P<yp>1\d{{3}}|20\d\d)(?P<dp>[’']?s)?\b"
+    rf"|(?P<season>spring|summer|autumn|fall),?\s(?P<ys>1\d{{3}}|20\d\d)\b"
+    rf"|(?P<feast>New Year[’']s (?:Day|Eve)|Christmas (?:Day|Eve))(?:,?\s+(?P<yf>\d{{4}}))?"
+    rf"|(?P<iso>(?P<iy>\d{{4}})-(?P<im>\d\d)-(?P<id>\d\d))(?!\d)"
+    rf"|(?<![\d/.])(?P<slash>(?P<s1>\d{{1,2}})[/.](?P<s2>\d{{1,2}})[/.](?P<sy>\d{{4}}))(?!\d)"
+    rf"|(?:(?P<from>\d{{1,2}})\s?(?:–|-|to|and)\s?)?{_DAY}(?:\s+(?:day\s+)?of)?\s+"
+    rf"(?P<m1>{_MONTH})(?:,?\s+(?:of\s+)?(?P<y1>\d{{4}}))?(?!\d)"
+    rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%]|\s?(?:%|per))"
+    rf"(?:\s?[–-]\s?(?P<d3>\d{{1,2}}))?(?:,?\s+(?P<y2>\d{{4}}))?(?!\d)"
+    rf"|(?P<m3>{_MONTH}),?\s+(?:of\s+)?(?P<y3>\d{{4}})(?!\d)"
+    rf"|(?P<m4>January|February|April|June|July|August|September|October|November|December"
+    rf"|(?-i:March)(?!\s+(?:on|to)\b))\b"  # "the army on the march" is no month
+    rf"|(?<!\w)(?:the\s+)?(?P<decade>1\d\d0|20\d0)[’']?s\b"
+    rf"|(?P<century>\d{{1,2}}(?:st|nd|rd|th)|twenty-first|{_PLACES})"
+    rf"[ -]centur(?:y|ies)\b(?P<bc>\s+BC)?"
+    rf"|(?<![\w.,/-])(?P<short>(?P<ra>1\d|20)(?P<rb>\d\d)[-–/](?P<rc>\d\d))(?![-–/\d])"
+    rf"|(?<![\w.,$€£¥#])(?P<year>1\d{{3}}|20\d\d|2100)(?![\w]|[.,]\d|\s?[%°]))",
+    re.IGNORECASE,
+)
+_CLOCK = re.compile(
+    r"(?=\d)(?:(?<![\w:.,])(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?(?:\s?(?P<half>[ap])\.?m\b\.?"
+    r"|(?: o'clock)? (?:in the (?P<part>morning|afternoon|evening)|(?P<night>at night)))"
+    r"|(?<![\w:.,])(?P<hh>[01]?\d|2[0-3]):(?P<mm>[0-5]\d)(?![\d:]))",
+    re.IGNORECASE,
+)
+
+
+def _dates(text: str) -> Iterator[Value]:
+    """Dates as far as they are given: days, months, years, seasons, decades, centuries."""
+    for match in _DATES.finditer(text):
+        days = _days(match)
+        if match["year"] and _is_quantity(match):
+            continue
+        if days and all(_is_real(day) for day in days):
+            yield Value(Span(*match.span()), measure="date", dates=tuple(days))
+        if match["from"] and days:
+            first = replace(days[0], day=int(match["from"]))
+            yield Value(Span(*match.span("from")), measure="date", dates=(first,))
+        if match["short"]:
+            end = int(match["ra"] + match["rc"])
+            yield Value(Span(*match.span("rc")), measure="date", dates=(Day((end, end)),))
+
+
+def _days(match: re.Match[str]) -> list[Day]:
+    """What a date may mean: one day, or two where the order of day and month is not known."""
+    if match["part"] or match["season"]:
+        return [_part_of_year(match)]
+    if match["feast"]:
+        month, day = _FEASTS[match["feast"].lower().replace("’", "'")]
+        return [Day(_year(match["yf"]), (month, month), day)]
+    if match["iso"]:
+        return [Day(_year(match["iy"]), _one(match["im"]), int(match["id"]))]
+    if match["slash"]:
+        one, two, year = int(match["s1"]), int(match["s2"]), _year(match["sy"])
+        return [d for d in (Day(year, (two, two), one), Day(year, (one, one), two)) if _is_real(d)]
+    if match["m1"]:
+        return [Day(_year(match["y1"]), _month(match["m1"]), int(match["day"]))]
+    if match["m2"]:
+        return [Day(_year(match["y2"]), _month(match["m2"]), int(match["d2"]))]
+    if match["m3"]:
+        return [Day(_year(match["y3"]), _month(match["m3"]))]
+    if match["m4"]:
+        return [Day(None, _month(match["m4"]))]
+    if match["decade"] or match["century"]:
+        return [Day(_years(match))]
+    return [Day(_year(match["year"] or match["ra"] + match["rb"]))]
+
+
+def _years(match: re.Match[str]) -> tuple[int, int]:
+    """A decade's years, or a century's, which "the 1800s" are too."""
+    if match["decade"]:
+        first = int(match["decade"])
+        return (first, first + (100 if first % 100 == 0 and first < 2000 else 9))
+    word = match["century"].lower()
+    n = int(word[:-2] if word[0].isdigit() else number_in_words(word) or 0)
+    return (-100 * n, -100 * n + 99) if match["bc"] else (100 * n - 100, 100 * n)
+
+
+def _year(digits: str | None) -> tuple[int, int] | None:
+    return (int(digits), int(digits)) if digits else None
+
+
+def _one(digits: str) -> tuple[int, int]:
+    return (int(digits), int(digits))
+
+
+def _month(word: str) -> tuple[int, int]:
+    n = MONTH_NUMBERS[word.lower().rstrip(".")[:3]]
+    return (n, n)
+
+
+def _part_of_year(match: re.Match[str]) -> Day:
+    """A season or a part of a decade: "early 1912", "the late 1880s", "the spring of 1986"."""
+    part = re.sub(r"\s+of|the\s", "", (match["part"] or match["season"]).lower())
+    year = int(match["yp"] or match["ys"])
+    if match["dp"]:
+        low, high = _PARTS_OF_DECADE.get(part, (0, 9))
+        times = 10 if year % 100 == 0 and year < 2000 else 1  # "the early 1800s" are of a century
+        return Day((year + times * low, year + times * high + times - 1))
+    return Day((year, year), _PARTS_OF_YEAR[part])
+
+
+def _is_real(day: Day) -> bool:
+    return (day.months is None or 1 <= day.months[0] <= 12) and 1 <= (day.day or 1) <= 31
+
+
+_QUANTITY_AFTER = re.compile(rf"\s?(?:{UNIT}|m|ft|people|inhabitants|men|women)\b", re.IGNORECASE)
+
+
+def _is_quantity(match: re.Match[str]) -> bool:
+    """Whether a unit follows four digits: "1500 m" is no year."""
+    return bool(_QUANTITY_AFTER.match(match.string, match.end()))
+
+
+_CLOCK_IN_WORDS = re.compile(
+    rf"\b(?=[aefhnoqst])"
+    rf"(?:(?P<half>half past|(?:a )?quarter (?:past|to)) )?(?P<hour>{_any_of(ONES[:12])})\b"
+    r"(?: o'clock)?(?= (?:(?:in the|on (?:the )?\w+|that|this|yesterday|at) )?"
+    r"(?P<part>morning|afternoon|evening|night)\b)",
+    re.IGNORECASE,
+)
+_MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15}
+
+
+def _clock(text: str) -> Iterator[Value]:
+    """Times of day, in minutes after midnight: "3 pm", "15:00", "half past two at night"."""
+    for match in _CLOCK_IN_WORDS.finditer(text):
+        late = match["part"].lower() != "morning"
+        past = _MINUTES[match["half"].lower().removeprefix("a ")] if match["half"] else 0
+        at = 60.0 * (_count(match["hour"]) % 12 + (12 if late else 0)) + past
+        yield Value(Span(*match.span()), at, at, "clock", "clock")
+    for match in _CLOCK.finditer(text):
+        hours, minutes = int(match["h"] or match["hh"]), int(match["m"] or match["mm"] or 0)
+        if match["half"] or match["part"] or match["night"]:
+            late = (match["half"] or "").lower() == "p" or match["part"] in ("afternoon", "evening")
+            hours = hours % 12 + (12 if late or match["night"] else 0)
+        at = float(60 * hours + minutes)
+        yield Value(Span(*match.span()), at, at, "clock", "clock")
+
+
+_SHORT = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
+_WEAK = frozenset({"one", "zero", "first", "second"})
+_SIGNS = {"$": "money $", "€": "money €", "£": "money £", "¥": "money ¥"}
+_FRACTIONS = {"half": 50.0, "third": 100 / 3, "quarter": 25.0, "fifth": 20.0, "tenth": 10.0}
+_LAST_DIGIT = 0.025  # the most that zeros at the end of a number may hide: 400,000 for 396,400
+_SCALED = 0.075  # and the last digit before "million"
+_ONE_POINT = 1.0  # percentage point: what "a third" leaves open
+_NUMBER = re.compile(
+    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−-])"  # where one may begin: twice as fast
+    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus )?"
+    rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?P<nth>st|nd|rd|th)?"
+    rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
+    rf"|\b(?P<words>{_WORDED})\b)"
+    rf"(?P<gap>[ -]?)(?P<scale>{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))?(?![a-z])"
+    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\spercentage points?\b)?"
+    rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
+    rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
+    re.IGNORECASE,
+)
+_FEET = re.compile(
+    r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
+)
+_SHARE = re.compile(
+    rf"\b(?=[adefhnoqstz\d])(?:(?<!first )(?<!second )(?<!other )"
+    rf"(?:(?P<n>{_COUNTED}|a|an|one|\d)[ -])?(?P<part>half|halves|thirds?|quarters?"
+    r"|fifths?|tenths?)\b(?!\s(?:time|back|year|hour|past|to|of an?\s|an?\s|-))(?![-’'])"
+    rf"|(?P<a>{_COUNTED}|\d{{1,2}})\s(?:in|out of|in every|out of every)\s"
+    rf"(?:every\s)?(?P<b>{_COUNTED}|\d{{1,3}})\b(?!\s?(?:%|per)))",
+    re.IGNORECASE,
+)
+_ROMAN = re.compile(r"(?<=[a-z] )(?P<roman>[IVX]{2,}|[VX])\b(?![-’'])")
+_ROMANS = {"I": 1, "V": 5, "X": 10}
+# A number that belongs to a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
+_NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
+_SMALL = re.compile(r"\d{1,3}")
+_NOT_NAMES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday population total age aged "
+    "in on at by of the a an from to and or but with for after before since until about over under "
+    "its his her their some only just when where while as is was were are has had than between "
+    "nearly almost around approximately roughly more less fewer all both these those this that "
+    "it he she they we there then later early mid late circa another other further".split()
+)
+
+
+def _feet(text: str) -> Iterator[Value]:
+    """Feet and inches together, in metres."""
+    for match in _FEET.finditer(text):
+        metres = float(match[1]) * 0.3048 + float(match[2]) * 0.0254
+        yield Value(Span(*match.span()), metres, metres, "length", "ft")
+
+
+def _shares(text: str) -> Iterator[Value]:
+    """Fractions and ratios, in per cent: "two thirds", "one in five"."""
+    for match in _SHARE.finditer(text):
+        if match["part"]:
+            part = match["part"].lower().removesuffix("s").replace("halve", "half")
+            n = _count(match["n"] or "a")
+            if match["n"] is None and part not in ("half", "quarter"):
+                continue  # "the fifth of them" counts, and is no share
+            percent = n * _FRACTIONS[part]
+        else:
+            percent = 100 * _count(match["a"]) / max(1.0, _count(match["b"]))
+        if percent <= 100:
+            low, high = _hedged(text, match.start(), percent, _ONE_POINT)
+            yield Value(Span(*match.span()), low, high, "share", "%")
+
+
+_HALF = re.compile(
+    rf"\b(?=[adefhnostz\d])(?:half an? (?P<s1>dozen|{'|'.join(SCALES)})|half an? (?P<u1>{UNIT})"
+    rf"|(?P<n>{_COUNTED}|an?|\d+) and a half (?P<s2>{'|'.join(SCALES)})?\s?"
+    rf"(?P<u2>{UNIT})?"
+    rf"|an? (?P<u3>{UNIT}) and a half)\b",
+    re.IGNORECASE,
+)
+
+
+_MANY = re.compile(
+    r"\b(?=[bdhmt])(?:(?P<tens>tens|dozens|hundreds) of )?"
+    r"(?P<word>dozens|hundreds|thousands|millions|billions)\b",
+    re.IGNORECASE,
+)
+
+
+_PLURALS = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6,
+            "billions": 1e9}  # fmt: skip
+
+
+_OF_WHOLE = re.compile(
+    r"(?<![\w.,])(?P<a>\d[\d,]*)(?:\s\w+)?\s(?:of|out of)\s(?:the\s|a total of\s|all\s)?"
+    r"(?P<b>\d[\d,]*)(?![\w.]|,\d)"
+    r"|\b[Oo]f\s(?:the\s)?(?P<c>\d[\d,]*)\s(?:[^\W\d]+,?\s){1,6}?"
+    r"(?P<d>\d[\d,]*)(?![\w.]|,\d)"
+)
+
+
+_COUNT = rf"an?|{_COUNTED}|\d+"
+_TIMES = re.compile(
+    rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
+    rf"|(?P<n1>{_COUNT}) (?P<u1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
+    r"(?P<u2>minutes?|hours?|days?|weeks?|months?)"
+    r"|(?:an?|each|every|per|the (?:past|last|next|following|previous|first|same)|following) "
+    r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
+    re.IGNORECASE,
+)
+
+
+def _times(text: str) -> Iterator[Value]:
+    """Times put together, and single ones, which are weak: "an hour and ten minutes", "a year"."""
+    for match in _TIMES.finditer(text):
+        if match["quarters"]:
+            unit, seconds = "min", 2700.0 if match["quarters"][0] in "tT" else 900.0
+        elif match["one"]:
+            unit = UNITS[match["one"].lower()][1]
+            seconds = FACTORS[unit]
+        else:
+            unit = UNITS[match["u2"].lower()][1]
+            seconds = _count(match["n1"]) * FACTORS[UNITS[match["u1"].lower()][1]]
+            seconds += _count(match["n2"]) * FACTORS[unit]
+        yield Value(Span(*match.span()), seconds, seconds, "time", unit, weak=bool(match["one"]))
+
+
+def _halves(text: str) -> Iterator[Value]:
+    """Halves: "half a million", "two and a half hours", "a mile and a half"."""
+    for match in _HALF.finditer(text):
+        scale = (match["s1"] or match["s2"] or "").lower()
+        measure, unit = UNITS.get(
+            (match["u1"] or match["u2"] or match["u3"] or "").lower(), ("", "")
+        )
+        n = 0.5 if match["s1"] or match["u1"] else _count(match["n"] or "a") + 0.5
+        value = n * (12.0 if scale == "dozen" else SCALES.get(scale, 1.0)) * FACTORS.get(unit, 1.0)
+        width = 0.0 if scale == "dozen" else _SCALED * value
+        low, high = _hedged(text, match.start(), value, width)
+        yield Value(Span(*match.span()), low, high, measure, unit)
+
+
+def _many(text: str) -> Iterator[Value]:
+    """Vague plurals: "dozens" are 24 and more, "tens of thousands" 20,000 to 100,000."""
+    for match in _MANY.finditer(text):
+        one = _PLURALS[match["word"].lower()] * _PLURALS.get((match["tens"] or "").lower(), 1.0)
+        yield Value(Span(*match.span()), 1.9 * one, 10 * one)
+
+
+def _parts_of_wholes(text: str) -> Iterator[Value]:
+    """The share that "201 of 300" is, beside its two numbers: it may state one in a claim."""
+    for match in _OF_WHOLE.finditer(text):
+        part, whole = match["a"] or match["d"], match["b"] or match["c"]
+        a, b = (float(digits.replace(",", "")) for digits in (part, whole))
+        if 0 < a < b:
+            share = 100 * a / b
+            yield Value(Span(*match.span()), share - 0.5, share + 0.5, "share", "%", weak=True)
+
+
+def _numbers(text: str) -> Iterator[Value]:
+    """Numbers in digits and words, with their scale, currency, unit or per cent sign."""
+    for match in _NUMBER.finditer(text):
+        number = match["digits"] or match["words"] or match["place"]
+        if _SMALL.fullmatch(match["digits"] or "") and _is_named(text, match.start("digits")):
+            continue
+        end = max(match.end(g) for g in ("digits", "nth", "words", "place", "scale", "percent",
+                                         "unit", "letter"))  # fmt: skip
+        start = match.start("sign") if match["sign"] else match.start()
+        value = _amount(match)
+        if not math.isfinite(value):
+            continue
+        measure, unit = _measure(match)
+        if not measure and _is_age(text, start, end):
+            measure, unit = "time", "year"
+        exact = value * FACTORS.get(unit, 1.0)
+        low, high = _hedged(text, start, exact, _width(match, value) * FACTORS.get(unit, 1.0))
+        if unit == "°f":
+            low, high = ((each - 32) / 1.8 for each in (low, high))
+        weak = number.lower() in _WEAK and not (measure or match["scale"])
+        yield Value(Span(start, end), low, high, measure, unit, weak=weak)
+
+
+_AGE = re.compile(
+    r"\b(?:aged|age of|at age|ages|turned|lived to(?: be)?(?: only)?(?: about)?)\s\Z", re.IGNORECASE
+)
+_AGE_AT = re.compile(r"\swhen (?:he|she|they) (?:died|was|were|retired|married|left|became)\b")
+
+
+def _is_age(text: str, start: int, end: int) -> bool:
+    """Whether the words around a bare number say that it is somebody's age."""
+    return bool(_AGE.search(text[max(0, start - 30) : start]) or _AGE_AT.match(text, end))
+
+
+def _amount(match: re.Match[str]) -> float:
+    if match["digits"]:
+        value = float(_GROUPING.sub("", match["digits"]))
+    else:
+        value = number_in_words(match["place"] or match["words"]) or 0.0
+    return (-value if match["minus"] and match["unit"] else value) * _scale(match)
+
+
+def _scale(match: re.Match[str]) -> float:
+    scale = match["scale"] or ""
+    if scale.lower() in SCALES:
+        return SCALES[scale.lower()]
+    if _is_metres(match):
+        return 1.0
+    return _SHORT.get(scale, 1.0)
+
+
+def _is_metres(match: re.Match[str]) -> bool:
+    """Whether an "m" apart from the number, and no money, is metres: "1,500 m"."""
+    return match["scale"] == "m" and match["gap"] == " " and not match["sign"]
+
+
+def _measure(match: re.Match[str]) -> tuple[str, str]:
+    if match["percent"]:
+        return "share", "%"
+    if match["sign"]:
+        return _SIGNS[match["sign"].strip()[-1]], ""
+    if _is_metres(match):
+        return "length", "m"
+    name = (match["unit"] or match["letter"] or "").lower()
+    measure, unit = UNITS.get(name, ("", ""))
+    if measure == "pounds":  # money where there are millions of them
+        return ("money £", "") if match["scale"] else ("mass", "lb")
+    return measure, "" if measure.startswith("money") else unit
+
+
+def _width(match: re.Match[str], value: float) -> float:
+    """Half of what the last digit that is written stands for."""
+    digits = match["digits"] or ""
+    if match["percent"]:
+        return 0.5 * 10.0 ** -len(digits.partition(".")[2])
+    scale = _scale(match)
+    if "." in digits:
+        return 0.5 * 10.0 ** -len(digits.partition(".")[2]) * scale
+    if match["scale"] and scale > 1:
+        return min(0.5 * scale, _SCALED * abs(value))
+    plain = _GROUPING.sub("", digits)
+    zeros = len(plain) - len(plain.rstrip("0"))
+    if zeros >= 2 and len(plain) >= 4:
+        return min(0.5 * 10.0**zeros, _LAST_DIGIT * abs(value))
+    return 0.0
+
+
+_GROUPING = re.compile(r"[,\u00a0\u202f ]")
+
+
+def _is_named(text: str, start: int) -> bool:
+    """Whether the number at `start` belongs to a name before it."""
+    before = _NAMED.search(text, max(0, start - 24), start)
+    if before is None:
+        return bool(re.search(r"[A-Za-z]-\Z", text[max(0, start - 2) : start]))
+    word = before["word"]
+    return word.lower() not in _NOT_NAMES and word.lower()[:3] not in MONTH_NUMBERS
+
+
+def _romans(text: str) -> Iterator[Value]:
+    """Roman numerals behind a word in lower case: "act III"."""
+    for match in _ROMAN.finditer(text):
+        numerals = [_ROMANS[letter] for letter in match["roman"]]
+        n = numerals[-1] + sum(a if a >= b else -a for a, b in pairwise(numerals))
+        yield Value(Span(*match.span()), float(n), float(n), weak=n < 4)
+
+
+_READERS = (_dates, _times, _clock, _feet, _halves, _many, _shares, _numbers, _romans)
+
+
+def values(text: str) -> list[Value]:
+    """The values of `text` in order of their place; none of two overlap.
+
+    >>> [(v.measure, v.low, v.high) for v in values("It is 5 km long, 12 % of it new.")]
+    [('length', 5000.0, 5000.0), ('share', 11.5, 12.5)]
+    """
+    return list(_values(text))
+
+
+@lru_cache(maxsize=8192)  # a claim meets hundreds of passages, a passage many claims
+def _values(text: str) -> tuple[Value, ...]:
+    text = folded(text)
+    found: list[Value] = []
+    taken = bytearray(len(text))  # places that an earlier reader has read
+    for reader in _READERS:
+        known = [v for v in reader(text) if not any(taken[v.span.start : v.span.end])]
+        for value in known:
+            taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
+        found += known
+    sound = (v for v in [*found, *_parts_of_wholes(text)] if math.isfinite(v.low + v.high))
+    return tuple(sorted(sound, key=lambda value: value.span))
