@@ -59,7 +59,7 @@ class Database:
         self.is_sqlite = kind == "sqlite"
         if self.is_sqlite and self.url.database:
             path = Path(self.url.database)
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            made_folder(path.parent)
         self._engine = self._made()
 
     @contextmanager
@@ -181,6 +181,20 @@ class Database:
         config.set_main_option("path_separator", "os")
         config.attributes["connection"] = connection
         return config
+
+
+def made_folder(folder: Path) -> Path:
+    """The data folder, or one in it, which is made if it is not there.
+
+    Raises:
+        ConfigError: it is a file, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        why = "it is a file" if folder.exists() else error.strerror
+        raise ConfigError(f"{folder} cannot be a folder for the server's data: {why}.") from error
+    return folder
 
 
 @contextmanager

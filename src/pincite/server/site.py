@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from pincite import runtime
-from pincite.server.database import Database
+from pincite.server.database import Database, made_folder
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
 from pincite.server.jobs.tallies import Tallies
@@ -50,7 +50,7 @@ class Site:
 
 def opened(server: ServerSettings, settings: Settings) -> Site:
     """The stores, with the database's tables and the folders brought to this version."""
-    server.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    made_folder(server.folder)
     database = Database(server.database_url)
     database.migrate()
     each = server.queue_each if server.mode == "server" else 0

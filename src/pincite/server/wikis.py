@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pincite.server.database import made_folder
 from pincite.server.guard import OF_A_WIKI, is_of_a_wiki
 from pincite.server.people.identity import THE_LOCAL_ONE, Identify, Identity, May
 from pincite.server.people.login import bearer
@@ -85,7 +86,7 @@ def browser_token(folder: Path) -> str:
     """The token of a data folder, made at first; only its owner can read the file."""
     path = folder / FILE
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        made_folder(folder)
         path.touch(mode=0o600)
         path.write_text(secrets.token_urlsafe(TOKEN_BYTES) + "\n", encoding="ascii")
     return path.read_text(encoding="ascii").strip()

@@ -19,6 +19,7 @@ from pincite.server.jobs import runner as runner_module
 from pincite.server.jobs import worker as worker_module
 from pincite.server.jobs.runner import Runner, Teller
 from pincite.server.jobs.store import Job, JobStore, Status
+from pincite.server.jobs.work import Done
 from pincite.server.jobs.worker import Worker
 from pincite.server.site import Site
 from pincite.settings import Settings
@@ -234,3 +235,35 @@ def test_of_progress_that_nobody_has_read_only_the_newest_is_kept(store: JobStor
     tell.flush()
     told = [(event.kind, event.data.get("done")) for event in store.events(job.job_id)[2:]]
     assert told == [("article", None), ("fetching", 49), ("judged", 1)]
+
+
+def test_job_that_raises_fails_alone(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    broken = submit(site, {"example": "none of ours"})
+    sound, _ = site.jobs.submit("local", "check", "t", {"statement": "x", "corpus": "gone"})
+    site.jobs.take("w")
+    site.jobs.take("w")
+    runner = Runner("w", site.server, Settings())
+    runner.run(broken)
+    runner.run(sound.job_id)
+    for job_id, code in ((broken, "internal"), (sound.job_id, "input_error")):
+        job = site.jobs.get(job_id)
+        assert job
+        assert job.problem
+        assert (job.status, job.problem["code"]) == (Status.FAILED, code)
+        assert "none of ours" not in job.problem["detail"]
+    [record] = [each for each in caplog.records if each.exc_info]
+    assert broken in record.getMessage()
+
+
+def test_result_that_cannot_be_written_fails_its_job(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half_a_pair = Done("{}", complete=True, title="a \ud83d")
+    monkeypatch.setattr(runner_module.work, "done", lambda *_: half_a_pair)
+    job_id = submit(site, SHORT)
+    site.jobs.take("w")
+    Runner("w", site.server, Settings()).run(job_id)
+    job = site.jobs.get(job_id)
+    assert job
+    assert job.problem
+    assert (job.status, job.problem["code"]) == (Status.FAILED, "internal")

@@ -10,9 +10,11 @@ import pytest
 from server.processes import Served, Started
 
 from pincite.errors import ConfigError
-from pincite.server import demo
+from pincite.server import demo, serving
 from pincite.server.serving import _listening
 from pincite.server.settings import ServerSettings
+from pincite.server.site import opened
+from pincite.settings import Settings
 
 
 def test_an_answer_does_not_wait_for_more_to_send() -> None:
@@ -72,3 +74,14 @@ def test_a_demo_that_is_killed_while_it_is_made_is_whole_at_the_next_start(tmp_p
     assert set(sizes) == {demo.WEB, demo.KNOWLEDGE, demo.ABSTRACTS}
     assert sizes[demo.KNOWLEDGE] == 30
     assert all(n > 20 for n in sizes.values())
+
+
+def test_data_folder_that_is_a_file_is_a_wrong_setting(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    for place in (tmp_path / "data", tmp_path / "data" / "inside"):
+        given = {"data": str(place), "port": 0}
+        for act in (serving.serve, serving.work):
+            with pytest.raises(ConfigError):
+                act(given, None, lambda _: None)
+        with pytest.raises(ConfigError):
+            opened(ServerSettings(data=str(place)), Settings())

@@ -43,6 +43,10 @@ TELL_SECONDS = 0.3  # events are written together at most so often: each writing
 PATIENCE_SECONDS = 900.0  # with a database that is away; then the job goes back to the queue
 RETRY_SECONDS = 2.0
 NICENESS = 10  # on the cores that it shares with the server, people who read come first
+INTERNAL = {
+    "code": "internal",
+    "detail": "A fault of the program; the server's log has it under this job's id.",
+}
 LOG = logging.getLogger("pincite.server.jobs.runner")
 T = TypeVar("T")
 
@@ -105,7 +109,13 @@ class Runner:
             return
         ended = self._done(job)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # what was found is written, come what may
-        _patiently(ended)
+        try:
+            _patiently(ended)
+        except DatabaseError:
+            raise
+        except Exception:  # a text that the database refuses: trying again would not help
+            LOG.exception("job %s cannot be written", job_id)
+            _patiently(self._ending(job, Status.FAILED, INTERNAL))
         if job.kind == "ingest":
             _patiently(lambda: self._clear_away(job))
 
@@ -119,20 +129,19 @@ class Runner:
 
         try:
             found = self._work(job, heard)
-            counted = of_result(job.kind, found.result) | watch.ended()
         except KeyboardInterrupt:
             return self._ending(job, Status.CANCELLED)
         except PinciteError as error:
             detail = without_places(error, (self._places(job) or {}).values())
             problem = {"code": _code(error), "detail": detail}
             return self._ending(job, Status.FAILED, problem)
-        except Exception:
-            LOG.exception("job %s", job.job_id)  # says where; whoever asked learns that it is a bug
-            detail = "A fault of the program; the server's log has it under this job's id."
-            return self._ending(job, Status.FAILED, {"code": "internal", "detail": detail})
-        return lambda: self._keep(job, found, tell, counted)
+        except (Exception, SystemExit):  # a library may call sys.exit
+            LOG.exception("job %s", job.job_id)
+            return self._ending(job, Status.FAILED, INTERNAL)
+        spent = watch.ended()
+        return lambda: self._keep(job, found, tell, spent)
 
-    def _keep(self, job: Job, found: work.Done, tell: Teller, counted: Mapping[Key, float]) -> None:
+    def _keep(self, job: Job, found: work.Done, tell: Teller, spent: Mapping[Key, float]) -> None:
         tell.write()  # at the end nothing more will come that could take it along
         if found.title:
             self._store.entitle(job.job_id, self._worker, found.title)
@@ -142,7 +151,7 @@ class Runner:
         if self._store.finish(
             job.job_id, self._worker, status, result=found.result, files=found.files
         ):
-            self._tallies.add(counted)
+            self._tallies.add(of_result(job.kind, found.result) | spent)
 
     def _work(self, job: Job, tell: work.Tell) -> work.Done:
         places = self._places(job)

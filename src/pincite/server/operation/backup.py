@@ -20,7 +20,7 @@ from pathlib import Path
 from pincite.corpus.lock import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.own_copies import INDEX, OwnCopies
-from pincite.server.database import Database, DatabaseError
+from pincite.server.database import Database, DatabaseError, made_folder
 from pincite.server.library.own import SHELVES
 from pincite.server.library.register import CorpusRegister
 from pincite.server.operation.archive import Contents, DamagedArchive, Writer, unpack
@@ -98,8 +98,7 @@ def restore(settings: ServerSettings, path: Path, *, replace: bool = False) -> C
         ConfigError: it is of another kind of database, or PostgreSQL's client is not installed.
         DatabaseError: the database does not answer, or the copy is of a newer Pincite.
     """
-    folder = settings.folder
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder = made_folder(settings.folder)
     database = Database(settings.database_url)
     stop = f"A server or worker uses {folder}. Stop it first."
     try:
@@ -273,8 +272,7 @@ def _client(program: str, database: Database, *arguments: str) -> None:
 
 @contextmanager
 def _locked(folder: Path, how: int, refusal: str) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(folder / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(made_folder(folder) / IN_USE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(handle, how | fcntl.LOCK_NB)

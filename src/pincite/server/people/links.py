@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pincite.server.database import Database
 from pincite.server.people.sessions import DAY, hash_of
-from pincite.server.tables import new_id, now, share_links
+from pincite.server.tables import accounts, jobs, new_id, now, share_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,16 @@ class ShareLinks:
         return link, token
 
     def job_of(self, token: str) -> str | None:
-        """The id of the job that a token opens; None: it opens none (any more)."""
-        wanted = sa.select(share_links.c.job_id).where(
-            share_links.c.token_hash == hash_of(token), share_links.c.expires > now()
+        """The id of the job that a token opens; None: it opens none (any more).
+
+        Links to jobs of a disabled account open nothing.
+        """
+        owners = sa.outerjoin(jobs, accounts, jobs.c.owner == accounts.c.account_id)
+        wanted = (
+            sa.select(share_links.c.job_id)
+            .join_from(share_links, owners, share_links.c.job_id == jobs.c.job_id)
+            .where(share_links.c.token_hash == hash_of(token), share_links.c.expires > now())
+            .where(accounts.c.disabled.is_not(True))  # in local mode there is no account
         )
         with self._db.reading() as db:
             return db.execute(wanted).scalar()
