@@ -17,7 +17,11 @@ from pincite.server.tables import Kind
 
 
 def _storable(text: str) -> str:
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    try:
+        text.encode()  # in C: a text may have millions of characters
+    except UnicodeEncodeError:
+        text = "\0"
+    if "\0" in text:
         raise ValueError("holds a NUL or half of a surrogate pair; expected text")
     return text
 

@@ -1,5 +1,6 @@
 """Starting a server or a worker, and ending it without losing anything. Knows uvicorn."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -9,8 +10,10 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
@@ -29,6 +32,10 @@ Say = Callable[[str], None]
 KEEP_ALIVE_SECONDS = 30
 BACKLOG = 2048
 SHUTDOWN_SECONDS = 5  # for open event streams; they are resumed from where they were
+REQUEST_SECONDS = 20.0  # for a request's headers, and for a body beside what its bytes may take
+BYTES_A_SECOND = 10_000  # a slower body is given up: below the slowest mobile network
+TICKS = 5  # looks at a connection in that time
+OWING = (h11.IDLE, h11.SEND_BODY)  # states of a client that is to send something
 
 
 def serve(
@@ -110,9 +117,44 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         site.database.close()
 
 
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose client does not go on with its request, which uvicorn never does.
+
+    What counts is the time in which the client owes us headers or a body that we are ready to read.
+    """
+
+    seconds: float = REQUEST_SECONDS
+    _owed, _n_bytes = 0.0, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._tick()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a request that is complete owes nothing."""
+        super().data_received(data)
+        self._n_bytes += len(data)
+        if self.conn.their_state not in OWING:
+            self._owed, self._n_bytes = 0.0, 0
+
+    def _tick(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.conn.their_state in OWING and not self.flow.read_paused:
+            self._owed += self.seconds / TICKS
+        # The rest of a body whose answer is sent already is not waited for, however fast it comes.
+        is_body = self.cycle is not None and not self.cycle.response_complete
+        if self._owed > self.seconds + is_body * self._n_bytes / BYTES_A_SECOND:
+            self.transport.close()
+            return
+        self.loop.call_later(self.seconds / TICKS, self._tick)
+
+
 def _as_uvicorn_wants(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=ImpatientProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

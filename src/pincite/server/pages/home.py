@@ -1,15 +1,16 @@
 """Language and colours, and the help."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.pages import forms, languages, rendering
 from pincite.server.pages.forms import Form
 from pincite.server.pages.rendering import page
 from pincite.server.people.identity import PUBLIC, Guest
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 KEPT_SECONDS = 365 * 86400
 
 

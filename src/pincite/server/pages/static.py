@@ -5,11 +5,12 @@ import re
 from functools import cache
 from pathlib import Path
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from pincite.report import templates
 from pincite.server.people.identity import PUBLIC
 from pincite.server.problems import not_found
+from pincite.server.routing import Router
 
 FOLDER = Path(__file__).parents[1] / "static"
 KEPT = "public, max-age=31536000, immutable"
@@ -21,7 +22,7 @@ SCRIPTS = {
 }
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 def address(name: str) -> str:

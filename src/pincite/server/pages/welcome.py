@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.server.branding import paragraphs
@@ -13,9 +13,10 @@ from pincite.server.people import gate as gates
 from pincite.server.people.gate import Gate
 from pincite.server.people.identity import PUBLIC
 from pincite.server.problems import Problem, not_found
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 NAME = "gate/password"  # no account is called so: what is tried here counts apart
 
 

@@ -88,8 +88,8 @@ def identify_local(_request: Request) -> Identity | None:
     return THE_LOCAL_ONE
 
 
-def public() -> None:
-    """A dependency: anybody may, also who is not logged in."""
+async def public() -> None:
+    """A dependency: anybody may, also who is not logged in. Needs no thread, for `/healthz`."""
 
 
 def identity_of(request: Request) -> Identity | None:
@@ -98,6 +98,9 @@ def identity_of(request: Request) -> Identity | None:
     Raises:
         Problem: 429, too many requests.
     """
+    if hasattr(request.state, "identity"):  # found before the body was read
+        known: Identity | None = request.state.identity
+        return known
     identify: Identify = request.app.state.identify
     identity = identify(request)
     request.state.identity = identity
@@ -163,7 +166,12 @@ def declares(dependency: object) -> str | None:
     for named in (anybody, in_person):
         if dependency is named:
             return named.__name__
-    return "public" if dependency in (public, guest) else said
+    return "public" if is_public(dependency) else said
+
+
+def is_public(dependency: object) -> bool:
+    """Whether a dependency lets everybody in."""
+    return dependency in (public, guest)
 
 
 class Owned(Protocol):

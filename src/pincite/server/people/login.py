@@ -6,7 +6,6 @@ programs on purpose: they need none.
 """
 
 import hmac
-import re
 from typing import Literal, cast
 
 from fastapi import Request
@@ -17,16 +16,12 @@ from pincite.server.guard import SAFE
 from pincite.server.people.identity import Identify, Identity
 from pincite.server.people.sessions import ApiKeys, Sessions, csrf_of
 from pincite.server.problems import Problem
+from pincite.server.routing import UPLOADS
 from pincite.server.settings import ServerSettings
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 # Whoever logs in has no session yet, or one that ended; `border` has looked at the Origin.
 LOGINS = frozenset({"/api/v1/session", "/login"})
-# Their files go to the disk as they come, so that they look at the token themselves.
-UPLOADS = re.compile(
-    r"(/api/v1)?/corpora/[^/]+/documents|/verify/files"
-    r"|/api/v1/jobs/[^/]+/copies|/jobs/[^/]+/findings/[^/]+/citations/[^/]+/copies"
-)
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -90,7 +85,7 @@ async def csrf_checked(request: Request) -> None:
     if request.method == "POST" and request.url.path in LOGINS:
         return
     if request.method == "POST" and UPLOADS.fullmatch(request.url.path):
-        return
+        return  # `receiving.form_of` looks at the token itself
     token = request.cookies.get(cookie_name(request.app.state.site.server))
     if not token:
         return  # nobody, or local mode: `border` has looked where the request comes from

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
 from pincite.server.jobs.worker import Worker
@@ -10,6 +10,7 @@ from pincite.server.operation import condition
 from pincite.server.operation.metrics import Metrics, Now
 from pincite.server.people.identity import PUBLIC, May, needs
 from pincite.server.problems import Problem, ProblemBody
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 
 NOT_READY = {  # for everybody: where they are is not
@@ -17,7 +18,7 @@ NOT_READY = {  # for everybody: where they are is not
     "folder": "The data folder cannot be written, or has no room: jobs and files are refused.",
     "worker": "No job can be run: a thread of the worker has ended.",
 }
-router = APIRouter(tags=["operation"])
+router = Router(tags=["operation"])
 
 
 class Health(BaseModel):
@@ -40,8 +41,8 @@ class Version(BaseModel):
 
 
 @router.get("/healthz", operation_id="healthz", dependencies=[PUBLIC])
-def healthz() -> Health:
-    """Whether the process answers."""
+async def healthz() -> Health:
+    """Whether the process answers: by itself, without waiting for a thread."""
     return Health()
 
 

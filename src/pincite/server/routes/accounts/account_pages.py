@@ -1,6 +1,6 @@
 """One's own account: password, keys, where one is logged in, taking everything along, leaving."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.pages import forms
@@ -12,11 +12,10 @@ from pincite.server.requests import IdPath
 from pincite.server.routes.accounts import me as api_me
 from pincite.server.routes.accounts.bodies import person_body, with_accounts
 from pincite.server.routes.accounts.me import KeyRequest, PasswordRequest
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(
-    prefix="/account", include_in_schema=False, dependencies=[Depends(with_accounts)]
-)
+router = Router(prefix="/account", include_in_schema=False, dependencies=[Depends(with_accounts)])
 HERE = "/account"
 
 

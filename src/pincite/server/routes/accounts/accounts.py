@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.errors import ConfigError
@@ -15,9 +15,10 @@ from pincite.server.people.names import Name, key_of
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import IdPath, Text
 from pincite.server.routes.accounts.bodies import AccountBody, account_body, with_accounts
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/accounts",
     tags=["accounts"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},

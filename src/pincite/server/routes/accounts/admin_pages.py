@@ -1,6 +1,6 @@
 """For admins: accounts, groups, and the audit log."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.pages import forms
@@ -16,9 +16,10 @@ from pincite.server.routes.accounts import groups as api_groups
 from pincite.server.routes.accounts.accounts import AccountChange, NewAccountRequest
 from pincite.server.routes.accounts.bodies import with_accounts
 from pincite.server.routes.accounts.groups import GroupRequest
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 
-router = APIRouter(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
+router = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
 ROWS = 50
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query
 from pydantic import BaseModel
 
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
@@ -10,10 +10,11 @@ from pincite.server.people.identity import Admin
 from pincite.server.problems import ProblemBody
 from pincite.server.requests import Id
 from pincite.server.routes.accounts.bodies import with_accounts
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 from pincite.server.texts import iso
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/audit",
     tags=["accounts"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 421, 422, 429)},

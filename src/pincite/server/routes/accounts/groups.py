@@ -1,6 +1,6 @@
 """`/api/v1/groups`: with whom a corpus can be shared. Admins make them; members see theirs."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict
 
 from pincite.server.paging import Cursor, Limit, page_of, read_cursor
@@ -12,9 +12,10 @@ from pincite.server.people.names import Name, key_of
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import IdPath
 from pincite.server.routes.accounts.bodies import GroupBody, group_body, with_accounts
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/groups",
     tags=["accounts"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},

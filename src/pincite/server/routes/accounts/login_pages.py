@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.pages import forms
@@ -14,9 +14,10 @@ from pincite.server.routes.accounts import provider_login
 from pincite.server.routes.accounts import session as api_session
 from pincite.server.routes.accounts.bodies import with_accounts
 from pincite.server.routes.accounts.session import LoginRequest
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(with_accounts)])
+router = Router(include_in_schema=False, dependencies=[Depends(with_accounts)])
 Short = Annotated[str, Query(max_length=2000)]
 
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.background import BackgroundTask
@@ -25,11 +25,12 @@ from pincite.server.routes.accounts.bodies import (
     with_accounts,
 )
 from pincite.server.routes.accounts.session import begun
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import now
 from pincite.server.texts import iso
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/me",
     tags=["accounts"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},

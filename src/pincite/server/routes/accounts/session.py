@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.server.people.audited import noted
@@ -11,9 +11,10 @@ from pincite.server.people.login import clear_cookie, cookie_name, set_cookie
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.requests import Text
 from pincite.server.routes.accounts.bodies import PersonBody, person_body, with_accounts
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/session",
     tags=["accounts"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422, 429)},

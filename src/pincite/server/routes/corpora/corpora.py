@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import BaseModel, Field, model_validator
 
 from pincite.corpus.protocol import Catalogue
@@ -19,10 +19,11 @@ from pincite.server.paging import Cursor, Limit, page_of, read_cursor
 from pincite.server.people.identity import Identity, Librarian, Reader
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import iso, whole
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/corpora",
     tags=["corpora"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},

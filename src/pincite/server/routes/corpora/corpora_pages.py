@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
@@ -26,9 +26,10 @@ from pincite.server.routes.corpora import search as api_search
 from pincite.server.routes.corpora.corpora import CorpusChange, CorpusState, NewCorpus
 from pincite.server.routes.corpora.documents import DocumentQuery, Word
 from pincite.server.routes.corpora.search import SearchQuery, SearchResult
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 ROWS = 25
 HITS = 10
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from pincite.corpus.catalogue import Listed, Order, Which
@@ -19,11 +19,12 @@ from pincite.server.requests import Body, IngestRequest, SentFile
 from pincite.server.routes.corpora.corpora import catalogue_of, changeable, opened, readable
 from pincite.server.routes.job import OF_STARTING, JobBody, job_body
 from pincite.server.routes.receiving import FILE, form_of, form_schema
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Document, Span
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/corpora/{corpus_id}",
     tags=["corpora"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},

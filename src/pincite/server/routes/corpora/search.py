@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field, StringConstraints
 
 from pincite.corpus.protocol import Way
@@ -12,11 +12,12 @@ from pincite.server.people.identity import Reader
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.requests import Body, IsoDate
 from pincite.server.routes.corpora.corpora import opened, readable
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Hit
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/corpora/{corpus_id}",
     tags=["corpora"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 421, 422, 503)},

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, model_validator
 
 from pincite.judgement import aggregation
@@ -21,6 +21,7 @@ from pincite.server.requests import Body, Line, Revision, Tuning, VerifyRequest
 from pincite.server.routes.job import OF_STARTING, JobBody, readable, started
 from pincite.server.routes.results.verified import verified_in
 from pincite.server.routes.results.verify_view import Verified
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.types import CitationResult, Evidence, Finding, Suggestion, Unchecked
 from pincite.verbs.verify import wikitext, wording
@@ -28,7 +29,7 @@ from pincite.verbs.verify import wikitext, wording
 REMEMBERED = 200  # jobs of an account that are looked through, the newest
 MAX_QUOTE = 600  # characters of a source
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1",
     tags=["jobs"],
     responses={n: {"model": ProblemBody} for n in (401, 403, 422)},

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
@@ -17,11 +17,12 @@ from pincite.server.people.identity import Reader, Runner
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import AskRequest, CheckRequest, VerifyRequest
 from pincite.server.routes.job import OF_STARTING, JobBody, job_body, own_file, readable, started
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 from pincite.server.tables import Kind
 from pincite.server.texts import iso
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1",
     tags=["jobs"],
     responses={n: {"model": ProblemBody} for n in (401, 403, 422)},

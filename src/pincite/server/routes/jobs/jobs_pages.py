@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.judgement.funnel import FLAGS
@@ -19,6 +19,7 @@ from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.job import readable
 from pincite.server.routes.jobs import jobs
 from pincite.server.routes.results import ask, check, verified
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.types import Label
@@ -37,7 +38,7 @@ MAX_STEPS = 8  # of those that were last; the rest would scroll away what matter
 MAX_EVENTS = 500  # of a job, the newest, that its page is made of while it runs
 FAILING = (*FLAGS, Label.PARTLY_SUPPORTED)
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @router.get("/jobs/{job_id}")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from pincite.server.people.audited import noted
@@ -11,10 +11,11 @@ from pincite.server.people.links import ShareLink
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import IdPath
 from pincite.server.routes.job import readable
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import iso
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/jobs/{job_id}/links",
     tags=["jobs"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},

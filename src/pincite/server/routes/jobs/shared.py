@@ -7,7 +7,7 @@ and downloads are for those whose job it is.
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.jobs.store import Job
@@ -24,9 +24,10 @@ from pincite.server.routes.jobs import links as api_links
 from pincite.server.routes.jobs.links import LinkRequest
 from pincite.server.routes.results import verified
 from pincite.server.routes.results.verified import Threshold
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 Token = Annotated[str, Path(max_length=100)]
 READ = ("verify", "check", "ask")  # kinds of jobs whose results are for readers
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.contract import codec
@@ -24,11 +24,12 @@ from pincite.server.requests import AskRequest
 from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.job import readable, started
 from pincite.server.routes.results.check import filled
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.verbs.ask import data, html, markdown, references, wording
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 EXPORTS = {
     "bib": "application/x-bibtex",
     "ris": "application/x-research-info-systems",

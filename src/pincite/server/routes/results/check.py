@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.contract import codec
@@ -29,12 +29,13 @@ from pincite.server.requests import CheckRequest, corpora_in
 from pincite.server.routes.corpora import corpora_pages as corpora
 from pincite.server.routes.job import readable, started
 from pincite.server.routes.results import check_view
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import Kind
 from pincite.verbs.check import claimreview, data, html, markdown, wording
 from pincite.verbs.check.records import CheckReport, Interpretation, ReadingResult
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 MOST_READINGS = 20  # as `CheckRequest`
 KINDS = tuple(map(str, StatementType))
 EXPORTS = {"md": "text/markdown", "jsonld": "application/ld+json", "html": "text/html"}

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request
 from fastapi import Path as InPath
+from fastapi import Request
 from pydantic import BaseModel
 
 from pincite.errors import ConfigError, InputError
@@ -24,13 +24,14 @@ from pincite.server.people.identity import Identity, Reader, Runner
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.routes.job import readable
 from pincite.server.routes.receiving import FILE, form_of, form_schema
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import whole
 from pincite.types import Citation, Unchecked
 from pincite.verbs.verify import data
 from pincite.verbs.verify.wording import STEPS
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1",
     tags=["copies"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422)},

@@ -1,7 +1,7 @@
 """Own copies of sources: handed in under a citation, listed, and checked again with."""
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.library.own_copies import OwnCopy
@@ -18,9 +18,10 @@ from pincite.server.routes.results import copies as api_copies
 from pincite.server.routes.results import verified
 from pincite.server.routes.results.copies import Sha256
 from pincite.server.routes.results.verified import Handed
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 ROWS = 50
 
 

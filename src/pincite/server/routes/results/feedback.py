@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from pincite.errors import InputError
@@ -15,10 +15,11 @@ from pincite.server.people.identity import Identity, Reader, Runner, owned
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.requests import Body, Id, Line, Text
 from pincite.server.routes.job import readable
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.texts import iso, whole
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/feedback",
     tags=["feedback"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},

@@ -1,6 +1,6 @@
 """What somebody thinks of one item of a result, sent by a form."""
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from pincite.server.pages import forms
@@ -9,9 +9,10 @@ from pincite.server.pages.rendering import page
 from pincite.server.people.identity import Runner
 from pincite.server.routes.results import feedback as api_feedback
 from pincite.server.routes.results.feedback import NewFeedback
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @router.post("/jobs/{job_id}/feedback")

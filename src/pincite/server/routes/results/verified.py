@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from pincite.library.own_copies import OwnCopy
@@ -23,12 +23,13 @@ from pincite.server.problems import not_found
 from pincite.server.routes.job import file_of, own_file, readable
 from pincite.server.routes.results import verify_view
 from pincite.server.routes.results.verify_view import Verified
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.types import Unchecked
 from pincite.verbs.verify import data, html, wikitext
 from pincite.verbs.verify.records import Report
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 Threshold = Annotated[
     float | None, Query(gt=0, lt=1, description="Of support; none: that of the run.")
 ]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server import demo
@@ -18,12 +18,13 @@ from pincite.server.problems import Problem
 from pincite.server.requests import SentFile, VerifyFilesRequest, VerifyRequest
 from pincite.server.routes.job import started
 from pincite.server.routes.receiving import form_of
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 
 SOURCES = "sources"  # fields of files; every other file is the article
 MAX_TITLE = 2000
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @router.get("/")

@@ -5,7 +5,7 @@ Nothing here tells which side is which before the rater has finished.
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, Field
 
 from pincite.evaluation import preferences
@@ -14,12 +14,13 @@ from pincite.server.people.identity import LOCAL, Identity
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body
 from pincite.server.routes.studies.access import Invited, Someone, TakingPart
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.study.blind import Marked, Side, shown
 from pincite.server.study.rating import Answer, Answered, Ended, Rater, Task, choice_of
 from pincite.server.study.studies import Study
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/rate/{link}",
     tags=["rating"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},

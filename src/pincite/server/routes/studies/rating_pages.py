@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from fastapi.responses import RedirectResponse
 
 from pincite.evaluation.preferences import AMOUNTS, Comparison
@@ -13,12 +13,13 @@ from pincite.server.problems import not_found
 from pincite.server.routes.studies import rating as api_rating
 from pincite.server.routes.studies.access import COOKIE, Link, TakingPart, Visiting
 from pincite.server.routes.studies.rating import Answering
+from pincite.server.routing import Router
 from pincite.server.site import Stores
 from pincite.server.study.blind import shown
 from pincite.server.study.rating import ANSWERS, Ended
 
 KEPT_SECONDS = 180 * 86_400
-router = APIRouter(prefix="/studies/{link}", include_in_schema=False)
+router = Router(prefix="/studies/{link}", include_in_schema=False)
 Position = Annotated[int, Path(ge=1, le=1_000_000)]
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel, Field
 
 from pincite.errors import InputError, MissingExtra
@@ -13,6 +13,7 @@ from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body, Id, Text
 from pincite.server.routes.job import readable
 from pincite.server.routes.studies import report as study_report
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.study import exports as study_exports
 from pincite.server.study.exports import MEDIA_TYPES, Format
@@ -22,7 +23,7 @@ from pincite.server.texts import iso
 from pincite.verbs.verify import data
 from pincite.verbs.verify.records import Report
 
-router = APIRouter(
+router = Router(
     prefix="/api/v1/studies",
     tags=["studies"],
     responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422)},

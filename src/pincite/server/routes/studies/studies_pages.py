@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from pincite.server.jobs.store import Job, Status
@@ -15,11 +15,12 @@ from pincite.server.requests import Id
 from pincite.server.routes.studies import report as study_report
 from pincite.server.routes.studies import studies as api_studies
 from pincite.server.routes.studies.studies import NewStudy
+from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.study.studies import CONSENT
 
 ROWS = 200
-router = APIRouter(prefix="/studies", include_in_schema=False)
+router = Router(prefix="/studies", include_in_schema=False)
 
 
 @router.get("")

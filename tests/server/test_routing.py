@@ -1,0 +1,245 @@
+"""What is read of a request, when, and how much of it."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from hypothesis import given
+from hypothesis import strategies as st
+from server.applications import app_of
+from server.people_of_tests import SERVER, browser, program
+
+from pincite.server import serving
+from pincite.server.people.identity import May, Role
+from pincite.server.problems import Problem
+from pincite.server.routing import MAX_DEPTH, MAX_ITEMS, JsonLimits
+from pincite.server.site import Site
+
+HOST = b"pincite.example.org"
+JSON = (b"content-type", b"application/json")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def answered(
+    app: FastAPI, path: str, headers: list[tuple[bytes, bytes]], pieces: list[bytes]
+) -> tuple[int, dict[str, Any], int]:
+    """Status and body of the answer, and how many pieces of the request were taken for it."""
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "https",
+        "headers": [(b"host", HOST), *headers],
+        "client": ("192.0.2.1", 1),
+        "server": ("127.0.0.1", 1),
+    }
+    taken, sent = 0, list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        nonlocal taken
+        taken += 1
+        if taken > len(pieces):
+            return {"type": "http.disconnect"}
+        return {
+            "type": "http.request",
+            "body": pieces[taken - 1],
+            "more_body": taken < len(pieces),
+        }
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    anyio.run(app, scope, receive, send)
+    body = b"".join(each.get("body", b"") for each in sent[1:])
+    return sent[0]["status"], json.loads(body), taken
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site]) -> Site:
+    return make_site(**SERVER)
+
+
+@pytest.fixture
+def key(site: Site) -> tuple[bytes, bytes]:
+    account = site.people.accounts.add("Ada", Role.EDITOR, "correct horse battery")
+    _, text = site.people.keys.add(account.account_id, "test", [May.READ, May.RUN], 1)
+    return (b"authorization", f"Bearer {text}".encode())
+
+
+@pytest.mark.parametrize("length", [(b"content-length", b"19500000"), (b"transfer-encoding", b"x")])
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/v1/check", b"application/json"),
+        ("/api/v1/corpora", b"application/json"),
+        ("/verify", b"application/x-www-form-urlencoded"),
+        ("/verify/files", b"multipart/form-data; boundary=x"),
+    ],
+)
+def test_body_is_not_read_before_its_sender_is_known(
+    site: Site, path: str, kind: bytes, length: tuple[bytes, bytes]
+) -> None:
+    headers = [(b"content-type", kind), length]
+    status, problem, taken = answered(app_of(site), path, headers, [b"["] * 9)
+    assert (status, problem["code"], taken) == (401, "not_logged_in", 0)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/session", "/login", "/preferences"])
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [
+        ((b"content-length", b"19500000"), (413, "too_large", 0)),
+        ((b"transfer-encoding", b"chunked"), (411, "length_required", 0)),
+    ],
+)
+def test_public_route_reads_little(
+    site: Site, path: str, length: tuple[bytes, bytes], expected: tuple[int, str, int]
+) -> None:
+    status, problem, taken = answered(app_of(site), path, [JSON, length], [b"x"] * 9)
+    assert (status, problem["code"], taken) == expected
+
+
+def test_urlencoded_form_is_short(site: Site, key: tuple[bytes, bytes]) -> None:
+    kind = (b"content-type", b"application/x-www-form-urlencoded")
+    headers = [key, kind, (b"content-length", b"1000001")]
+    status, problem, taken = answered(app_of(site), "/check", headers, [b"x"])
+    assert (status, problem["code"], taken) == (413, "too_large", 0)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"[" * (MAX_DEPTH + 1), b"[" + b"[]," * MAX_ITEMS, b"[" + b'"",' * MAX_ITEMS]
+)
+def test_json_is_refused_at_the_piece_that_has_too_much(
+    site: Site, key: tuple[bytes, bytes], piece: bytes
+) -> None:
+    headers = [key, JSON, (b"transfer-encoding", b"chunked")]
+    pieces = [b'{"statement": "', b'[[[[\\"', b'", "corpus": ', piece, b"]", b"}"]
+    status, problem, taken = answered(app_of(site), "/api/v1/check", headers, pieces)
+    assert (status, problem["code"], taken) == (422, "json_too_complex", 4)
+
+
+@pytest.mark.parametrize(
+    "body", [b"]]", b'{"statement": ', b"\xff", b'{"a": 1' + b"0" * 5000 + b"}"]
+)
+def test_broken_json_is_a_problem(site: Site, key: tuple[bytes, bytes], body: bytes) -> None:
+    status, problem, _ = answered(app_of(site), "/api/v1/check", [key, JSON], [body])
+    assert status in (400, 422), problem
+
+
+def test_body_that_ends_too_early_is_a_problem(site: Site, key: tuple[bytes, bytes]) -> None:
+    headers = [key, JSON, (b"content-length", b"99")]
+    status, problem, _ = answered(app_of(site), "/api/v1/check", headers, [])
+    assert (status, problem["code"]) == (400, "incomplete")
+
+
+@given(VALUES, st.booleans(), st.data())
+def test_count_does_not_depend_on_the_pieces(
+    value: object, plain: bool, data: st.DataObject
+) -> None:
+    text = json.dumps(value, ensure_ascii=plain).encode("utf-8", "surrogatepass")
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
+
+    def counted(cuts: list[int]) -> tuple[int, int] | None:
+        limits = JsonLimits()
+        try:
+            for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+                limits.feed(text[start:end])
+        except Problem:
+            return None
+        return limits._items, limits._depth
+
+    whole = counted([])
+    assert whole == counted(cuts)
+    assert whole is None or whole[1] == 0
+
+
+def test_permission_is_asked_for_once_a_request(site: Site, key: tuple[bytes, bytes]) -> None:
+    app = app_of(site)
+    seen = []
+    app.state.spend = lambda _request, who: seen.append(who.account_id)
+    status, _, _ = answered(app, "/api/v1/verify", [key, JSON], [b'{"example": "article"}'])
+    assert (status, len(seen)) == (202, 1)
+
+
+@pytest.fixture
+def served(site: Site) -> Iterator[Callable[[float], int]]:
+    """Serves the application with a protocol that waits for so many seconds; gives the port."""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def serve(seconds: float) -> int:
+        class Protocol(serving.ImpatientProtocol):
+            pass
+
+        Protocol.seconds = seconds
+        listening = socket.create_server(("127.0.0.1", 0))
+        config = serving._as_uvicorn_wants(app_of(site))
+        config.http = Protocol
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],))
+        thread.start()
+        servers.append((server, thread))
+        return int(listening.getsockname()[1])
+
+    yield serve
+    for server, thread in servers:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"",
+        b"POST /api/v1/session HTTP/1.1\r\nHost: pincite.exa",
+        b"POST /api/v1/session HTTP/1.1\r\nHost: pincite.example.org\r\n"
+        b'Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{"name": "A',
+    ],
+)
+def test_half_a_request_is_not_waited_for(served: Callable[[float], int], half: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served(0.05)), timeout=300) as connection:
+        connection.sendall(half)
+        assert connection.recv(100) == b""
+
+
+def test_rest_of_a_refused_body_is_not_waited_for(served: Callable[[float], int]) -> None:
+    begun = (
+        b"POST /api/v1/check HTTP/1.1\r\nHost: pincite.example.org\r\nContent-Length: 99\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", served(0.5)), timeout=300) as connection:
+        connection.sendall(begun + b"[")
+        reply = b""
+        while piece := connection.recv(1000):
+            reply += piece
+    assert reply.startswith(b"HTTP/1.1 401 ") or not reply  # closed before it was answered
+
+
+def test_links_of_a_disabled_account_open_nothing(site: Site) -> None:
+    ada = site.people.accounts.add("Ada", Role.EDITOR, "correct horse battery")
+    job, _ = site.jobs.submit(ada.account_id, "check", "x", {"statement": "x"})
+    _, token = site.people.links.add(job.job_id, 1)
+    assert site.people.links.job_of(token) == job.job_id
+    site.people.accounts.change(ada.account_id, disabled=True)
+    assert site.people.links.job_of(token) is None
+    assert browser(site).get(f"/s/{token}").status_code == 404
+    site.people.accounts.change(ada.account_id, disabled=False)
+    assert site.people.links.job_of(token) == job.job_id
+
+
+def test_health_is_answered_to_everybody(site: Site) -> None:
+    account = site.people.accounts.add("Ada", Role.READER)
+    for client in (browser(site), program(site, account, [May.READ])):
+        assert client.get("/healthz").json() == {"status": "ok"}
