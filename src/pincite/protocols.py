@@ -106,35 +106,3 @@ class StreamingGenerator(Generator, Protocol):
     """
 
     def stream(self, prompt: Prompt) -> Iterator[str | Completion | ServerError]: ...
-
-
-class TitleWriter(Protocol):
-    """For each context guessed titles of the page that is cited there, best first, each once.
-
-    A context is what `retrieval.titles.context_of` makes of a claim. One for which no title could
-    be written has an empty list: a failure is no error here, but is counted in `warnings`.
-    """
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What went wrong so far, one message a kind."""
-        ...
-
-    def titles(self, contexts: Sequence[str]) -> list[list[str]]: ...
-
-
-class Expander(Protocol):
-    """For each claim its query by words, with words that it does not say itself."""
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What went wrong so far, one message a kind."""
-        ...
-
-    def expand(self, claims: Sequence[Claim]) -> list[Query]: ...

@@ -24,10 +24,8 @@ from pincite.llm.templates import Templates
 from pincite.models import layouts, weights
 from pincite.models.asked import AskedMiniCheck
 from pincite.models.encoder import OnnxEncoder
-from pincite.models.titles import TrainedTitles
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.protocols import Encoder, Expander, Verifier
-from pincite.retrieval.expansion import AskedTitles, WithFeedback, WithTitles
+from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
 from pincite.settings.chat import ChatSettings, EmbeddingsSettings
@@ -203,27 +201,6 @@ def languages(models: ModelSettings) -> frozenset[str]:
 def judgements_file() -> Path:
     """Where judged pairs are kept, so that a run can be stopped and go on."""
     return weights.cache_folder().parent / "judgements.sqlite"
-
-
-def expander(settings: Settings, corpus: Corpus | Corpora) -> Expander | None:
-    """What adds words to the queries of this corpus; None where the settings want none.
-
-    Raises:
-        MissingModel, MissingExtra: the model that writes titles cannot be run.
-    """
-    chosen = settings.retrieval
-    if chosen.expansion == "rm3":
-        return WithFeedback(
-            corpus.lexical(settings.filters.excluded, settings.filters.chosen), corpus.terms
-        )
-    if chosen.expansion == "titles":
-        sampled = chosen.title_decoding == "sample"
-        folder = Path(chosen.titles).expanduser()
-        return WithTitles(TrainedTitles(folder, sampled=sampled, threads=settings.models.threads))
-    if chosen.expansion == "server":
-        client = ChatClient.from_environment(settings.chat.url, settings.chat.model)
-        return WithTitles(AskedTitles(client))
-    return None
 
 
 def clients(chat: ChatSettings) -> dict[str, ChatClient]:

@@ -19,7 +19,7 @@ import numpy as np
 from pincite.completions import Completion, Prompt
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ServerError
-from pincite.protocols import Encoder, Floats, Generator, Retriever, TitleWriter, Verifier
+from pincite.protocols import Encoder, Floats, Generator, Retriever, Verifier
 from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.types import Claim, Document, Evidence, Hit, Passage
 
@@ -72,22 +72,6 @@ class FakeGenerator:
             for prompt in prompts
         ]
         return [Completion(of_prompt[-1] if of_prompt else "nothing") for of_prompt in lines]
-
-
-class FakeTitleWriter:
-    """A writer whose title is the context's last words; none where there are no words."""
-
-    fingerprint = "fake"
-    warnings: tuple[str, ...] = ()
-
-    def titles(self, contexts: Sequence[str]) -> list[list[str]]:
-        """One title each, of at most four words.
-
-        >>> FakeTitleWriter().titles(["Varde [SEP] The bridge of Varde opened.", ""])
-        [['bridge of Varde opened'], []]
-        """
-        words = [_WORD.findall(context)[-4:] for context in contexts]
-        return [[" ".join(found)] if found else [] for found in words]
 
 
 def check_encoder(
@@ -145,31 +129,6 @@ def check_generator(generator: Generator, prompts: Sequence[Prompt]) -> None:
             assert reply.text.strip(), "a completion without text should be an error"
         else:
             assert str(reply), "an error without a message"
-
-
-def check_title_writer(
-    writer: TitleWriter, contexts: Sequence[str], *, repeats: bool = True
-) -> None:
-    """Titles of one line, each once; in the contexts' order and number; nothing for nothing.
-
-    `repeats`: whether the same call must give the same titles, and a context the same in whatever
-    company. A server's model may promise neither.
-    """
-    assert writer.fingerprint, "the fingerprint is empty"
-    assert writer.titles([]) == [], "no contexts should give no titles"
-    given = list(contexts)
-    found = writer.titles(given)
-    assert given == list(contexts), "titles changed its contexts"
-    assert len(found) == len(contexts), f"{len(found)} lists for {len(contexts)} contexts"
-    for titles in found:
-        assert len(set(titles)) == len(titles), f"a title came twice: {titles}"
-        for title in titles:
-            assert title.strip() == title, f"a title with white space around it: {title!r}"
-            assert len(title.splitlines()) == 1, f"a title should be one line: {title!r}"
-    if repeats:
-        assert writer.titles(contexts) == found, "the same call gave other titles"
-        turned = writer.titles(list(reversed(contexts)))[::-1]
-        assert turned == found, "titles do not follow the order of the contexts"
 
 
 def check_corpus(

@@ -203,6 +203,6 @@ def test_what_the_hub_library_keeps_is_found(
 def test_without_torch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = labelled(tmp_path / "MiniCheck-RoBERTa-Large", None)
     (folder / "model.safetensors").write_bytes(b"weights")
-    monkeypatch.setattr("pincite.models.titles.find_spec", lambda name: None)
+    monkeypatch.setattr("pincite.models.transformer.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'pincite\[train\]'"):
         CrossEncoderVerifier(folder)

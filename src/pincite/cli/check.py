@@ -58,7 +58,8 @@ def output_options(command: Any) -> Any:
 @click.option("--language", help="Of the statements: en, de, … [en]")
 @click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
 @output_options
-@options.expansion_options
+@click.option("--chat-url", help="Server of the model: it gets statements and passages.")
+@click.option("--chat-model", help="Model of that server.")
 @options.model_options
 @options.search_options
 @options.filter_options

@@ -59,8 +59,6 @@ def _leaving(settings: Any) -> Iterator[str]:
 
     yield from _to_the_web(settings.web)
     chat = settings.chat.url
-    if settings.retrieval.expansion == "server":
-        yield f"and claims with their context, which go to {chat}"
     if settings.check.asks_a_model:
         yield f"and statements with passages, which go to {chat}"
     if settings.ask.answer == "model":

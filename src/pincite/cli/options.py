@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from pincite.settings import Settings, load
-from pincite.settings.search import Expansion
 
 FilePath = click.Path(path_type=Path)
 
@@ -138,24 +137,6 @@ def web_options(command: Command) -> Command:
             ),
         ],
     )
-
-
-def expansion_options(command: Command) -> Command:
-    """How a claim's query by words is expanded, for the verbs that search a corpus with claims."""
-    for option in reversed(
-        [
-            click.option(
-                "--expansion",
-                type=click.Choice(get_args(Expansion)),
-                help="Words that a claim's query gets besides its own. [none]",
-            ),
-            click.option("--title-model", "titles", help="For --expansion titles: its folder."),
-            click.option("--chat-url", help="Server for --expansion server: it gets the claims."),
-            click.option("--chat-model", help="Model of that server."),
-        ]
-    ):
-        command = option(command)
-    return command
 
 
 def judge_options(command: Command) -> Command:

@@ -47,9 +47,9 @@ def run_options(
     return add
 
 
-@click.group("train", short_help="train a verifier, an encoder, a writer of titles or answers")
+@click.group("train", short_help="train a verifier, an encoder or an answerer")
 def command() -> None:
-    """Train a verifier, an encoder, a writer of titles or answers.
+    """Train a verifier, an encoder or an answerer.
 
     Needs pip install 'pincite[train]'.
     """
@@ -115,25 +115,6 @@ def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> Non
 
     run = Run(recipe=wanted, teacher=locate(teacher) if teacher else None, **given)
     _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
-
-
-@command.command("titles")
-@run_options("pincite-train-titles", None, recipes.TITLES, dense=False)
-def titles(recipe: Path, quiet: bool, **given: Any) -> None:
-    """Train on DATA to guess the titles of cited pages, for `--expansion titles`.
-
-    DATA is a file, or a folder of files, of articles (wikitext, HTML, dumps, JSON lines) or of
-    WAFER-like records. The base is any sequence-to-sequence or causal language model.
-    A run that was stopped or killed goes on when the same command is given again.
-    """
-    wanted = recipes.recipe_in(recipe, recipes.TitlesRecipe)
-    extras.require("train")
-    from pincite.training.run import Run
-    from pincite.training.titles.run import train_titles
-
-    run = Run(recipe=wanted, **given)
-    use = "pincite verify ARTICLE --corpus CORPUS --expansion titles --title-model {model}"
-    _train(lambda *told: train_titles(run, *told), run.folder, quiet, use)
 
 
 @command.command("answerer")

@@ -284,11 +284,6 @@ class EmbeddedCorpus:
         with self._current() as generation:
             return [catalogue.nearest(generation.store, url, asked, k) for url in urls]
 
-    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form in the word index, by which two are one, and its idf."""
-        with self._current() as generation:
-            return generation.lexical.terms(words)
-
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form and how many of them have it."""
         with self._current() as generation:

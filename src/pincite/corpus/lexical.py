@@ -36,7 +36,6 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
-from pincite.corpus.ranking import terms
 from pincite.corpus.rows import Place, miscounted
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError
@@ -184,16 +183,6 @@ class LexicalIndex:
         with _reported(self._folder):
             ask = _Searcher(self._index)
             return [ask.best(query, depth, accepted) for query in queries]
-
-    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form here and its idf, ln(1 + (N − n + ½) / (n + ½)) as in Lucene.
-
-        ("", 0.0) for what is no word. Without an index every word counts as equally rare.
-        """
-        n_all, having = self.counted(words)
-        if not n_all:
-            return [(form, float(bool(form))) for form, _ in having]
-        return terms([(n_all, having)])
 
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form here and how many have it."""

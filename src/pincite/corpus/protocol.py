@@ -129,10 +129,6 @@ class Corpus(Protocol):
         """Of each document at most `k` passages, the nearest to the question in meaning first."""
         ...
 
-    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form in the word index, by which two are one, and its idf."""
-        ...
-
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form and how many of them have it."""
         ...

@@ -78,10 +78,6 @@ class Corpora:
             found |= zip(here, corpus.nearest(question, here, k), strict=True)
         return [found.get(url, []) for url in urls]
 
-    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form in the word indexes, and its idf in all together."""
-        return ranking.terms([corpus.counted(words) for corpus in self.named.values()])
-
     def _named(self, document: Document, name: str) -> Document:
         return replace(document, corpus=name) if len(self.named) > 1 else document
 

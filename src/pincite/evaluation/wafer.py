@@ -25,8 +25,7 @@ from pincite.types import Claim, Document, Hit, Passage
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.wiki.wafer import WaferRecord, claim_of, read_records
 
-EXPANDED = "sparse + expansion"  # a row where the pipeline expands queries
-SYSTEMS = ("side", "sparse", EXPANDED, "dense", *fusion.MODES, "verified")
+SYSTEMS = ("side", "sparse", "dense", *fusion.MODES, "verified")
 QUERIES_AT_ONCE = 64
 _ADDRESS = re.compile(r"\w+://|\{")  # "{Failed verification}" is no answer either
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -182,8 +181,6 @@ def _retrieved(
         "sparse": (corpus.lexical(), _each(queries.lexical_query)),
         "dense": (corpus.dense(), _each(queries.dense_query)),
     }
-    if pipeline.expander:
-        ways[EXPANDED] = (corpus.lexical(), pipeline.expander.expand)
     runs: dict[str, list[list[Hit]]] = {}
     for name, (retriever, ask) in ways.items():
         runs[name] = []
@@ -191,7 +188,7 @@ def _retrieved(
             asked = ask(claims[start : start + QUERIES_AT_ONCE])
             runs[name] += retriever.retrieve(asked, pipeline.depth)
             tell(name, len(runs[name]), len(claims))
-    both = list(zip(runs.get(EXPANDED, runs["sparse"]), runs["dense"], strict=True))
+    both = list(zip(runs["sparse"], runs["dense"], strict=True))
     for mode in fusion.MODES:
         runs[mode] = [fusion.fused(*hits, 2 * pipeline.depth, mode) for hits in both]
     return runs

@@ -6,15 +6,15 @@ which comes as code, is that of T5ForTokenClassification.
 
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pincite.errors import MissingModel
+from pincite.errors import MissingExtra, MissingModel
 from pincite.models import weights
 from pincite.models.layouts import Layout
-from pincite.models.titles import require_extra
 from pincite.protocols import Floats
 
 BATCH = 4
@@ -39,7 +39,7 @@ class Transformer:
             MissingExtra: torch or transformers is not installed.
             MissingModel: the folder holds no complete network of this layout.
         """
-        require_extra("This verifier needs")
+        _require_extra()
         import torch
 
         if threads:
@@ -196,4 +196,12 @@ def _check_complete(folder: Path, missing: set[str]) -> None:
         raise MissingModel(
             f"{folder} lacks the weights {', '.join(sorted(missing)[:3])}: it holds another kind "
             f"of network. {_ADVICE}"
+        )
+
+
+def _require_extra() -> None:
+    if absent := [name for name in ("torch", "transformers") if find_spec(name) is None]:
+        raise MissingExtra(
+            f"This verifier needs {' and '.join(absent)}, not installed here: "
+            "pip install 'pincite[train]'"
         )

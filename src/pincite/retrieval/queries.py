@@ -15,7 +15,6 @@ from pincite.types import Claim
 SHARE = 0.2  # of the length: what title and section may each take once the whole is too long
 SEPARATOR = " [SEP] "
 # Of words that stand near the claim, beside 1 for its own; chosen on the WAFER-like dev claims.
-GENERATED_WEIGHT = 0.3  # with the cited pages' true titles; at 1 they lead away from the passage
 SECTION_WEIGHT = 0.5
 BEFORE_WEIGHT = 0.1
 
@@ -41,7 +40,7 @@ VARIANTS = {
 }
 
 
-def lexical_query(claim: Claim, generated_title: str = "") -> Query:
+def lexical_query(claim: Claim) -> Query:
     """The claim with its context as words for BM25, the farther away the lighter.
 
     What is asked is the claim and, for "it" and "he", the article's title. The section and the
@@ -52,7 +51,6 @@ def lexical_query(claim: Claim, generated_title: str = "") -> Query:
     """
     parts = (
         (claim.text, 1.0),
-        (generated_title, GENERATED_WEIGHT),
         (claim.title, 1.0),
         (" ".join(claim.section), SECTION_WEIGHT),
         (claim.before, BEFORE_WEIGHT),
@@ -60,17 +58,15 @@ def lexical_query(claim: Claim, generated_title: str = "") -> Query:
     return tuple((text, weight) for text, weight in parts if text)
 
 
-def side_query(claim: Claim, generated_title: str = "") -> str:
-    """SIDE's BM25 query: the claim, a generated title of the page to be found, the article's title.
+def side_query(claim: Claim) -> str:
+    """SIDE's BM25 query, without the generated title: the claim, then the article's title.
 
     (Petroni et al. 2023, Methods; the released code left a literal "[CIT]" in it.)
 
     >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"))
     'It opened in 1911. Varde Bridge'
-    >>> side_query(Claim("c1", "It opened in 1911.", title="Varde Bridge"), "A century of Varde")
-    'It opened in 1911. A century of Varde Varde Bridge'
     """
-    return " ".join(part for part in (claim.text, generated_title, claim.title) if part)
+    return " ".join(part for part in (claim.text, claim.title) if part)
 
 
 def dense_query(claim: Claim) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from pincite.protocols import Expander, Query, Reader, Retriever, WordRetriever
+from pincite.protocols import Query, Reader, Retriever, WordRetriever
 from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode, fused, shares, with_prior
 from pincite.types import Claim, Hit, claim_id_of
 
@@ -58,22 +58,6 @@ def _same_corpus(lexical: object, dense: object) -> Any:
     """Of two searches of one corpus that corpus, which reads texts when it has merged; or None."""
     corpus = getattr(lexical, "corpus", None)
     return corpus if corpus is getattr(dense, "corpus", None) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Expanded:
-    """A fused search whose words get others beside them; its meaning stays as it is."""
-
-    retriever: Fused
-    expander: Expander
-
-    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query the `k` best."""
-        claims = [Claim(claim_id_of("", (), text), text) for text in queries]
-        words = self.expander.expand(claims)
-        return self.retriever.retrieve(
-            [Asked(*both) for both in zip(words, queries, strict=True)], k
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,14 +98,10 @@ class Settings:
             checked_guidance(self.check.guidance, self.chat.dialect)
         if self.chat.url and self.chat.model:
             return
-        if self.retrieval.expansion == "server":
-            what = 'retrieval.expansion is "server"'
-        elif self.check.asks_a_model or self.ask.answer == "model":
+        if self.check.asks_a_model or self.ask.answer == "model":
             what = "a model is to interpret, to confirm or to answer"
-        else:
-            return
-        wanted = "chat.url (as http://localhost:8080/v1) and chat.model too"
-        raise ConfigError(f"{what}; expected {wanted}.")
+            wanted = "chat.url (as http://localhost:8080/v1) and chat.model too"
+            raise ConfigError(f"{what}; expected {wanted}.")
 
     @classmethod
     def of(cls, **given: Any) -> "Settings":

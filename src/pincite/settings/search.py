@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pincite.errors import ConfigError
 from pincite.judgement import aggregation
 from pincite.llm import chat
 from pincite.llm.client import checked_url
@@ -14,7 +13,6 @@ from pincite.retrieval.fusion import DENSE_SHARE, JUDGED, Mode
 from pincite.settings.values import Range, Share
 from pincite.text.hosts import WIKIPEDIA_AND_MIRRORS
 
-Expansion = Literal["none", "rm3", "titles", "server"]
 _Count = Annotated[int, Range(1, 10_000)]
 
 
@@ -47,18 +45,6 @@ class RetrievalSettings:
     dense_share: Annotated[float, Range(0, 1)] = DENSE_SHARE
     judged: _Count = JUDGED  # of them together, the best that the verifier reads
     read: _Count = cascade.READ  # passages of a cited page that it reads, chosen by shared words
-    expansion: Expansion = "none"  # words that a claim's query gets besides its own
-    titles: str = ""  # folder of `pincite train titles`, for expansion "titles"
-    # How it writes: the likeliest title, or a drawn one.
-    title_decoding: Literal["beam", "sample"] = "beam"
-
-    def __post_init__(self) -> None:
-        """Refuse values that mean nothing."""
-        if self.expansion == "titles" and not self.titles:
-            raise ConfigError(
-                'retrieval.expansion is "titles", but retrieval.titles is empty; expected the '
-                "folder of a model from: pincite train titles"
-            )
 
 
 @dataclass(frozen=True, slots=True)

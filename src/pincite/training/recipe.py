@@ -18,7 +18,6 @@ SHIPPED = Path(__file__).parent / "verifier.toml"
 SECOND = Path(__file__).parent / "verifier_second.toml"
 GPU = Path(__file__).parent / "verifier_gpu.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
-TITLES = Path(__file__).parent / "titles.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
 TOWERS = ("shared", "separate", "query")
@@ -30,7 +29,7 @@ QUERIES = (
     *VARIANTS,
 )  # the first: `retrieval.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
-R = TypeVar("R", "Recipe", "EncoderRecipe", "TitlesRecipe", "AnswererRecipe")
+R = TypeVar("R", "Recipe", "EncoderRecipe", "AnswererRecipe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,22 +130,6 @@ class EncoderRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class TitlesRecipe:
-    """All that decides the run of a model that writes titles, beside the data and the base."""
-
-    seed: int = 13
-    pairs: int = 200_000  # at most so many, chosen by the seed; 0 means all
-    visits: int = 1  # how often each is seen
-    max_context_tokens: int = 256  # longer contexts are cut from the left
-    max_title_tokens: int = 32  # pairs with a longer title are left out
-    batch_pairs: int = 16  # in one step
-    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all pairs
-    learning_rate: float = 1e-4
-    warmup: float = 0.06  # share of the steps over which the rate rises
-    weight_decay: float = 0.01
-
-
-@dataclass(frozen=True, slots=True)
 class AnswererRecipe:
     """All that decides the run of a model that answers, beside the data and the base.
 
@@ -189,7 +172,7 @@ def recipe_in(path: Path, kind: type[R]) -> R:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} cannot be read as a recipe: {error}") from error
-    if kind not in (TitlesRecipe, AnswererRecipe):
+    if kind is not AnswererRecipe:
         sets = given.pop("sets", [])
         if not isinstance(sets, list) or not sets:
             raise ConfigError(f"{path} names no [[sets]]; a recipe needs at least one.")
@@ -243,7 +226,7 @@ def _is_number(value: object) -> bool:
 
 _ABOVE_ZERO = (
     *("score_temperature", "batch_claims"),
-    *("batch_pairs", "visits", "max_context_tokens", "max_title_tokens"),
+    "visits",
     *("batch_rows", "rows_at_once", "rank", "alpha", "max_tokens", "modules"),
 )
 _CHOICES = {

@@ -29,7 +29,6 @@ command.add_command(ask.qa)
 @click.option("--plot", type=options.FilePath, help="PNG of SIDE's figures 2c and 7.")
 @json_option
 @quiet_option
-@options.expansion_options
 @options.settings_options
 def wafer(
     folder: Path,
@@ -47,8 +46,7 @@ def wafer(
     found, failed verification against featured articles (figure 2c) and the depth of addresses
     (figure 7); without pages, what can be said of the addresses alone.
 
-    The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on. With
-    --expansion "sparse + expansion" stands beside "sparse", and is what is fused and verified.
+    The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on.
     """
     extras.require("eval")
     from pincite.evaluation import failed_verification, plots, tables
@@ -78,8 +76,6 @@ def _searched(
     collection: Any, corpus: Path | str | None, settings: Any, tell: Any
 ) -> dict[str, Any]:
     """What needs pages: retrieval at all levels, and the verifier on citations that fail."""
-    from dataclasses import replace
-
     from pincite import runtime
     from pincite.corpus import engines
     from pincite.evaluation import failed_verification
@@ -95,7 +91,7 @@ def _searched(
         engines.open(where, encoder) as opened,
         build.verifying(settings, None, None) as run,
     ):
-        pipeline = replace(run.pipeline, expander=runtime.expander(settings, opened))
+        pipeline = run.pipeline
         result = (
             wafer_.evaluate(collection, opened, pipeline, tell, settings.retrieval.fusion)
             if collection.records
@@ -112,9 +108,7 @@ def _searched(
         "versions": dict(run.versions) | {"encoder": encoder.fingerprint},
     }
     warnings = list(build.late_warnings(pipeline))
-    if pipeline.expander:
-        result["versions"]["expansion"] = pipeline.expander.fingerprint
-    return result | ({"warnings": warnings} if warnings or pipeline.expander else {})
+    return result | ({"warnings": warnings} if warnings else {})
 
 
 @command.command("beir")

@@ -50,7 +50,6 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
 @click.option("--estimate", is_flag=True, help="Say what would be done and how long; do nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
 @options.web_options
-@options.expansion_options
 @options.judge_options
 @options.budget_options
 @options.settings_options

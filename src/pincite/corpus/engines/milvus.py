@@ -451,10 +451,6 @@ class MilvusCorpus:
             found.append(self._read([places[key] for key, _ in hits if key in places][:k]))
         return found
 
-    def terms(self, words: Sequence[str]) -> list[tuple[str, float]]:
-        """For each word its form in the word index, by which two are one, and its idf."""
-        return ranking.terms([self.counted(words)])
-
     def counted(self, words: Sequence[str]) -> tuple[int, list[tuple[str, int]]]:
         """How many passages there are; for each word its form and how many of them have it."""
         forms = [next(iter(words_of(word)), "") for word in words]

@@ -8,8 +8,8 @@ import inspect
 import json
 import random
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,36 @@ from pincite.training.answerer.turns import IGNORED, Turns
 from pincite.training.groups import write_groups
 from pincite.training.recipe import AnswererRecipe
 from pincite.training.run import MODEL, Run, begun
-from pincite.training.titles.pairs import Tell, Told
 
 COUNTS = "counts.json"
 CARD = "pincite.json"
 TOLD_EVERY = 100  # rows between two words of progress
+
+Tell = Callable[[str, int, int | None], None]
+
+
+@dataclass(slots=True)
+class Told:
+    """Who hears of progress and of what is skipped, until it is too much."""
+
+    tell: Tell
+    warn: Callable[[str], None]
+    max_bad: int
+    n_bad: int = 0
+
+    def bad(self, error: InputError) -> None:
+        """Warn of a line or file that is skipped.
+
+        Raises:
+            InputError: there were more than `max_bad`.
+        """
+        self.n_bad += 1
+        if self.n_bad > self.max_bad:
+            raise InputError(
+                f"More than {self.max_bad} lines or files cannot be used; the last: {error} Mend "
+                "them, or raise --max-bad-rows."
+            ) from error
+        self.warn(f"skipped: {error}")
 
 
 def train_answerer(

@@ -21,8 +21,7 @@ from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates
 from pincite.notes import Note, as_written, texts
-from pincite.protocols import Expander, WebSearch
-from pincite.retrieval.retrievers import Expanded
+from pincite.protocols import WebSearch
 from pincite.settings import Settings
 from pincite.text.words import looks_german
 from pincite.types import Failed
@@ -56,7 +55,6 @@ class CheckRun:
     versions: Mapping[str, str]
     warnings: tuple[Note, ...]
     calls: tuple[Calls, ...] = ()  # of the model that reads and judges, of a second opinion
-    expander: Expander | None = None
     trace: TraceWriter | None = None
     started: float = 0.0  # of a clock that only goes forward
     estimate: str = ""  # what a statement may cost; empty without a model
@@ -106,12 +104,11 @@ def checking(
             judge = ModelJudge(calls, prompts, _asking(settings, prompts), tell)
         else:
             judge, languages = _verifier(settings, stack, keep, tell)
-        expander = runtime.expander(settings, stored) if stored else None
         listed = reliability.chosen(settings.library.reliability, settings.language)
         online = _online(settings, stack, listed.rules if listed else None, languages, fetching)
         pipeline = CheckPipeline(
             interpreter=_interpreter(settings, calls, prompts, tell),
-            finder=_finder(settings, stored, expander) if stored else NoCorpus(),
+            finder=_finder(settings, stored) if stored else NoCorpus(),
             judge=judge,
             ignored=settings.check.ignored_types,
             threshold=settings.check.threshold,
@@ -131,15 +128,12 @@ def checking(
             versions["reliability"] = listed.fingerprint
         if calls:
             versions["prompts"] = prompts.fingerprint
-        if expander:
-            versions["expansion"] = expander.fingerprint
         warnings = _warnings(settings, languages)
         run = CheckRun(
             pipeline,
             versions,
             warnings,
             tuple(filter(None, (calls, _second(judge)))),
-            expander,
             writer,
             time.monotonic(),
             _estimate(settings, bool(stored) + bool(online)),
@@ -154,8 +148,7 @@ def report_of(
 ) -> CheckReport:
     """The checks with all that is needed to repeat them."""
     usage = sum((calls.usage for calls in run.calls), Usage())
-    late = run.expander.warnings if run.expander else ()
-    late += run.search.warnings if run.search else ()
+    late = run.search.warnings if run.search else ()
     return CheckReport(
         checks=tuple(checks),
         n_statements=n_statements,
@@ -248,7 +241,7 @@ def _online(
     )
 
 
-def _finder(settings: Settings, corpora: Corpora, expander: Expander | None) -> Finder:
+def _finder(settings: Settings, corpora: Corpora) -> Finder:
     # Wikipedia is no source for Wikipedia, but may well be one of a knowledge base.
     hosts = settings.filters.exclude_hosts
     if settings.check.retrieval == "windows":
@@ -263,7 +256,7 @@ def _finder(settings: Settings, corpora: Corpora, expander: Expander | None) -> 
     by_meaning = settings.check.retrieval == "hybrid"
     search = runtime.search(settings, corpora, hosts, by_meaning=by_meaning)
     return PassageFinder(
-        Expanded(search, expander) if expander else search,
+        search,
         corpora.get,
         settings.check.top_k,
         2 * settings.retrieval.depth,

@@ -108,7 +108,6 @@ def verifying(
             threshold=settings.verify.threshold,
             readout=settings.verify.readout,
             suggest=settings.verify.suggest,
-            expander=runtime.expander(settings, stored) if stored else None,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,
             online=stack.enter_context(
@@ -122,8 +121,6 @@ def verifying(
             versions["own_copies"] = attached
         if listed:
             versions["reliability"] = listed.fingerprint
-        if pipeline.expander:
-            versions["expansion"] = pipeline.expander.fingerprint
         # A folder in which nothing states an address is empty, and has the most to say.
         warnings = tuple(map(_of_copies, copies.warnings)) if copies is not None else ()
         if (stored or pipeline.online) and settings.filters.chosen.leaves_out_undated:
@@ -177,9 +174,8 @@ def _of_copies(problem: Problem) -> Note:
 
 def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
     """What went wrong while it ran without ending the run."""
-    of_expander = pipeline.expander.warnings if pipeline.expander else ()
     of_search = pipeline.online.search.warnings if pipeline.online else ()
-    return (*of_expander, *of_search, *pipeline.copies.warnings)
+    return (*of_search, *pipeline.copies.warnings)
 
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:

@@ -11,7 +11,6 @@ from pincite.verbs.verify.estimate import Estimate, Seconds
 
 FREE = "Nothing is paid, and no language model's server is asked."
 SHORT = 10.0  # seconds that nobody needs to be told of
-SERVER = "The language model's server that is set is asked for titles: it may cost something."
 VERIFIER = (
     "The verifier's server is asked about every pair not judged before: it may cost something."
 )
@@ -69,16 +68,14 @@ def lines(found: Estimate, settings: Settings) -> list[str]:
 
 def _costs(found: Estimate, settings: Settings) -> str:
     """What is sent to which servers, and may cost something."""
-    costs = [SERVER] if settings.retrieval.expansion == "server" else []
-    costs += [VERIFIER] if served(settings.models.verifier) else []
+    costs = [VERIFIER] if served(settings.models.verifier) else []
     costs += [_opinions(found, settings)] if found.calls else []
     return " ".join(costs) or FREE
 
 
 def asks_a_server(settings: Settings) -> bool:
     """Whether a run of `verify` with these settings asks a language model's server."""
-    asks = served(settings.models.verifier) or settings.judge.url
-    return settings.retrieval.expansion == "server" or bool(asks)
+    return bool(served(settings.models.verifier) or settings.judge.url)
 
 
 def _opinions(found: Estimate, settings: Settings) -> str:

@@ -16,7 +16,7 @@ from pincite.judgement import aggregation, changes, own, parts
 from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
-from pincite.protocols import DocumentsOf, Expander, Verifier, WordRetriever
+from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
 from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
@@ -80,7 +80,6 @@ class VerifyPipeline:
     threshold: float = aggregation.THRESHOLD
     readout: aggregation.Readout = "parts"
     suggest: Literal["failing", "all"] = "failing"  # claims that better sources are sought for
-    expander: Expander | None = None  # of the queries by words
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
     online: WebCandidates | None = None  # asked where a claim's own sources fail it
@@ -332,7 +331,7 @@ class VerifyPipeline:
         """Both retrievers' hits as one list, without copies, cited pages and what is excluded."""
         if self.search is None:
             return [], ()
-        words = self.expander.expand([claim])[0] if self.expander else queries.lexical_query(claim)
+        words = queries.lexical_query(claim)
         asked = Asked(words, queries.dense_query(claim))
         (found,) = self.search.retrieve([asked], 2 * self.depth)
         seen = self.unfiltered.retrieve([words], self.depth)[0] if self.unfiltered else []

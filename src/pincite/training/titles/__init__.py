@@ -1,1 +1,0 @@
-"""Training a model that guesses the titles of pages that claims cite."""
