@@ -46,8 +46,8 @@ class ConfigError(PinciteError):
     exit_code = 2
 
 
-class OldName(FutureWarning):
-    """A setting stands under a name that it no longer has; the message says the new one."""
+class PinciteWarning(UserWarning):
+    """Something does not work as set up, and the run goes on without it."""
 
 
 class InputError(PinciteError):

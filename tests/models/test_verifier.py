@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conftest import write_model
-from pincite.errors import MissingModel, PinciteError
+from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
 from pincite.models.judged import JudgedPairs
@@ -309,10 +309,28 @@ def test_what_was_judged_before_an_interruption_is_kept(
     resumed.close()
 
 
-def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "judged.sqlite").write_bytes(b"no database" * 100)
-    with pytest.raises(PinciteError, match="Delete it"):
-        JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+@pytest.mark.parametrize("place", ["damaged", "damaged/below", "/proc/judged.sqlite"])
+def test_a_cache_that_cannot_be_used_is_a_warning(
+    place: str, verifier: CrossEncoderVerifier, tmp_path: Path
+) -> None:
+    (tmp_path / "damaged").write_bytes(b"no database" * 100)
+    counting = Counting(verifier)
+    with pytest.warns(PinciteWarning):
+        judged = JudgedPairs(tmp_path / place, "net@1")
+    assert judged.logits(ROWS, counting).tolist() == judged.logits(ROWS, counting).tolist()
+    assert counting.asked == len(ROWS)
+    judged.close()
+
+
+def test_a_full_cache_is_one_warning(verifier: CrossEncoderVerifier, tmp_path: Path) -> None:
+    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    judged._file._db.execute("PRAGMA query_only=1")
+    counting = Counting(verifier)
+    with pytest.warns(PinciteWarning) as warned:
+        both = [judged.logits(ROWS, counting).tolist() for _ in range(2)]
+    assert (len(warned), both[0]) == (1, both[1])
+    assert counting.asked == 2 * len(ROWS)
+    judged.close()
 
 
 def test_a_verifier_that_keeps_its_logits_gives_the_same_evidence(

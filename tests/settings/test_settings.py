@@ -1,7 +1,6 @@
 """What may be set, in which places, which place wins, and what is said of what cannot be."""
 
 import dataclasses
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.errors import ConfigError, OldName
+from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings
 from pincite.settings import PRIVATE, SHORT, Settings, load, places, recorded, renamed, values
 from pincite.settings.values import Range
@@ -159,47 +158,16 @@ def test_each_setting_has_one_short_name_and_one_variable() -> None:
     assert set(SHORT.values()) == set(TYPES)
     variable = {name.replace(".", "_"): name for name in TYPES}
     assert len(variable) == len(TYPES)
-    # What was a variable's name before there were tables is no other setting's now.
-    assert all(variable.get(short, full) == full for short, full in SHORT.items())
     assert values.flat(Settings()).keys() == TYPES.keys()
 
 
-def test_old_names_are_read_with_a_warning_that_says_the_new_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    defaults = values.flat(Settings())
-    old = {short: defaults[name] for short, name in SHORT.items() if short != name}
-    lists = {short: list(v) if isinstance(v, tuple) else v for short, v in old.items()}
-    text = "\n".join(f"{short} = {json.dumps(value)}" for short, value in lists.items())
-    with pytest.warns(OldName, match=r"^pincite\.toml: ") as told:
-        assert in_file(text) == Settings()
-    assert all(f" {short} is now {SHORT[short]}" in str(told[0].message) for short in old)
+def test_short_names_are_for_options_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ConfigError):
+        in_file("depth = 7")
     Path("pincite.toml").unlink()
-    for short, value in lists.items():
-        text = ",".join(value) if isinstance(value, list) else str(value)
-        monkeypatch.setenv(f"PINCITE_{short.upper()}", text)
-    with pytest.warns(OldName) as told:
-        assert load({}) == Settings()
-    said = " ".join(str(each.message) for each in told)
-    for short in old:
-        name = f"PINCITE_{SHORT[short].upper().replace('.', '_')}"
-        assert name == f"PINCITE_{short.upper()}" or f"_{short.upper()} is now {name}" in said
-
-
-def test_a_new_name_beats_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(OldName):
-        assert in_file("depth = 7\nretrieval.depth = 8\n").retrieval.depth == 8
     monkeypatch.setenv("PINCITE_DEPTH", "9")
-    monkeypatch.setenv("PINCITE_RETRIEVAL_DEPTH", "10")
-    Path("pincite.toml").unlink()
-    with pytest.warns(OldName):
-        assert load({}).retrieval.depth == 10
-
-
-def test_an_old_name_that_is_now_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(OldName, match=r"retrieval is now check\.retrieval"):
-        assert in_file("retrieval = 'words'").check.retrieval == "words"
-    assert in_file("[retrieval]\ndepth = 9\n").retrieval.depth == 9
+    with pytest.raises(ConfigError):
+        load({})
 
 
 @pytest.mark.parametrize("variable", ["PINCITE_DEPHT", "PINCITE_RETRIEVAL_DEPHT"])

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from web.zoo import GOOD, Page, Zoo, after_failures, page, reply, zoo_server
 
-from pincite.errors import ConfigError
+from pincite.errors import PinciteWarning
 from pincite.protocols import Fetcher
 from pincite.types import Document, Fetched, Reason, Unchecked
 from pincite.web.cache import DAY, FetchCache, Kept
@@ -196,14 +196,19 @@ def test_a_new_body_takes_the_place_of_the_old(tmp_path: Path) -> None:
     with sqlite3.connect(path) as raw:
         assert raw.execute("SELECT count(*) FROM bodies").fetchone() == (1,)
     raw.close()
-    with pytest.raises(ConfigError, match="disk"):
+    with pytest.warns(PinciteWarning):
         cache.put(Kept("http://a.example/", "http://a.example/", 200, {}, b"x"))
 
 
-def test_what_is_no_cache_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["c", "c/below"])
+def test_a_cache_that_cannot_be_used_is_a_warning(place: str, tmp_path: Path) -> None:
     (tmp_path / "c").write_bytes(b"something else" * 100)
-    with pytest.raises(ConfigError, match=r"web\.cache"):
-        FetchCache(tmp_path / "c")
+    with pytest.warns(PinciteWarning):
+        cache = FetchCache(tmp_path / place)
+    page = Kept("http://a.example/", "http://a.example/", 200, {}, b"x")
+    cache.put(page)
+    assert cache.get(page.url) == page
+    cache.close()
 
 
 KILLED = """

@@ -2,20 +2,18 @@
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 done · 1 findings reached --fail-on,
 `corpus verify` found a fault, or `replay` a difference · 2 usage or settings · 3 input not found or
-unreadable · 5 a check in which something failed · 6 model or extra missing · 7 corpus missing,
-damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
+unreadable, or a path that cannot be used · 4 an output that cannot be written (disk full, standard
+output closed), or out of memory · 5 a check in which something failed · 6 model or extra missing ·
+7 corpus missing, damaged or locked · 9 a wiki could not be reached · 70 a bug · 130 interrupted.
 """
 
 import importlib
-import io
 import sys
-import warnings
-from typing import TextIO
+from typing import Any
 
 import click
 
-from pincite.cli import extras
-from pincite.errors import OldName, PinciteError
+from pincite.cli import edge
 
 VERBS = {
     "verify": "check an article's citations, worst first",
@@ -47,6 +45,13 @@ VERBS = {
 class _Verbs(click.Group):
     """Loads a verb's module when the verb is called: `pincite --help` stays fast."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click's, which would end every broken pipe, also one between processes, in silence."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise edge.BrokenPipe from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
@@ -55,8 +60,7 @@ class _Verbs(click.Group):
             return None
         package = "server." if cmd_name in ("serve", "worker", "mcp") else ""
         module = importlib.import_module(f"pincite.cli.{package}{cmd_name}")
-        command: click.Command = module.command
-        return command
+        return edge.with_texts(module.command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,6 +69,7 @@ class _Verbs(click.Group):
 
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="pincite")
+@click.option("--debug", is_flag=True, expose_value=False, help="Tracebacks too; in any place.")
 def cli() -> None:
     """Does the source support the statement, and which would?
 
@@ -74,38 +79,7 @@ def cli() -> None:
     """
 
 
-def _pipe_utf8(stream: TextIO | None) -> None:
-    """What is piped is UTF-8, as files are; Windows would take the encoding of its region."""
-    # No stream without a console, and another kind where a program that calls us captures it.
-    if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
-        stream.reconfigure(encoding="utf-8")
-
-
 def main() -> None:
-    """Run; expected errors print one message without traceback, bugs keep theirs."""
-    for stream in (sys.stdin, sys.stdout):
-        _pipe_utf8(stream)
-    python_s = warnings.formatwarning
-    warnings.formatwarning = lambda said, kind, *where: (
-        f"pincite: {said}\n" if kind is OldName else python_s(said, kind, *where)
-    )
-    try:
-        # Outside its standalone mode click returns the code that a verb gave to `Exit`.
-        sys.exit(cli.main(standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except PinciteError as error:
-        click.echo(f"pincite: {error}", err=True)
-        sys.exit(error.exit_code)
-    except ImportError as error:
-        if (absent := extras.missing(error)) is None:
-            raise
-        click.echo(f"pincite: {absent}", err=True)
-        sys.exit(absent.exit_code)
-    except BrokenPipeError:  # `pincite … | head`: the reader has seen enough
-        sys.stderr.close()
-        sys.exit(0)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("pincite: stopped; what was committed stays.", err=True)
-        sys.exit(130)
+    """Run; every error is one line with a next step, see `pincite.cli.edge`."""
+    # Outside its standalone mode click returns the code that a verb gave to `Exit`.
+    edge.run(lambda arguments: cli.main(arguments, standalone_mode=False), sys.argv[1:])

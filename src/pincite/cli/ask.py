@@ -22,13 +22,13 @@ def output_options(command: Any) -> Any:
     """An option for each format."""
     for option in reversed(
         [
-            click.option("--json", "json_path", type=options.FilePath, help="JSON (- stdout)."),
-            click.option("--html", "html_path", type=options.FilePath, help="One HTML page."),
-            click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
+            click.option("--json", "json_path", type=options.OutFile, help="JSON (- stdout)."),
+            click.option("--html", "html_path", type=options.OutFile, help="One HTML page."),
+            click.option("--markdown", "markdown_path", type=options.OutFile, help="Markdown."),
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
-            click.option("--bibtex", "bibtex_path", type=options.FilePath, help="References."),
-            click.option("--ris", "ris_path", type=options.FilePath, help="References."),
-            click.option("--csl", "csl_path", type=options.FilePath, help="References, CSL-JSON."),
+            click.option("--bibtex", "bibtex_path", type=options.OutFile, help="References."),
+            click.option("--ris", "ris_path", type=options.OutFile, help="References."),
+            click.option("--csl", "csl_path", type=options.OutFile, help="References, CSL-JSON."),
             click.option("-q", "--quiet", is_flag=True, help="No progress, no answer shown."),
         ]
     ):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,13 +30,14 @@ _config = click.option("--config", type=options.FilePath, help="A TOML file with
 @_config
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
-    from pincite.models.judged import n_kept
+    from pincite.llm.kept import KeptReplies
+    from pincite.models.judged import JudgedPairs
     from pincite.runtime import replies_file
     from pincite.web.cache_size import holdings
 
     pages, judged = _files(config)
-    held, n_pairs = holdings(pages), n_kept(judged)
-    n_replies = _replies(len)
+    held, n_pairs = holdings(pages), _of(JudgedPairs, judged, len)
+    n_replies = _of(KeptReplies, replies_file(), len)
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     if as_json:
         values: dict[str, Any] = {
@@ -95,30 +97,27 @@ def clear(judgements: bool, config: Path | None) -> None:
     Reports stay. The next run fetches, or judges, anew.
     """
     from pincite.llm.kept import KeptReplies
-    from pincite.models.judged import forget
+    from pincite.models.judged import JudgedPairs
+    from pincite.runtime import replies_file
     from pincite.web import cache_size
 
     pages, judged = _files(config)
     if judgements:
-        options.say(f"{forget(judged)} judged pairs removed from {judged}")
-        options.say(f"{_replies(KeptReplies.forget)} replies of language models removed")
+        n_pairs = _of(JudgedPairs, judged, lambda kept: kept.forget())
+        n_replies = _of(KeptReplies, replies_file(), lambda kept: kept.forget())
+        options.say(f"{n_pairs} judged pairs removed from {judged}")
+        options.say(f"{n_replies} replies of language models removed")
         return
     before = cache_size.holdings(pages).n_bytes
     _tell_removed(f"{cache_size.prune(pages, -1)}", before, pages)
 
 
-def _replies(act: Callable[[Any], int]) -> int:
-    """What is done with the replies that are kept; 0 where there are none."""
-    from pincite.llm.kept import KeptReplies
-    from pincite.runtime import replies_file
-
-    if not replies_file().exists():
+def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
+    """What is done with a cache; 0 where there is none."""
+    if not file.exists():
         return 0
-    kept = KeptReplies(replies_file())
-    try:
+    with closing(kind(file)) as kept:
         return act(kept)
-    finally:
-        kept.close()
 
 
 def _tell_removed(what: str, before: int, pages: Path) -> None:

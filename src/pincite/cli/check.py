@@ -24,15 +24,15 @@ def output_options(command: Any) -> Any:
     """An option for each format, and what belongs to them; `replay` has them too."""
     for option in reversed(
         [
-            click.option("--json", "json_path", type=options.FilePath, help="JSON (- stdout)."),
-            click.option("--html", "html_path", type=options.FilePath, help="One HTML page."),
-            click.option("--csv", "csv_path", type=options.FilePath, help="A row a passage."),
-            click.option("--markdown", "markdown_path", type=options.FilePath, help="Markdown."),
-            click.option("--yaml", "yaml_path", type=options.FilePath, help="YAML."),
+            click.option("--json", "json_path", type=options.OutFile, help="JSON (- stdout)."),
+            click.option("--html", "html_path", type=options.OutFile, help="One HTML page."),
+            click.option("--csv", "csv_path", type=options.OutFile, help="A row a passage."),
+            click.option("--markdown", "markdown_path", type=options.OutFile, help="Markdown."),
+            click.option("--yaml", "yaml_path", type=options.OutFile, help="YAML."),
             click.option(
                 "--claimreview",
                 "claimreview_path",
-                type=options.FilePath,
+                type=options.OutFile,
                 help="JSON-LD; see [claimreview] in the settings.",
             ),
             click.option("--template", type=options.FilePath, help="Jinja2 for --markdown."),
@@ -56,7 +56,7 @@ def output_options(command: Any) -> Any:
 @click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
 @click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
 @click.option("--language", help="Of the statements: en, de, … [en]")
-@click.option("--trace", type=options.FilePath, help="Keep all; go on from what it holds.")
+@click.option("--trace", type=options.OutFile, help="Keep all; go on from what it holds.")
 @output_options
 @click.option("--chat-url", help="Server of the model: it gets statements and passages.")
 @click.option("--chat-model", help="Model of that server.")

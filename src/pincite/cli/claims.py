@@ -23,7 +23,7 @@ from pincite.verbs.verify.wording import name_of
 @click.option("--wafer", is_flag=True, help="WAFER records (JSONL) of claims with an address.")
 @click.option(
     "--out",
-    type=options.FilePath,
+    type=options.OutFolder,
     help="A new folder for a WAFER-like collection of all pages: splits, counts and a card.",
 )
 @click.option(

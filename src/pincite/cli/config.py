@@ -70,9 +70,9 @@ def path() -> None:
 
 @command.command("import")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
-@click.option("-o", "--output", type=options.FilePath, help="Write it here, not to stdout.")
-@click.option("--prompts", type=options.FilePath, help="Write the prompts into this folder.")
-@click.option("--texts", type=options.FilePath, help="The same for an application's texts.")
+@click.option("-o", "--output", type=options.OutFile, help="Write it here, not to stdout.")
+@click.option("--prompts", type=options.OutFolder, help="Write the prompts into this folder.")
+@click.option("--texts", type=options.OutFolder, help="The same for an application's texts.")
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 def import_(
     files: tuple[Path, ...],

@@ -415,7 +415,7 @@ def copy(
 
 @command.command("pack")
 @click.argument("folder", type=options.FilePath)
-@click.argument("file", type=options.FilePath)
+@click.argument("file", type=options.OutFile)
 @json_option
 @quiet_option
 def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:

@@ -24,7 +24,7 @@ DEMO_ASK = Path(__file__).parents[1] / "demo_ask"
 @click.command("demo", short_help="see it work on a shipped article, offline")
 @click.option(
     "--out",
-    type=options.FilePath,
+    type=options.OutFolder,
     default=Path("pincite-demo"),
     show_default=True,
     help="Where the reports go.",

@@ -134,7 +134,7 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
     show_default=True,
     help="Which rows; statements is readings' old name.",
 )
-@click.argument("output", type=options.FilePath)
+@click.argument("output", type=options.OutFile)
 @config_option
 def export(form: str, output: Path, config: Path | None) -> None:
     """Write what was said to OUTPUT as JSON lines; of several words on one thing the last counts.

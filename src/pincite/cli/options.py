@@ -3,7 +3,7 @@
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,6 +13,8 @@ import click
 from pincite.settings import Settings, load
 
 FilePath = click.Path(path_type=Path)
+OutFile = click.Path(path_type=Path, dir_okay=False)
+OutFolder = click.Path(path_type=Path, file_okay=False)
 
 
 class _Address(click.ParamType[Path | str]):
@@ -301,7 +303,7 @@ def say(message: str, quiet: bool = False) -> None:
 
 
 def write(text: str, path: Path | None) -> None:
-    """To a file, written beside and renamed, or to stdout."""
+    """To a file, written beside and renamed, or to stdout; raises OSError with the path."""
     if path is None or str(path) == "-":
         click.echo(text, nl=False)
         return
@@ -310,7 +312,9 @@ def write(text: str, path: Path | None) -> None:
         beside.write_text(text, encoding="utf-8", errors="replace")
         beside.replace(path)
     except OSError as error:
-        raise click.FileError(str(path), f"cannot be written: {error.strerror}") from error
+        with suppress(OSError):
+            beside.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager

@@ -136,7 +136,7 @@ def delete(study: str, rater: int | None, yes: bool, data: str | None, config: P
 
 @command.command("export")
 @click.argument("study")
-@click.argument("output", type=options.FilePath)
+@click.argument("output", type=options.OutFile)
 @click.option("--format", "form", type=click.Choice(["json", "csv", "jsonl", "label-studio"]))
 @click.option("--texts", is_flag=True, help="json: with the sources' whole texts.")
 @_placed
@@ -172,12 +172,12 @@ def import_(file: Path, data: str | None, config: Path | None) -> None:
 
 @command.command("report")
 @click.argument("study")
-@click.option("--json", "values", type=options.FilePath, help="Write the report as JSON.")
-@click.option("--html", type=options.FilePath, help="Write it as one HTML page.")
-@click.option("--figures", type=options.FilePath, help="Folder for figures (PNG).")
-@click.option("--csv", type=options.FilePath, help="Write the ratings as a table.")
-@click.option("--jsonl", type=options.FilePath, help="Write the ratings as JSON lines.")
-@click.option("--label-studio", "label_studio", type=options.FilePath, help="For Label Studio.")
+@click.option("--json", "values", type=options.OutFile, help="Write the report as JSON.")
+@click.option("--html", type=options.OutFile, help="Write it as one HTML page.")
+@click.option("--figures", type=options.OutFolder, help="Folder for figures (PNG).")
+@click.option("--csv", type=options.OutFile, help="Write the ratings as a table.")
+@click.option("--jsonl", type=options.OutFile, help="Write the ratings as JSON lines.")
+@click.option("--label-studio", "label_studio", type=options.OutFile, help="For Label Studio.")
 @_placed
 def report(study: str, data: str | None, config: Path | None, **wanted: Path | None) -> None:
     """What was preferred, by how much, and whether raters agree."""

@@ -116,7 +116,6 @@ def web_pages(
     """Ready to fetch; closes its connections and its cache."""
     with ExitStack() as stack:
         client = stack.enter_context(open_web(settings))
-        settings.cache_file.parent.mkdir(parents=True, exist_ok=True)
         cache = stack.enter_context(FetchCache(settings.cache_file))
         wayback = None
         if settings.wayback:

@@ -135,8 +135,7 @@ _SHORTER = {
     for table, leaves in _PREFIXED.items()
     for leaf in leaves.split()
 }
-# The full name of each short one. Options, requests and `Settings.of` have short names; files,
-# variables and reports had them too before there were tables.
+# The full name of each short one, which options, requests and `Settings.of` have.
 SHORT: Mapping[str, str] = MappingProxyType(
     {_SHORTER.get(name, name.rpartition(".")[2]): name for name in values.types_of(Settings)}
 )

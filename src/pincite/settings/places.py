@@ -3,10 +3,9 @@
 Weakest first: the default in the code, `config.toml` in the user's settings folder, `pincite.toml`
 in the working folder (or the file named instead of both), a variable `PINCITE_…`, an option of the
 command. A file names a setting by its table (`[web] pause = 2`), a variable by both words
-(`PINCITE_WEB_PAUSE`), an option by its short name (`web_pause`). Files and variables of before the
-tables used short names too: they are read, with a warning. pydantic-settings would bring pydantic
-into the core for the same precedence, and says neither which place won nor which known key an
-unknown one is nearest to.
+(`PINCITE_WEB_PAUSE`), an option by its short name (`web_pause`). pydantic-settings would bring
+pydantic into the core for the same precedence, and says neither which place won nor which known key
+an unknown one is nearest to.
 """
 
 import difflib
@@ -14,7 +13,6 @@ import json
 import os
 import re
 import tomllib
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +20,7 @@ from typing import Any, NamedTuple
 
 import platformdirs
 
-from pincite.errors import ConfigError, OldName
+from pincite.errors import ConfigError
 from pincite.llm import chat
 from pincite.settings.values import converted, types_of
 
@@ -58,7 +56,7 @@ def placed(
         config: a TOML file instead of the usual two.
         table: the part of the files, and of the variables' names, where they stand; empty: outside
             all of `TABLES`.
-        short: the full name of each short one.
+        short: the full name of each short one, for options.
 
     Raises:
         ConfigError: unknown key, wrong type or range, unreadable TOML; names the place.
@@ -66,14 +64,11 @@ def placed(
     found: dict[str, Placed] = {}
     for path in [config] if config else usual_files():
         if config or path.is_file():
-            part = _part(_read(path), table, path)
-            old = [key for key, value in part.items() if not isinstance(value, dict)]
-            _warn(path, {key: short[key] for key in old if short.get(key, key) != key})
-            values = checked(schema, part, str(path), short, table)
+            values = checked(schema, _part(_read(path), table, path), str(path), table=table)
             found |= {name: Placed(value, str(path)) for name, value in values.items()}
-    for variable, name in _variables(schema, table, short):
+    for variable, name in _variables(schema, table):
         origin = f"variable {variable}"
-        values = checked(schema, {name: os.environ[variable]}, origin, short, table)
+        values = checked(schema, {name: os.environ[variable]}, origin, table=table)
         found |= {name: Placed(value, origin) for name, value in values.items()}
     given = {key: value for key, value in options.items() if value is not None}
     values = checked(schema, given, "command line", short, table)
@@ -170,30 +165,18 @@ def checked(
     }
 
 
-def _variables(schema: type, table: str, short: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The variables that are set, each with the name of its setting; short names first."""
+def _variables(schema: type, table: str) -> list[tuple[str, str]]:
+    """The variables that are set, each with the name of its setting."""
     prefix = f"{PREFIX}{table.upper()}_" if table else PREFIX
     others = tuple(f"{PREFIX}{name.upper()}_" for name in TABLES if name != table)
-    full = {prefix + name.upper().replace(".", "_"): name for name in types_of(schema)}
-    names = {name: variable for variable, name in full.items()}
-    old = {prefix + key.upper(): name for key, name in short.items()}
-    found = []
-    for variable in sorted(os.environ, key=full.__contains__):
-        if not variable.startswith(prefix) or variable.startswith(others):
-            continue
-        if variable in old and variable not in full:
-            _warn("environment", {variable: names[old[variable]]})
-        if variable not in _NOT_SETTINGS:
-            unknown = variable.removeprefix(prefix).lower()
-            found.append((variable, full.get(variable) or old.get(variable) or unknown))
-    return found
-
-
-def _warn(place: object, renamed: Mapping[str, str]) -> None:
-    """Tell which names are from before there were tables."""
-    if renamed:
-        said = ", ".join(f"{old} is now {new}" for old, new in renamed.items())
-        warnings.warn(f"{place}: renamed settings: {said}.", OldName, stacklevel=4)
+    names = {prefix + name.upper().replace(".", "_"): name for name in types_of(schema)}
+    return [
+        (variable, names.get(variable) or variable.removeprefix(prefix).lower())
+        for variable in sorted(os.environ)
+        if variable.startswith(prefix)
+        and not variable.startswith(others)
+        and variable not in _NOT_SETTINGS
+    ]
 
 
 def _part(values: dict[str, Any], table: str, path: Path) -> dict[str, Any]:

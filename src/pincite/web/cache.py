@@ -12,13 +12,14 @@ import json
 import sqlite3
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, PinciteWarning
 
 DAY = 86_400.0
 LAYOUT = 1  # of the tables; another layout is another file's business
@@ -59,27 +60,39 @@ class FetchCache:
     """Pages by cited address; safe to use from several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, or makes it; its folder too.
+        """Opens the file, or makes it; its folder too. Memory takes its place if it cannot be used.
 
         Raises:
-            ConfigError: it cannot be opened, or is something else.
+            ConfigError: it is a cache of another version.
         """
         self._path, self._lock = path, threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA busy_timeout=10000")
-            self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see fetch_keeping
-            self._db.execute("PRAGMA journal_mode=WAL")
-            # A power cut may lose the last pages, which are fetched again; a kill loses none.
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            (layout,) = self._db.execute("PRAGMA user_version").fetchone()
-            if layout not in (0, LAYOUT):
-                raise ConfigError(f"{path} is a cache of another version. Delete it.")
-            self._db.executescript(f"{_TABLES} PRAGMA user_version={LAYOUT};")
+            self._open(str(path))
         except (OSError, sqlite3.Error) as error:
-            what = f"{path} cannot be used as the cache of fetched pages: {error}."
-            raise ConfigError(f"{what} Delete it, or set web.cache to another file.") from error
+            self._warn(error)
+            self._open(":memory:")
+
+    def _open(self, path: str) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA busy_timeout=10000")
+        self._db.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: see fetch_keeping
+        self._db.execute("PRAGMA journal_mode=WAL")
+        # A power cut may lose the last pages, which are fetched again; a kill loses none.
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        (layout,) = self._db.execute("PRAGMA user_version").fetchone()
+        if layout not in (0, LAYOUT):
+            raise ConfigError(f"{path} is a cache of another version. Delete it.")
+        if layout != LAYOUT:
+            self._db.executescript(f"{_TABLES} PRAGMA user_version={LAYOUT};")
+
+    def _warn(self, error: Exception) -> None:
+        what = f"The cache of fetched pages {self._path} cannot be written ({error})."
+        warnings.warn(
+            f"{what} Free some space, or set web.cache to another file.",
+            PinciteWarning,
+            stacklevel=3,
+        )
 
     def get(self, url: str) -> Kept | None:
         """What is kept of an address, fresh or not; a body that is damaged counts as not kept."""
@@ -112,7 +125,7 @@ class FetchCache:
         )
 
     def put(self, kept: Kept) -> None:
-        """Keep a page in place of what was kept of its address; on return it is stored."""
+        """Keep a page in place of what was kept of its address, as far as the disk allows it."""
         body = kept.body
         digest = hashlib.sha256(body).digest() if body is not None else None
         row = (
@@ -133,8 +146,7 @@ class FetchCache:
             try:
                 self._store(row, digest, packed)
             except sqlite3.Error as error:
-                what = f"{self._path}: a fetched page cannot be kept ({error})."
-                raise ConfigError(f"{what} Is the disk full? Set web.cache elsewhere.") from error
+                self._warn(error)
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     if self._db.in_transaction:  # it did not come to its end

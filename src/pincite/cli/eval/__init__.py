@@ -26,7 +26,7 @@ command.add_command(ask.qa)
 @click.argument("folder", type=options.FilePath)
 @click.option("--split", default="dev", show_default=True, help="Part of the collection.")
 @click.option("--corpus", type=options.Address, help="Keep the corpus here, not in the cache.")
-@click.option("--plot", type=options.FilePath, help="PNG of SIDE's figures 2c and 7.")
+@click.option("--plot", type=options.OutFile, help="PNG of SIDE's figures 2c and 7.")
 @json_option
 @quiet_option
 @options.settings_options
@@ -116,7 +116,7 @@ def _searched(
 @click.option("--split", default="test", show_default=True, help="Part of the collection.")
 @click.option("--system", "names", multiple=True, help="Only this one; may be repeated.  [all]")
 @click.option("--corpus", type=options.Address, help="Keep the corpus here, not in the cache.")
-@click.option("--run-out", type=options.FilePath, help="Folder for TREC runs and qrels.")
+@click.option("--run-out", type=options.OutFolder, help="Folder for TREC runs and qrels.")
 @json_option
 @quiet_option
 @click.option("--config", type=options.FilePath, help="A TOML file with settings.")
@@ -174,9 +174,9 @@ def beir(
 @command.command("claims")
 @click.argument("files", type=options.FilePath, nargs=-1, required=True)
 @click.option("--baselines/--no-baselines", default=True, help="Measure them too.  [default: yes]")
-@click.option("--plot", type=options.FilePath, help="PNG of precision over recall, and its data.")
-@click.option("--reliability", type=options.FilePath, help="PNG of calibration, and its data.")
-@click.option("--scores", type=options.FilePath, help="Pincite's scores of each row, JSON lines.")
+@click.option("--plot", type=options.OutFile, help="PNG of precision over recall, and its data.")
+@click.option("--reliability", type=options.OutFile, help="PNG of calibration, and its data.")
+@click.option("--scores", type=options.OutFile, help="Pincite's scores of each row, JSON lines.")
 @click.option(
     "--judge-verdicts",
     "recorded",
@@ -308,7 +308,7 @@ def swaps(
 @command.command("check")
 @click.argument("corpus", type=options.FilePath)
 @click.argument("labelled", type=options.FilePath)
-@click.option("--html", "page", type=options.FilePath, help="One page with the plots.")
+@click.option("--html", "page", type=options.OutFile, help="One page with the plots.")
 @keep_option
 @json_option
 @quiet_option

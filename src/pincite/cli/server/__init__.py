@@ -19,7 +19,7 @@ def command() -> None:
 
 
 @command.command("backup")
-@click.argument("file", type=options.FilePath)
+@click.argument("file", type=options.OutFile)
 @data_option
 @config_option
 @click.option("--force", is_flag=True, help="Replace FILE.")
@@ -39,7 +39,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
 
 
 @command.command("restore")
-@click.argument("file", type=options.FilePath)
+@click.argument("file", type=options.OutFile)
 @data_option
 @config_option
 @click.option("--force", is_flag=True, help="Replace what is there.")

@@ -34,13 +34,13 @@ from pincite.cli.verify.run import deliver, fetched, judged, said, told, uncited
     type=options.Address,
     help="A dump, every article of which is checked; s3:// and the like too.",
 )
-@click.option("--out", type=options.FilePath, help="Folder for the reports of many articles.")
+@click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")
 @click.option("--limit", type=int, help="Rows of the table on the terminal.")
 @click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
-@click.option("--json", "json_path", type=options.FilePath, help="Write JSON here (- stdout).")
-@click.option("--csv", "csv_path", type=options.FilePath, help="Write CSV here (- stdout).")
-@click.option("--html", "html_path", type=options.FilePath, help="Write one HTML page here.")
-@click.option("--wikitext", "wikitext_path", type=options.FilePath, help="Write tags and refs.")
+@click.option("--json", "json_path", type=options.OutFile, help="Write JSON here (- stdout).")
+@click.option("--csv", "csv_path", type=options.OutFile, help="Write CSV here (- stdout).")
+@click.option("--html", "html_path", type=options.OutFile, help="Write one HTML page here.")
+@click.option("--wikitext", "wikitext_path", type=options.OutFile, help="Write tags and refs.")
 @click.option(
     "--fail-on",
     type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),

@@ -127,7 +127,8 @@ class Batch:
             pages = [articles.page_of(wikis, address, lambda *_: False) for address in chosen]
             found = [wikis.article(page) for page in pages if isinstance(page, Page)]
         if not found:
-            raise InputError(f"none of {len(chosen)} articles could be read: {pages[0]}")
+            why = f": {pages[0]}" if pages else ", since the list names none"
+            raise InputError(f"none of {len(chosen)} articles could be read{why}")
         if len(found) < len(addresses):
             options.say(f"From {len(found)} of {len(addresses)} articles:", self.quiet)
         with build.verifying(self.settings, self.corpora, self.sources, own_copies=True) as run:

@@ -1,0 +1,89 @@
+"""A cache in one SQLite file; where it cannot be used, a warning, and memory takes its place."""
+
+import sqlite3
+import threading
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import PinciteWarning
+
+LOOKUP = 500  # keys in one SELECT; SQLite's limit on variables is higher everywhere
+
+
+class CacheFile:
+    """One table of key and value; several threads and processes may share the file."""
+
+    def __init__(self, path: Path, table: str) -> None:
+        """Open or make the file; `table`: its definition, without CREATE TABLE."""
+        self._path, self._lock, self._warned = path, threading.Lock(), False
+        self._name = table.partition("(")[0].strip()
+        create = f"CREATE TABLE IF NOT EXISTS {table} WITHOUT ROWID"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute(create)
+        except (OSError, sqlite3.Error) as error:
+            self._warn(error)
+            self._db = sqlite3.connect(":memory:", check_same_thread=False)
+            self._db.execute(create)
+
+    def rows(self, query: str, keys: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a SELECT; none where the file is damaged."""
+        try:
+            with self._lock:
+                return self._db.execute(query, keys).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._warn(error)
+            return []
+
+    def values(self, column: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Those of the keys that are known, with their values from this column."""
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), LOOKUP):
+            some = keys[start : start + LOOKUP]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT key, {column} FROM {self._name} WHERE key IN ({marks})"  # noqa: S608
+            found.update(self.rows(query, some))
+        return found
+
+    def put(self, rows: Iterable[tuple[object, object]]) -> None:
+        """Keep these keys with their values, in one transaction."""
+        self._written(f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?)", rows)  # noqa: S608
+
+    def clear(self) -> int:
+        """Remove all and give the space back; returns how many there were."""
+        n = self._written(f"DELETE FROM {self._name} WHERE ?", [(1,)])  # noqa: S608
+        with self._lock:
+            self._db.execute("VACUUM")
+        return n
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        found = self.rows(f"SELECT count(*) FROM {self._name}")  # noqa: S608
+        return int(found[0][0]) if found else 0
+
+    def close(self) -> None:
+        """Close the file; the object is of no use afterwards."""
+        self._db.close()
+
+    def _written(self, statement: str, rows: Iterable[tuple[object, ...]]) -> int:
+        try:
+            with self._lock, self._db:
+                return self._db.executemany(statement, rows).rowcount
+        except sqlite3.Error as error:
+            self._warn(error)
+            return 0
+
+    def _warn(self, error: Exception) -> None:
+        if not self._warned:
+            warnings.warn(
+                f"The cache {self._path} cannot be used ({error}); what it would keep is asked or "
+                "computed again. Free some space, delete it, or set PINCITE_CACHE to a folder that "
+                "can be written.",
+                PinciteWarning,
+                stacklevel=4,
+            )
+        self._warned = True

@@ -1,0 +1,194 @@
+"""The outermost edge: texts from the shell, the standard streams, and every error as one line.
+
+Commands let errors pass; here they become a message with a next step and an exit code. A traceback
+is shown with `--debug`; that of a bug is also written to a file.
+"""
+
+import errno
+import io
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import click
+
+from pincite.cli import extras
+from pincite.errors import PinciteError, PinciteWarning
+
+UNUSABLE, UNWRITTEN, BUG, STOPPED = 3, 4, 70, 130  # exit codes
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+_NEXT_STEPS = {
+    errno.ENOENT: "Check the path.",
+    errno.EISDIR: "Expected a file there, not a folder.",
+    errno.ENOTDIR: "A part of the path is a file; expected a folder.",
+    errno.EEXIST: "Expected a folder, or a new name.",
+    errno.ENAMETOOLONG: "Expected a shorter path.",
+    errno.EACCES: "Check who may read and write it.",
+    errno.EPERM: "Check who may read and write it.",
+    errno.EMFILE: "Raise the limit of open files: ulimit -n 4096",
+    errno.EADDRINUSE: "Another program listens there: choose another --port.",
+    errno.EROFS: "Choose a place that can be written.",
+} | dict.fromkeys(
+    (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+    "What was complete before stays. Free some space and repeat the command.",
+)
+
+
+class BrokenPipe(Exception):
+    """Carries a BrokenPipeError past click."""
+
+
+class _Text(click.types.StringParamType):
+    """Text from the command line, which a shell may hand over in bytes that are not UTF-8."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = super().convert(value, param, ctx)
+        if text.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in text):
+            return text
+        with suppress(ValueError, OSError):
+            if os.path.lexists(text):  # a file's name may be any bytes
+                return text
+        try:  # in the locale C, Python takes UTF-8 for bytes without a meaning
+            return os.fsencode(text).decode("utf-8")
+        except UnicodeError:
+            self.fail("It is not UTF-8 text. Expected UTF-8, as terminals send it.", param, ctx)
+
+
+def with_texts(command: click.Command) -> click.Command:
+    """The command, and those below it, with every text checked as `_Text` does."""
+    for param in command.params:
+        if type(param.type) is click.types.StringParamType:
+            param.type = _Text()
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        with_texts(below)
+    return command
+
+
+def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) -> NoReturn:
+    """Run `command` on the arguments and exit; every error becomes one line on stderr."""
+    _prepare_streams()
+    pythons = warnings.formatwarning
+    warnings.formatwarning = lambda message, kind, *where: (
+        f"pincite: {message}\n" if kind is PinciteWarning else pythons(message, kind, *where)
+    )
+    debug = "--debug" in arguments
+    try:
+        code = command([each for each in arguments if each != "--debug"])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        if debug and not isinstance(error, click.exceptions.Exit):
+            traceback.print_exc()
+        code = _reported(error)
+    sys.exit(code)
+
+
+def _reported(error: BaseException) -> int:
+    """Print what happened and what to do; returns the exit code."""
+    if isinstance(error, BrokenPipe) and error.__cause__:
+        error = error.__cause__
+    if isinstance(error, OSError) and _dropped_output(error):
+        if isinstance(error, BrokenPipeError):  # `pincite … | head`: the reader has seen enough
+            return 0
+        return _said(f"standard output cannot be written: {error.strerror}.", UNWRITTEN)
+    if isinstance(error, click.ClickException):
+        with suppress(OSError):
+            error.show()
+        return error.exit_code
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return _said("stopped; what was committed stays.", STOPPED)
+    return _said(*_explained(error))
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    """The message about an error that is not click's, and the exit code."""
+    if isinstance(error, ImportError) and (absent := extras.missing(error)):
+        error = absent
+    if isinstance(error, PinciteError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError):
+        return "out of memory. Give it less at once, or close other programs.", UNWRITTEN
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if isinstance(error, UnicodeError):
+        return f"text that is not UTF-8: {_line(error)}. {_logged(error)}", UNUSABLE
+    if error.__class__.__module__ == "sqlite3":
+        return f"a database cannot be used: {_line(error)}. {_logged(error)}", UNWRITTEN
+    return f"a bug: {error.__class__.__name__}: {_line(error)}. {_logged(error)}", BUG
+
+
+def _of_system(error: OSError) -> tuple[str, int]:
+    """What the operating system refused, and the exit code."""
+    names = dict.fromkeys(str(name) for name in (error.filename, error.filename2) if name)
+    what = f"{', '.join(names)}: " if names else ""
+    step = _NEXT_STEPS.get(error.errno or 0) or _logged(error)
+    why = error.strerror or _line(error) or error.__class__.__name__
+    return f"{what}{why}. {step}", UNWRITTEN if error.errno in _FULL else UNUSABLE
+
+
+def _line(error: BaseException) -> str:
+    """The error's message in one line without control characters, not too long."""
+    return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].rstrip(".")
+
+
+def _logged(error: BaseException) -> str:
+    """Write the traceback to a file; returns where it is."""
+    from pincite.models.weights import cache_folder
+
+    try:
+        path = cache_folder().parent / "last-error.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(traceback.format_exception(error))
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except (OSError, RuntimeError):
+        return "See where: repeat the command with --debug."
+    return f"See where: {path}, or --debug."
+
+
+def _said(message: str, code: int) -> int:
+    with suppress(OSError):  # stderr may be full too
+        click.echo(f"pincite: {message}", err=True)
+    return code
+
+
+def _dropped_output(error: OSError) -> bool:
+    """Whether it was standard output (or error) that took no more; what is left for it is dropped.
+
+    Such an error has no file name: it shows in who wrote.
+    """
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    writer = Path(frames[-1].f_code.co_filename) if frames else Path()
+    if error.filename or not (writer.parent.name in ("click", "rich") or writer == Path(__file__)):
+        return False
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
+
+
+def _prepare_streams() -> None:
+    """Piped text is UTF-8, as files are, and no character or closed stream ends a run.
+
+    A stream that was closed gets its descriptor back, else the next opened file would get it and
+    take what is printed. What is written to a closed standard output is an error, when flushed.
+    """
+    nowhere = os.devnull
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(nowhere, os.O_RDONLY), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(nowhere, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(nowhere, os.O_WRONLY), "w", encoding="utf-8")
+    for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "backslashreplace")):
+        _reconfigure(stream, errors)
+
+
+def _reconfigure(stream: TextIO, errors: str) -> None:
+    # Another kind of stream where a program that calls us captures it.
+    if isinstance(stream, io.TextIOWrapper):
+        # Windows would take the encoding of its region for pipes.
+        stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)

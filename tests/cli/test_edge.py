@@ -1,0 +1,226 @@
+"""Hostile arguments, outputs and caches that cannot be written: one line, no traceback.
+
+Every command is found from click's tree, so that a new one is tested too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from conftest import write_model
+from pincite.cli import cli, edge, main
+from pincite.errors import PinciteWarning
+
+NOT_UTF8, LONG = "x\udcff", "y" * 300
+HOSTILE = (NOT_UTF8, LONG, ".", "file.txt", "file.txt/below")
+# These would listen, wait or train: they get hostile paths and nothing that lets them begin.
+BEGINS = ("serve", "worker", "mcp", "demo", "learn")
+
+
+def leaves(group: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every command that does something, as it is typed."""
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command
+            yield from leaves(command, (*path, name))
+    else:
+        yield path
+
+
+def at(path: tuple[str, ...]) -> click.Command:
+    found: click.Command = cli
+    for name in path:
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), name) or found
+    return found
+
+
+LEAVES = list(leaves(cli))
+
+
+class Main:
+    """What CliRunner wants of a command, answered by `main`."""
+
+    name = "pincite"
+
+    def main(self, args: list[str], prog_name: str, **_: object) -> None:
+        before, sys.argv = sys.argv, ["pincite", *args]
+        try:
+            main()
+        finally:
+            sys.argv = before
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs a command through `main`, in a folder with a file, an article and tiny models."""
+    monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("PINCITE_SERVER_DATA", str(tmp_path / "server"))
+    monkeypatch.chdir(tmp_path)
+    encoder = write_model(tmp_path / "encoder", labels=0)
+    verifier = write_model(tmp_path / "verifier", labels=3)
+    Path("pincite.toml").write_text(
+        f"models.encoder = '{encoder}'\nmodels.verifier = '{verifier}'\n"
+    )
+    Path("file.txt").write_text("The old bridge opened in 1911.\n")
+    Path("article.wiki").write_text("It opened in 1911.<ref>{{cite book |title=A}}</ref>\n")
+    Path("kb.jsonl").write_text(json.dumps({"url": "https://a.example/", "text": "It opened."}))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(Main(), list(arguments), catch_exceptions=False)  # type: ignore[arg-type]
+
+    return run
+
+
+def refused_in_one_line(result: Result, given: object) -> None:
+    """Done, or a message with an exit code that is neither a bug's nor a crash's."""
+    assert result.exit_code in range(10), (given, result.exit_code, result.output)
+    assert "Traceback" not in result.stderr, given
+    assert not result.exit_code or result.output.strip(), given
+
+
+def is_path(param: click.Parameter) -> bool:
+    return isinstance(param.type, click.Path) or param.type.name == "address"
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_no_hostile_argument_ends_in_a_traceback(
+    path: tuple[str, ...], call: Callable[..., Result]
+) -> None:
+    command = at(path)
+    wanted = [param for param in command.params if isinstance(param, click.Argument)]
+    if path[0] not in BEGINS or any(param.required for param in wanted):
+        for hostile in HOSTILE:
+            given = [*path, *(hostile for _ in wanted)]
+            refused_in_one_line(call(*given), given)
+    plain = ["file.txt" for param in wanted]
+    for param in command.params:
+        if isinstance(param, click.Option) and (is_path(param) or param.name in ("data", "note")):
+            for hostile in HOSTILE:
+                if path[0] in BEGINS and hostile in (".", NOT_UTF8):
+                    continue  # a folder that can be used, or be made
+                given = [*path, *plain, param.opts[0], hostile]
+                refused_in_one_line(call(*given), given)
+
+
+@pytest.mark.parametrize("verb", ["check", "ask", "search"])
+def test_text_that_is_not_utf8_is_refused(verb: str, call: Callable[..., Result]) -> None:
+    assert call("corpus", "add", "kb", "kb.jsonl").exit_code == 0
+    text = "It \udcff opened in 1911."
+    given = ("corpus", "search", "kb", text) if verb == "search" else (verb, text, "--corpus", "kb")
+    assert call(*given).exit_code == 2
+
+
+def test_a_bug_is_one_line_and_leaves_its_traceback_in_the_log(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise LookupError("a\x1b[31mb\nc")
+
+    monkeypatch.setattr("pincite.wiki.article.read_articles", broken)
+    result = call("claims", "article.wiki")
+    assert (result.exit_code, result.stderr.count("\n")) == (edge.BUG, 1)
+    assert "\x1b" not in result.stderr
+    assert "LookupError" in (tmp_path / "cache" / "last-error.log").read_text()
+    assert "Traceback" in call("claims", "article.wiki", "--debug").stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MemoryError(), edge.UNWRITTEN),
+        (OSError(28, "No space left on device"), edge.UNWRITTEN),
+        (PermissionError(13, "Permission denied", "f"), edge.UNUSABLE),
+        (BrokenPipeError(32, "Broken pipe"), edge.UNUSABLE),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), edge.UNUSABLE),
+        (RecursionError("too deep"), edge.BUG),
+    ],
+)
+def test_what_the_system_refuses_has_an_exit_code_of_its_own(
+    error: Exception, code: int, call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pincite.wiki.article.read_articles", broken)
+    result = call("claims", "article.wiki")
+    assert (result.exit_code, result.stderr.count("\n")) == (code, 1)
+
+
+PRINTING = [
+    ("config", "show"),
+    ("doctor",),
+    ("cache", "show"),
+    ("models", "list"),
+    ("claims", "article.wiki"),
+    ("check", "It opened.", "--corpus", "kb"),
+    ("ask", "When did it open?", "--corpus", "kb", "--json", "-"),
+    ("verify", "article.wiki", "--corpus", "kb"),
+    ("corpus", "status", "kb"),
+    ("corpus", "search", "kb", "opened"),
+    ("--version",),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_or_closed_standard_output_is_one_line(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
+    helps = [(*path, "--help") for path in LEAVES]
+    for given in (*PRINTING, *helps):
+        with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", full)
+            patch.setattr(sys, "argv", ["pincite", *given])
+            capsys.readouterr()
+            with pytest.raises(SystemExit) as ended:
+                main()
+            error = capsys.readouterr().err
+        assert (ended.value.code, error.count("pincite: ")) == (edge.UNWRITTEN, 1), given
+
+
+def pincite(*arguments: str | bytes, **more: object) -> "subprocess.CompletedProcess[bytes]":
+    command = [sys.executable, "-m", "pincite", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, **more)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_streams_of_a_real_process(call: Callable[..., Result]) -> None:
+    assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
+    shell = f"{sys.executable} -m pincite"
+    closed = subprocess.run(f"{shell} config show >&-", shell=True, capture_output=True)
+    assert (closed.returncode, closed.stderr.count(b"\n")) == (edge.UNWRITTEN, 1)
+    silent = subprocess.run(f"{shell} config show 2>&- >&-", shell=True, capture_output=True)
+    assert silent.returncode == edge.UNWRITTEN
+    piped = f"set -o pipefail; {shell} config show | true"
+    quiet = subprocess.run(["bash", "-c", piped], capture_output=True, check=False)
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+    # UTF-8 in the locale C, where Python takes it for bytes; and bytes that are no UTF-8.
+    locale = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    given = ("corpus", "search", "kb", "--by", "words", "--json")
+    done = pincite(*given, "Öpened öpened".encode(), env=locale)
+    assert (done.returncode, json.loads(done.stdout)["text"]) == (0, "It opened.")
+    assert pincite(*given, b"\xff", env=locale).returncode == 2
+    assert pincite("check", b"\xff", "--corpus", "kb").returncode == 2
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(
+    call: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("corpus", "add", "kb", "kb.jsonl", "-q").exit_code == 0
+    monkeypatch.setenv("PINCITE_CACHE", "file.txt/below")
+    for given in (("check", "It opened."), ("verify", "article.wiki")):
+        with pytest.warns(PinciteWarning):
+            assert call(*given, "--corpus", "kb").exit_code == 0
