@@ -40,7 +40,7 @@ def pdf(
         )
         stream = "\n".join(_show(*line) for line in lines)
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    return _assembled(objects, encrypt)
+    return assembled_pdf(objects, encrypt)
 
 
 def locked_pdf() -> bytes:
@@ -57,7 +57,7 @@ def _show(left: float, baseline: float, text: str) -> str:
     return f"BT /F1 10 Tf {left} {baseline} Td ({escaped}) Tj ET"
 
 
-def _assembled(objects: list[str], encrypt: str) -> bytes:
+def assembled_pdf(objects: list[str], encrypt: str = "") -> bytes:
     out, offsets = "%PDF-1.4\n", []
     for number, content in enumerate(objects, start=1):
         offsets.append(len(out))

@@ -91,7 +91,15 @@ def test_a_file_outside_the_folder_is_never_opened(tmp_path: Path, name: str) ->
     assert reason(found) is Reason.NOT_SUPPLIED
     assert isinstance(found, Unchecked)
     assert "outside" in found.detail
-    assert len(sources.warnings) == 1
+    assert [(p.file, p.line) for p in sources.warnings] == [("link.html", 0), ("manifest.jsonl", 1)]
+
+
+def test_a_copy_that_is_gone_by_the_time_it_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"url": "https://e.org/a", "text": "Opened in 1931."}')
+    sources = open_sources(tmp_path)
+    path.unlink()
+    assert reason(sources.get("https://e.org/a")) is Reason.UNDECODABLE
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:

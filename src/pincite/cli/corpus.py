@@ -160,6 +160,7 @@ def _teller(shown: Any) -> Callable[[Any], None]:
         n = len(outcome.added) + len(outcome.changed) + outcome.n_unchanged
         rate = n / (time.monotonic() - began)
         said = f"reading files; {_documents(n)}, {rate:,.0f} a second"
+        said += f", {outcome.n_unread:,} unread" if outcome.n_unread else ""
         shown.update(task, completed=outcome.n_files_done, total=outcome.n_files, description=said)
 
     return tell
@@ -176,6 +177,8 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
         click.echo(json.dumps(values, ensure_ascii=False, indent=1))
     for unread in outcome.unread:
         options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
+    if more := outcome.n_unread - len(outcome.unread):
+        options.say(f"not added: {more:,} more", quiet or as_json)
     for reason, n in outcome.passed_over.items():
         options.say(f"{n:,} {_PASSED_OVER.get(reason, reason)} passed over.", quiet or as_json)
     for url in () if as_json else outcome.gone:
@@ -188,7 +191,7 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
     would = "Nothing was written; it would be: " if dry_run else ""
     options.say(
         f"{would}{_documents(n_written)} added or changed, "
-        f"{outcome.n_unchanged} known, {len(outcome.unread)} unread.{removed}{superseded}",
+        f"{outcome.n_unchanged} known, {outcome.n_unread} unread.{removed}{superseded}",
         quiet,
     )
     if outcome.gone:

@@ -21,6 +21,7 @@ Name = TypeVar("Name")
 READERS = max(1, min(4, (os.cpu_count() or 1) // 2))
 MOST_STREAMS = 64  # that wait or are read; of a folder of small files, each is one
 MOST_CHARS = 400_000  # of documents that wait: in a stream, and before another is begun
+CHARS_OF_REFUSAL = 500  # what one takes in memory, objects included
 _AT_ONCE = threading.BoundedSemaphore(READERS)
 
 
@@ -148,7 +149,7 @@ class Ahead(Generic[Name, T]):
 
     def _kept(self, stream: _Stream[Name, T], item: T) -> bool:
         """Put the item with the others once there is room; False: nobody wants it any more."""
-        n_chars = len(item.text) if isinstance(item, Document) else 1
+        n_chars = len(item.text) if isinstance(item, Document) else CHARS_OF_REFUSAL
         with self._change:
             self._change.wait_for(
                 lambda: self._stopped or stream.ended or stream.n_chars < MOST_CHARS

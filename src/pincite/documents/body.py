@@ -20,9 +20,21 @@ class Limits:
     # Of processor time, for one document: a book of 3,000 pages, at 100 full ones a second.
     seconds: float = 30.0
     memory: int = 2_000_000_000  # address space of its reader, code and libraries included
+    # The same for PDFs, which are read page by page: more is a page of forms within forms.
+    pdf_memory: int = 1_000_000_000
 
 
 DEFAULT_LIMITS = Limits()
+# Packed text is 4 to 20 times smaller, gzip reaches 1,030 times on zeros: more is an attack on the
+# disk or the clock, once it is also more than `max_bytes`.
+MAX_RATIO = 200
+# So many refusals in a row, and a file of records is given up: it is no such file, or not any more.
+MAX_REFUSED_IN_A_ROW = 10_000
+
+
+def is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
+    """Whether so many bytes were packed into so few that more of them are not worth the wait."""
+    return n_unpacked > max(limits.max_bytes, MAX_RATIO * n_packed)
 
 
 @dataclass(frozen=True, slots=True)

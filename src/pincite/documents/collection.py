@@ -5,7 +5,7 @@ themselves, or holds texts in its own rows; files that it names are read althoug
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class Collection:
     pieces: list[Piece]
     by_address: dict[str, Entry] = field(default_factory=dict)  # rows that name no file
     met: set[str] = field(default_factory=set)  # keys of these whose page was found
+    outside: tuple[Path, ...] = ()  # links in a folder that lead out of it: never opened
     limits: Limits = DEFAULT_LIMITS
 
     def read(self, piece: Piece) -> Iterator[Found]:
@@ -70,10 +71,14 @@ class Collection:
             self.known_as(url)
 
     def unmet(self) -> list[Unchecked]:
-        """Rows that name no file, and whose page no file holds; nothing is fetched."""
+        """Links out of a folder, and rows whose page no file holds; nothing is fetched."""
+        links = [
+            Unchecked(path.absolute().as_uri(), Reason.NOT_SUPPLIED, manifest.outside(path.name))
+            for path in self.outside
+        ]
         detail = "the manifest names no file for it, and no file that was given holds this page"
         rows = (entry for key, entry in self.by_address.items() if key not in self.met)
-        return [Unchecked(entry.url, Reason.NOT_SUPPLIED, detail) for entry in rows]
+        return links + [Unchecked(entry.url, Reason.NOT_SUPPLIED, detail) for entry in rows]
 
     def _told_of(self, found: Found) -> Found:
         key = exact_key(found.url)
@@ -114,7 +119,9 @@ def collected(
     Raises:
         InputError: a path does not exist.
     """
-    found = in_order([path for path in files(paths) if not checksum.is_side_file(path)])
+    links = list[Path]()
+    inside = [path for path in files(paths, links.append) if not checksum.is_side_file(path)]
+    found = in_order(inside)
     by_name = {path.name: path for path in found}
     rows = {
         path: tuple(
@@ -133,11 +140,16 @@ def collected(
     given = {path.resolve() for path in found}
     pieces = [Piece(path, tuple(named.get(path.resolve(), ())), rows.get(path)) for path in found]
     pieces += [Piece(path, tuple(group)) for path, group in named.items() if path not in given]
-    return Collection(pieces, by_address, limits=limits)
+    return Collection(pieces, by_address, outside=tuple(links), limits=limits)
 
 
-def files(paths: Sequence[Path]) -> Iterator[Path]:
+def files(
+    paths: Sequence[Path], on_outside: Callable[[Path], object] = lambda path: None
+) -> Iterator[Path]:
     """Files in a fixed order; of a folder all below it but hidden ones.
+
+    Links that lead out of their folder are left out and handed to `on_outside`: a folder that was
+    downloaded must not pull private files into a corpus.
 
     Raises:
         InputError: a path does not exist.
@@ -145,7 +157,11 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file())
-            yield from (p for p in inside if not _hidden(p.relative_to(path)))
+            for file in (p for p in inside if not _hidden(p.relative_to(path))):
+                if file.is_symlink() and not manifest.is_inside(path, file):
+                    on_outside(file)
+                else:
+                    yield file
         elif path.is_file():
             yield path
         else:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import IO, Any, cast
 
-from pincite.documents.body import Body
+from pincite.documents.body import Body, Limits
 from pincite.documents.formats import Format
 from pincite.types import Document, Reason, Unchecked
 
@@ -50,7 +50,7 @@ def read(reader: str, body: Body) -> list[Found]:
         return [_found(one) for one in said["found"][0]]
     if "missing" in said:
         raise ModuleNotFoundError(said["missing"], name=said["name"])
-    return [_refusal(said, body)]
+    return [_refusal(said, body, reader)]
 
 
 def read_many(reader: str, items: Iterable[Body | Found]) -> Iterator[Found]:
@@ -114,6 +114,11 @@ def _read_xml(reader: str, body: Body) -> list[Found]:
     if reader == Format.JATS:
         return [jats.read_jats(body)]
     return [jats.read_record(body)] if reader == jats.RECORD else pubmed.read_record(body)
+
+
+def memory_of(reader: str, limits: Limits) -> int:
+    """Bytes of address space that a reader may take."""
+    return min(limits.memory, limits.pdf_memory) if reader == Format.PDF else limits.memory
 
 
 def write_frame(file: IO[bytes], data: bytes) -> None:
@@ -255,10 +260,10 @@ def _found(said: Mapping[str, Any]) -> Found:
     return Document(**said)
 
 
-def _refusal(said: Mapping[str, Any], body: Body) -> Unchecked:
+def _refusal(said: Mapping[str, Any], body: Body, reader: str) -> Unchecked:
     limits = body.limits
     if "memory" in said:
-        detail = f"reading it took more than {limits.memory / 1e9:g} GB of memory"
+        detail = f"reading it took more than {memory_of(reader, limits) / 1e9:g} GB of memory"
         return Unchecked(body.url, Reason.TOO_LARGE, detail)
     if "failed" in said:
         detail = f"the reader failed: {said['failed']}"

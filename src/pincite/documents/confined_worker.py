@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.body import Body, Limits
-from pincite.documents.confined import LIMITED, read_frame, read_here, write_frame
+from pincite.documents.confined import LIMITED, memory_of, read_frame, read_here, write_frame
 from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.
@@ -65,7 +65,7 @@ def _answer(request: Mapping[str, Any], data: bytes) -> dict[str, Any]:
 
 def _of_body(reader: str, body: Body) -> dict[str, Any]:
     try:
-        with _limited(body.limits):
+        with _limited(body.limits, memory_of(reader, body.limits)):
             return {"found": [_as_json(one) for one in read_here(reader, body)]}
     except MemoryError:
         return {"memory": True}
@@ -76,7 +76,7 @@ def _of_body(reader: str, body: Body) -> dict[str, Any]:
 
 
 @contextmanager
-def _limited(limits: Limits) -> Iterator[None]:
+def _limited(limits: Limits, memory: int) -> Iterator[None]:
     """Inside, more than this much time ends the process, and more memory cannot be had."""
     if not LIMITED:
         allowed = UNCOUNTED * limits.seconds
@@ -92,7 +92,7 @@ def _limited(limits: Limits) -> Iterator[None]:
             timer.cancel()
             faulthandler.cancel_dump_traceback_later()
         return
-    limit(resource.RLIMIT_AS, limits.memory)
+    limit(resource.RLIMIT_AS, memory)
     signal.setitimer(signal.ITIMER_PROF, limits.seconds)
     try:
         yield

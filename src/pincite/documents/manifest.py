@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, MAX_REFUSED_IN_A_ROW, Limits, too_large
 from pincite.documents.clean import one_line
 from pincite.documents.language import code_of
 from pincite.documents.lines import csv_rows, line_formats
@@ -29,6 +29,7 @@ _OWN = frozenset(
     "url file status content_type fetched title date published language lang kind text".split()
 )
 NOTHING: Mapping[str, Path] = {}
+MAX_ROWS = 500_000  # they are all held, 500 bytes each and more
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?(?=$|T| )")
 
 
@@ -144,11 +145,18 @@ def rows(
 
     `called`: files that lie under other names than the manifest has for them.
     """
-    for number, record, broken in _records(path, limits):
+    in_a_row = 0
+    for n, (number, record, broken) in enumerate(_records(path, limits)):
+        if n == MAX_ROWS or in_a_row == MAX_REFUSED_IN_A_ROW:
+            why = f"{n:,} rows" if n == MAX_ROWS else f"{in_a_row:,} bad rows in a row"
+            yield Problem(path.name, number, f"{why}; the rest is not read")
+            return
+        in_a_row += 1
         try:
             if broken:
                 raise ValueError(broken)
             yield _entry(record, (path.parent, called), number)
+            in_a_row = 0
         except ValueError as error:
             yield Problem(path.name, number, str(error))
 
@@ -159,6 +167,11 @@ def is_inside(folder: Path, path: Path) -> bool:
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, ValueError, RuntimeError):  # loops of links, NUL in a name
         return False
+
+
+def outside(name: str) -> str:
+    """Why a file is never opened that a folder's manifest or link leads to."""
+    return f"the file {name!r} is outside the folder, which is not allowed"
 
 
 def _records(path: Path, limits: Limits) -> Iterator[tuple[int, Any, str]]:
@@ -261,7 +274,7 @@ def _field(record: Mapping[str, Any], key: str) -> str | None:
 
 def _fault(folder: Path, name: str) -> str:
     if Path(name).is_absolute() or not is_inside(folder, folder / name):
-        return f"the file {name!r} is outside the folder, which is not allowed"
+        return outside(name)
     return "" if (folder / name).is_file() else f"the file {name!r} is not there"
 
 

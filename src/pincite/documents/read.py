@@ -4,6 +4,7 @@ Nothing here raises for what is in the bytes: a page that breaks a reader is an 
 path that is not there is the caller's mistake, and an `InputError`.
 """
 
+import logging
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,7 +12,13 @@ from functools import partial
 from pathlib import Path
 
 from pincite.documents import ahead, confined, formats, warc
-from pincite.documents.body import DEFAULT_LIMITS, Body, Limits, too_large
+from pincite.documents.body import (
+    DEFAULT_LIMITS,
+    MAX_REFUSED_IN_A_ROW,
+    Body,
+    Limits,
+    too_large,
+)
 from pincite.documents.clean import one_line
 from pincite.documents.formats import Format
 from pincite.documents.language import with_language
@@ -22,7 +29,9 @@ from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "read_bytes", "read_path"]
 
+_LOG = logging.getLogger(__name__)
 Reader = Callable[[Path, Limits], Iterator[Document | Unchecked]]
+_BROKEN = frozenset({Reason.UNDECODABLE, Reason.EMPTY, Reason.TOO_LARGE})
 WARC_ENDINGS = (".warc", ".warc.gz", ".wet", ".wet.gz")
 _MARK = b"<"  # of XML, behind what may stand before it: white space and byte order marks
 _BEFORE = b" \t\r\n\xef\xbb\xbf\xff\xfe\0"
@@ -44,17 +53,16 @@ def read_bytes(
     `content_type` may be wrong or `None`; `status` is that of the HTTP answer, if it was one;
     `fetched` is handed on.
     """
-    failed = of_status(url, status)
-    if failed:
-        return failed
+    if refused := of_status(url, status):
+        return refused
     body = Body(url, data, content_type, fetched, limits)
     try:
         document = _read(body)
     except ImportError:
         raise
     except Exception as error:  # a reader met bytes that nobody thought of: the page, not the run
-        detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
-        return Unchecked(url, Reason.UNDECODABLE, detail)
+        _LOG.warning("reading %s failed", url, exc_info=True)
+        return failed(url, error)
     if isinstance(document, Document) and len(document.text) > limits.max_chars:
         detail = f"{len(document.text)} characters of text, the limit is {limits.max_chars}"
         return Unchecked(url, Reason.TOO_LARGE, detail)
@@ -73,9 +81,42 @@ def read_path(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Docume
         kind = "a folder" if path.is_dir() else "not there"
         raise InputError(f"{path} is {kind}; a file with one or more documents was expected.")
     try:
-        yield from _read_path(path, limits)
+        yield from _until_hopeless(_read_path(path, limits), path)
     except PermissionError as error:
         raise InputError(f"{path} may not be read: {error.strerror}. Change its mode.") from error
+
+
+def _until_hopeless(
+    contents: Iterator[Document | Unchecked], path: Path
+) -> Iterator[Document | Unchecked]:
+    """The contents of a file of records, unless thousands of them in a row are broken."""
+    in_a_row = 0
+    for found in _contained(contents, path):
+        yield found
+        in_a_row = in_a_row + 1 if isinstance(found, Unchecked) and found.reason in _BROKEN else 0
+        if in_a_row == MAX_REFUSED_IN_A_ROW:
+            detail = f"{path.name}: {in_a_row:,} records in a row are broken; the rest is not read"
+            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+            return
+
+
+def _contained(
+    contents: Iterator[Document | Unchecked], path: Path
+) -> Iterator[Document | Unchecked]:
+    """The contents as far as the reader gets; a fault of the reader is a refusal of the rest."""
+    try:
+        yield from contents
+    except (ImportError, InputError, OSError):
+        raise
+    except Exception as error:
+        _LOG.warning("reading %s failed", path, exc_info=True)
+        yield failed(path.resolve().as_uri(), error)
+
+
+def failed(url: str, error: Exception) -> Unchecked:
+    """The result for a source whose reader met bytes that nobody thought of."""
+    detail = f"the reader failed: {type(error).__name__}: {error}"[:300]
+    return Unchecked(url, Reason.UNDECODABLE, detail)
 
 
 def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | Unchecked:

@@ -6,6 +6,7 @@ or anywhere below it. Opening reads addresses only; a body is read when it is as
 remembered.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,9 +23,11 @@ from pincite.types import Document, Reason, Unchecked
 
 __all__ = ["Problem", "Sources", "open_sources"]
 
+_LOG = logging.getLogger(__name__)
 Loader = Callable[[], Document | Unchecked]
 _SAVED_PAGES = (".html", ".htm", ".xhtml", ".html.gz", ".htm.gz")
 _WITHOUT_ADDRESS = (".pdf", ".docx", ".txt")  # can be read, and cannot say whose copy they are
+MAX_PROBLEMS = 100  # that are listed; the others are only counted
 MAX_REMEMBERED = 5_000  # pages: an article cites some hundreds, a dump millions
 _NEEDS_MANIFEST = "states no address of its own; name it in manifest.jsonl"
 
@@ -40,13 +43,16 @@ class Sources:
         self._redirects: dict[str, str] = {}
         self._remembered: dict[str, Document | Unchecked] = {}
         self._problems: list[Problem] = []
-        for directory in _directories(folder):
+        self._n_problems = 0
+        for directory in self._directories(folder):
             self._index(directory)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """What in the folder could not be used, with file and line."""
-        return tuple(self._problems)
+        more = self._n_problems - len(self._problems)
+        rest = [Problem(str(self.folder), 0, f"{more:,} more problems")] if more else []
+        return (*self._problems, *rest)
 
     def __len__(self) -> int:
         """Number of different addresses with a stored copy."""
@@ -70,7 +76,11 @@ class Sources:
         loaders = [*self._loaders.get(exact_key(url), ()), *self._loose.get(loose, ())]
         first: Unchecked | None = None
         for loader in loaders:
-            outcome = loader()
+            try:
+                outcome = loader()
+            except Exception as error:  # the file is gone or broken since it was indexed
+                _LOG.warning("reading the copy of %s failed", url, exc_info=True)
+                outcome = read.failed(url, error)
             if isinstance(outcome, Document):
                 return outcome
             first = first or outcome
@@ -80,6 +90,9 @@ class Sources:
     def _index(self, directory: Path) -> None:
         """Take up the addresses in one directory; files named in its manifest once only."""
         files = sorted(p for p in directory.iterdir() if p.is_file() and not _hidden(p))
+        for path in files:
+            if not manifest.is_inside(self.folder, path):
+                self._problem(path, 0, manifest.outside(path.name))
         files = [path for path in files if manifest.is_inside(self.folder, path)]
         manifests = [directory / name for name in manifest.NAMES]
         named = {file for path in manifests for file in self._index_manifest(path, files)}
@@ -90,6 +103,9 @@ class Sources:
                 self._index_file(path)
             except OSError as error:
                 self._problem(path, 0, f"cannot be opened: {error.strerror or error}")
+            except Exception as error:
+                _LOG.warning("reading %s failed", path, exc_info=True)
+                self._problem(path, 0, read.failed("", error).detail)
 
     def _index_manifest(self, path: Path, files: list[Path]) -> set[Path]:
         named: set[Path] = set()
@@ -154,7 +170,19 @@ class Sources:
         self._loose[loose_key(url)].append(loader)
 
     def _problem(self, path: Path, line: int, message: str) -> None:
-        self._problems.append(Problem(str(path.relative_to(self.folder)), line, message))
+        self._n_problems += 1
+        if len(self._problems) < MAX_PROBLEMS:
+            self._problems.append(Problem(str(path.relative_to(self.folder)), line, message))
+
+    def _directories(self, folder: Path) -> Iterator[Path]:
+        """The folder and all below it, but for hidden ones and links."""
+        yield folder
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink() and not _hidden(path):
+                try:
+                    yield from self._directories(path)
+                except PermissionError as error:
+                    self._problem(path, 0, f"may not be listed: {error.strerror}")
 
 
 def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
@@ -169,14 +197,6 @@ def open_sources(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Sources:
         return Sources(folder, limits)
     except PermissionError as error:
         raise InputError(f"{folder} may not be listed: {error.strerror}.") from error
-
-
-def _directories(folder: Path) -> Iterator[Path]:
-    """The folder and all below it, but for hidden ones and links."""
-    yield folder
-    for path in sorted(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink() and not _hidden(path):
-            yield from _directories(path)
 
 
 def _hidden(path: Path) -> bool:

@@ -6,20 +6,19 @@ or hostile archive is given up. Bodies are not interpreted. The one file that kn
 """
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.body import DEFAULT_LIMITS, Limits, is_bomb, too_large
 from pincite.types import Reason, Unchecked
 
 _PAGES = ("response", "resource")
 _TEXT = "conversion"  # a WET's record; other conversions are pictures and players' formats
-# A body over `max_bytes` that unpacks to more than this many times its packed size is an attack on
-# the disk or the clock: pages pack 4 to 20 times, gzip reaches 1,030 times on zeros.
-MAX_RATIO = 200
+MAX_FAULTS = 50  # of an archive; a false beginning of a record counts
 _CHUNK, _PIECE = 1 << 20, 1 << 14
 # What stands before a body: blank lines, the record's headers and those of HTTP. Heritrix keeps
 # 64 kB of HTTP's, browsers take up to 256 kB; Apache takes 100 lines.
@@ -46,9 +45,34 @@ class _Bomb(Exception):
 
 
 def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Unchecked]:
-    """The pages of an archive in order; a last `Unchecked` if it breaks off or is broken."""
+    """The pages of an archive in order, and an `Unchecked` for each stretch that is broken.
+
+    Reading goes on where the next record seems to begin; after MAX_FAULTS the rest is left.
+    """
     with path.open("rb") as file:
-        yield from _records(file, path, limits)
+        sign = b"\x1f\x8b\x08" if file.read(2) == b"\x1f\x8b" else b"\nWARC/1."
+        start: int | None = 0
+        number = 0
+        for n_faults in range(MAX_FAULTS):
+            file.seek(start)
+            known = n_faults > 0  # that it is broken here
+            fault, number = yield from _records(file, path, limits, number, known)
+            start = None if fault is None else _next_start(file, sign, fault + 1)
+            if start is None:
+                return
+
+
+def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:
+    """Where `sign` stands from `offset` on, behind its line break; None: nowhere."""
+    file.seek(offset)
+    before = b""
+    while part := file.read(_CHUNK):
+        at = (before + part).find(sign)
+        if at >= 0:
+            found = file.tell() - len(part) - len(before) + at
+            return found + sign.startswith(b"\n")
+        before = part[1 - len(sign) :]
+    return None
 
 
 def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Record | Unchecked:
@@ -56,33 +80,43 @@ def record_at(path: Path, offset: int, limits: Limits = DEFAULT_LIMITS) -> Recor
     with path.open("rb") as file:
         file.seek(offset)
         missing = Unchecked(path.name, Reason.UNDECODABLE, f"no record at byte {offset}")
-        return next(_records(file, path, limits), missing)
+        return next(_records(file, path, limits, 0), missing)
 
 
-def _records(file: BinaryIO, path: Path, limits: Limits) -> Iterator[Record | Unchecked]:
-    number, offset = 0, file.tell()
+def _records(
+    file: BinaryIO, path: Path, limits: Limits, number: int, known: bool = False
+) -> Generator[Record | Unchecked, None, tuple[int | None, int]]:
+    """The pages from here on, until something is broken; returns where, and the record's number.
+
+    `known`: the record before the first is broken too, and that was said.
+    """
+    offset, first = file.tell(), number
+    archive = _archive(file)
     try:
-        archive = _archive(file)
         for record in archive:
             if not record.rec_headers.headers:  # junk behind an empty line is a record to warcio
                 raise ValueError("no record begins there")
             # Not `get_record_offset`: it reads the record to its end.
-            number, offset = number + 1, archive.offset
+            number, offset, known = number + 1, archive.offset, False
             archive.reader.begin()
-            if _is_bomb(archive.reader.num_read, file.tell(), limits):
+            if is_bomb(archive.reader.num_read, file.tell(), limits):
                 raise _Bomb("records without end after record {} at byte {}")
             page = _page(record, offset, limits) if _is_page(record) else None
             _drain(record, file, offset, limits)
             if page:
                 yield page
-    except ImportError:
-        raise
+        if number == first and file.seek(0, os.SEEK_END) > offset:  # warcio takes it for the end
+            raise ValueError("no record begins there")
+        return None, number
     except _Bomb as bomb:
-        detail = f"{path.name}: {str(bomb).format(number, offset)}; the rest is left"
-        yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
+        detail = f"{path.name}: {str(bomb).format(number, offset)}"
+        if not known:
+            yield Unchecked(path.resolve().as_uri(), Reason.TOO_LARGE, detail)
     except Exception as error:  # warcio lets zlib, struct, value and its own errors through
         detail = f"{path.name}: broken after record {number} at byte {offset}: {_first_line(error)}"
-        yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+        if not known:
+            yield Unchecked(path.resolve().as_uri(), Reason.UNDECODABLE, detail)
+    return max(offset, archive.offset), number
 
 
 def _archive(file: BinaryIO) -> Any:
@@ -171,14 +205,10 @@ def _drain(record: Any, file: BinaryIO, offset: int, limits: Limits) -> None:
     length = 0
     while part := record.raw_stream.read(_CHUNK):
         length += len(part)
-        if _is_bomb(length, file.tell() - offset, limits):
+        if is_bomb(length, file.tell() - offset, limits):
             raise _Bomb("record {} at byte {} unpacks without end")
     if getattr(record.raw_stream, "limit", 0) > 0:
         raise EOFError(f"{record.raw_stream.limit} bytes of the record are missing")
-
-
-def _is_bomb(n_unpacked: int, n_packed: int, limits: Limits) -> bool:
-    return n_unpacked > max(limits.max_bytes, MAX_RATIO * n_packed)
 
 
 def _first_line(error: Exception) -> str:

@@ -9,6 +9,7 @@ from typing import Protocol
 from pincite.documents.collection import Collection, collected, files
 from pincite.types import Document, Unchecked
 
+MAX_REFUSALS = 100  # that are listed; the others are only counted
 BATCH_CHARS = 400_000  # about 700 passages: some seconds of encoding, and what a kill costs
 
 
@@ -22,7 +23,14 @@ class Intake:
 
     n_read: int = 0  # documents with text
     n_added: int = 0  # of these new or changed
-    unread: list[Unchecked] = field(default_factory=list)
+    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
+    n_unread: int = 0
+
+    def refuse(self, found: Unchecked) -> None:
+        """Count a refusal, and list it if it is among the first."""
+        self.n_unread += 1
+        if len(self.unread) < MAX_REFUSALS:
+            self.unread.append(found)
 
 
 def ingest(
@@ -54,7 +62,7 @@ def ingest(
     n_chars = 0
     for found in _all_of(paths, read):
         if isinstance(found, Unchecked):
-            intake.unread.append(found)
+            intake.refuse(found)
             continue
         batch.append(found)
         n_chars += len(found.text)

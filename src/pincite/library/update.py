@@ -16,7 +16,7 @@ from pincite.corpus.protocol import Comparison
 from pincite.documents import editions
 from pincite.documents.collection import Collection, Found, Piece, collected
 from pincite.errors import InputError
-from pincite.library.ingest import BATCH_CHARS
+from pincite.library.ingest import BATCH_CHARS, MAX_REFUSALS
 from pincite.library.parallel import Local, Parallel
 from pincite.types import Document, Reason, Unchecked
 
@@ -85,9 +85,17 @@ class Outcome:
     n_unchanged: int = 0
     n_superseded: int = 0  # older states of documents that a later file of the collection gave
     passed_over: dict[str, int] = field(default_factory=dict)  # records that are no source, by why
-    unread: list[Unchecked] = field(default_factory=list)
+    unread: list[Unchecked] = field(default_factory=list)  # the first MAX_REFUSALS
+    n_unread: int = 0
     n_files: int = 0
     n_files_done: int = 0
+    n_found: int = 0  # documents and refusals in files so far: moves while a long file is read
+
+    def refuse(self, found: Unchecked) -> None:
+        """Count a refusal, and list it if it is among the first."""
+        self.n_unread += 1
+        if len(self.unread) < MAX_REFUSALS:
+            self.unread.append(found)
 
 
 Progress = Callable[[Outcome], None]
@@ -114,7 +122,7 @@ def update(
         origins: which files its documents came from.
         paths: files, and folders with all that is in them.
         how: what may be done.
-        progress: is told after each file and batch.
+        progress: called after each file and batch, and within long files.
         parallel: who reads the files; None: threads of this process. The outcome is the same.
 
     Raises:
@@ -132,11 +140,13 @@ def update(
         for signed, found in streams:
             run.take(signed, found, collection)
     run.commit()
-    run.outcome.unread += collection.unmet()
+    for unmet in collection.unmet():
+        run.outcome.refuse(unmet)
     run.clear_away(paths)
     return run.outcome
 
 
+FOUND_A_STEP = 1_000  # documents and refusals between two calls of `progress`
 LEAVING_AT_ONCE = 1_000  # withdrawn addresses that are looked up together
 # Records that say of themselves that there is nothing to read, or nothing any more.
 _NO_SOURCE = frozenset({Reason.TITLE_ONLY, Reason.WITHDRAWN})
@@ -193,7 +203,7 @@ class _Run:
                 self._take_in(signed, path, found, collection)
         except (InputError, OSError) as error:  # one file that may not be opened, not the run
             url = self._how.named(path.as_uri())
-            self.outcome.unread.append(Unchecked(url, Reason.REFUSED, str(error)))
+            self.outcome.refuse(Unchecked(url, Reason.REFUSED, str(error)))
         self.outcome.n_files_done += 1
         self._progress(self.outcome)
 
@@ -209,6 +219,9 @@ class _Run:
         urls, whole = dict[str, None](), True
         later = self._later_files(path)
         for found in contents:
+            self.outcome.n_found += 1
+            if self.outcome.n_found % FOUND_A_STEP == 0:
+                self._progress(self.outcome)
             collection.read_elsewhere(signed.piece, found.url)
             if later and not later.isdisjoint(self._origins.said_by(found.url)):
                 self.outcome.n_superseded += 1
@@ -219,7 +232,7 @@ class _Run:
             elif found.reason in _NO_SOURCE:
                 self._withdraw(found, path)
             else:
-                self.outcome.unread.append(found)
+                self.outcome.refuse(found)
                 whole = False
         if not whole:  # what it gave before may be what cannot be read now
             urls |= dict.fromkeys(self._origins.addresses(path))

@@ -152,11 +152,11 @@ def beir(
     where = corpus or _kept(collection.corpus_file, made_by)
     with options.progress(quiet) as shown:
         tell = options.teller(shown)
-        seconds, unread = _index(where, collection.corpus_file, encoder, tell, read=beir_.documents)
+        seconds, intake = _index(where, collection.corpus_file, encoder, tell, read=beir_.documents)
         with engines.open(where, encoder) as opened:
             result, runs = beir_.evaluate(collection, opened, chosen, tell)
             status, manifest = opened.status(), opened.manifest()
-    for one in unread:
+    for one in intake.unread:
         options.say(f"not indexed: {one.url}: {one.reason} {one.detail}", quiet)
     if run_out:
         _write_runs(run_out, split, runs, collection.qrels)
@@ -164,7 +164,7 @@ def beir(
         "collection": folder.resolve().name,
         "split": split,
         "corpus": {"documents": status.n_documents, "passages": status.n_passages},
-        "n_unread": len(unread),
+        "n_unread": intake.n_unread,
         "indexing_seconds": seconds,
         "versions": {key: manifest[key] for key in ("encoder", "digest", "versions")},
     }
@@ -373,15 +373,15 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
 
 def _index(
     where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
-) -> tuple[float, list[Any]]:
-    """Fill the corpus with what it lacks; the seconds it took (near 0 if all was there), unread."""
+) -> tuple[float, Any]:
+    """Fill the corpus with what it lacks; the seconds it took (0 if nothing was), and the intake."""
     from pincite.corpus import engines
     from pincite.library.ingest import ingest
 
     started = time.perf_counter()
     with engines.open_or_create(where, encoder) as corpus:
         intake = ingest(corpus, [corpus_file], lambda i: tell("indexing", i.n_read, None), **how)
-    return round(time.perf_counter() - started, 1), intake.unread
+    return round(time.perf_counter() - started, 1), intake
 
 
 def _write_runs(folder: Path, split: str, runs: Any, qrels: Any) -> None:

@@ -11,10 +11,18 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large, unusable
+from pincite.documents.body import (
+    DEFAULT_LIMITS,
+    MAX_REFUSED_IN_A_ROW,
+    Limits,
+    is_bomb,
+    too_large,
+    unusable,
+)
 from pincite.documents.clean import cleaned, one_line
 from pincite.documents.language import code_of, language_of
 from pincite.types import Document, Reason, Unchecked
@@ -52,18 +60,27 @@ def of_lines(chosen: Iterable[Line], path: Path, limits: Limits) -> Iterator[Doc
 
 
 def lines(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Line]:
-    """The lines that are not blank, with offsets; a last broken one if the file breaks off."""
-    number, offset = 0, 0
-    with opened(path) as file:
+    """The lines that are not blank, with offsets; a last broken one if the file breaks off.
+
+    Packed files that unpack without end are given up like those that break off.
+    """
+    number, offset, n_blank = 0, 0, 0
+    with path.open("rb") as raw, _unpacked(raw, path) as file:
         try:
             while data := file.readline(limits.line_bytes + 1):
                 number += 1
                 length = len(data)
                 if length > limits.line_bytes:
                     length += _skip_line(file, data)
+                n_blank += 1
                 if data.strip():
+                    n_blank = 0
                     yield Line(number, offset, data)
                 offset += length
+                if n_blank == MAX_REFUSED_IN_A_ROW:
+                    raise OSError(f"{n_blank:,} blank lines in a row")
+                if is_bomb(offset, raw.tell(), limits):
+                    raise OSError(f"it unpacks without end from byte {offset:,} on")
         except (EOFError, OSError, zlib.error) as error:
             yield Line(number + 1, offset, b"", f"the file breaks off: {error}")
 
@@ -129,11 +146,15 @@ def field_of(record: Mapping[str, Any], *names: str) -> str | None:
     return None if value is None else str(value)
 
 
-def opened(path: Path) -> IO[bytes]:
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
     """The file's bytes, unpacked if its name ends in .gz."""
-    if path.suffix.lower() == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return path.open("rb")
+    with path.open("rb") as raw, _unpacked(raw, path) as file:
+        yield file
+
+
+def _unpacked(raw: IO[bytes], path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if path.suffix.lower() == ".gz" else raw
 
 
 def url_of(record: Mapping[str, Any]) -> str:

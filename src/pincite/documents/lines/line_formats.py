@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.documents.body import Limits
+from pincite.documents.body import MAX_REFUSED_IN_A_ROW, Limits
 from pincite.documents.lines import jsonl, kilt, sphere, wiki_passages
 from pincite.types import Document, Reason, Unchecked
 
@@ -69,7 +69,11 @@ def first_records(path: Path) -> list[dict[str, Any]]:
 
 
 def addresses(path: Path, reader: Reader, limits: Limits) -> Iterator[tuple[jsonl.Line, str]]:
-    """The lines of a file with the address of the page that each is of; empty if it has none."""
+    """The lines of a file with the address of the page that each is of; empty if it has none.
+
+    Ends with a broken line where thousands in a row have none.
+    """
+    in_a_row = 0
     for line in jsonl.lines(path, limits):
         if reader is wiki_passages.documents:
             address = wiki_passages.address_in(line)
@@ -79,6 +83,11 @@ def addresses(path: Path, reader: Reader, limits: Limits) -> Iterator[tuple[json
             record = _object(line.data)
             address = _ADDRESS[reader](record) if record is not None else None
         yield line, address or ""
+        in_a_row = 0 if address else in_a_row + 1
+        if in_a_row == MAX_REFUSED_IN_A_ROW:
+            fault = f"{in_a_row:,} lines in a row hold no address; the rest is not read"
+            yield line._replace(broken=fault), ""
+            return
 
 
 def document_at(
@@ -124,11 +133,14 @@ def _first_lines(path: Path) -> Iterator[bytes]:
     left, n_lines = FIRST_BYTES, 0
     try:
         with jsonl.opened(path) as file:
-            while n_lines < FIRST_LINES and (data := file.readline(left)):
+            for _ in range(MAX_REFUSED_IN_A_ROW):
+                data = file.readline(left)
                 left -= len(data)
                 if data.strip():
                     n_lines += 1
                     yield data
+                if not data or n_lines == FIRST_LINES:
+                    return
     except (EOFError, OSError, zlib.error):
         return  # the reader says what is broken
 

@@ -28,7 +28,7 @@ from pincite.settings import Settings
 from pincite.types import Document, Reason, Unchecked
 
 WAIT_SECONDS = 1.0  # between two tries, while another job writes the corpus
-MAX_PROBLEMS = 1_000  # that are told one by one
+MAX_PROBLEMS = 100  # that are told one by one, as many as `update` lists
 MAX_DETAIL = 500
 SCHEME = "upload:"
 
@@ -109,21 +109,19 @@ def done(
             outcome = update(named, origins, paths, How(reread=True, called=called), progress)
     except KeyboardInterrupt:
         complete = False
-    problems = [names.problem(unread) for unread in outcome.unread] + names.twice()
-    return Done(codec.to_json(_ingested(outcome, problems, complete)), complete)
-
-
-def _ingested(outcome: Outcome, problems: Sequence[Unread], complete: bool) -> Ingested:
-    return codec.made(
+    twice = names.twice()
+    problems = [names.problem(unread) for unread in outcome.unread] + twice
+    made = codec.made(
         Ingested,
         outcome,
         complete=complete,
         n_added=len(outcome.added),
         n_changed=len(outcome.changed),
         n_removed=len(outcome.removed),
-        n_problems=len(problems),
+        n_problems=outcome.n_unread + len(twice),
         problems=tuple(problems[:MAX_PROBLEMS]),
     )
+    return Done(codec.to_json(made), complete)
 
 
 def _writing(folder: Path, encoder: Encoder, tell: Tell) -> EmbeddedCorpus:

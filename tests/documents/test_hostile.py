@@ -1,0 +1,268 @@
+"""Files made to break readers: each costs itself, and the good file beside it is read."""
+
+import gzip
+import io
+import json
+import os
+import random
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.origins import Origins
+from pincite.documents import body
+from pincite.documents.body import Limits
+from pincite.documents.collection import collected
+from pincite.documents.read import read_bytes, read_path
+from pincite.documents.sources import MAX_PROBLEMS, open_sources
+from pincite.library.ingest import MAX_REFUSALS
+from pincite.library.update import How, update
+from pincite.types import Document, Reason, Unchecked
+from tests.documents.conftest import assembled_pdf, warc_record
+
+GOOD = "The old bridge at Varde was opened in 1931.\n"
+RANDOM = random.Random(7)
+SMALL = Limits(
+    max_bytes=3_000_000, seconds=5, pdf_memory=200_000_000
+)  # so that bombs need not be large to be bombs
+
+WORDS = b"word " * 30
+LAUGHS = b'<!DOCTYPE l [<!ENTITY a "ha">' + b"".join(
+    b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(12)
+)
+ARTICLE = (
+    b"<article><front><article-meta><title-group><article-title>T</article-title></title-group>"
+    b"</article-meta></front><body><p>%s</p></body></article>"
+)
+
+
+def nested_forms(depth: int, width: int, loop: bool = False) -> bytes:
+    """A PDF whose page draws a form `width` times, which draws another …: width^depth words."""
+    page = "/F Do " * width
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R "
+        "/Resources << /XObject << /F 6 0 R >> >> >>",
+        f"<< /Length {len(page)} >>\nstream\n{page}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for level in range(depth):
+        is_leaf = level == depth - 1 and not loop
+        draws = "BT /H 9 Tf 10 10 Td (word word) Tj ET" if is_leaf else page
+        uses = (
+            "/Font << /H 5 0 R >>"
+            if is_leaf
+            else f"/XObject << /F {6 if loop else 7 + level} 0 R >>"
+        )
+        objects.append(
+            f"<< /Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << {uses} >> "
+            f"/Length {len(draws)} >>\nstream\n{draws}\nendstream"
+        )
+    return assembled_pdf(objects)
+
+
+def docx(document: bytes, name: str = "word/document.xml") -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", b"<Types/>")
+        archive.writestr(name, document)
+    return made.getvalue()
+
+
+def jpeg_in_pdf() -> bytes:
+    return nested_forms(1, 1).replace(b"/Subtype /Form", b"/Subtype /Image")
+
+
+FILES: dict[str, Callable[[], bytes]] = {
+    # markup
+    "unclosed.html": lambda: b"<html><body><p>" + b"<div>" * 100_000,
+    "deep.html": lambda: b"<b>" * 200_000 + b"x" + b"</b>" * 200_000,
+    "attributes.html": lambda: b"<p " + b"a=1 " * 200_000 + b">x</p>",
+    "comments.html": lambda: b"<!-- -->" * 100_000,
+    "comment-open.html": lambda: b"<html><!--" + b"-" * 1_000_000,
+    "nul.html": lambda: b"<html>\0<body>\0<p>\0\0\0" + b"\0" * 100_000,
+    "entities.html": lambda: b"<p>" + b"&#x110000;&#0;&bogus;" * 20_000,
+    "surrogates.html": lambda: b"<p>" + b"&#xD800;" * 20_000 + b"</p>",
+    "script.html": lambda: b"<script>" + b"x" * 1_000_000,
+    "jsonld.html": lambda: b'<script type="application/ld+json">' + b"[" * 100_000 + b"</script>",
+    "charset.html": lambda: b'<meta charset="utf-7"><p>+ADw-script+AD4-</p>',
+    "charset-bogus.html": lambda: b'<meta charset="rot13"><p>Uryyb \xff\xfe</p>',
+    "utf16-odd.html": lambda: "<p>Hello</p>".encode("utf-16")[:-1],
+    "svg.html": lambda: b"<svg>" * 50_000,
+    "tables.html": lambda: b"<table><tr><td>" * 20_000,
+    # XML
+    "laughs.xml": lambda: LAUGHS + b"]><article><p>&l;</p></article>",
+    "laughs-jats.xml": lambda: LAUGHS + b"]>" + ARTICLE % b"&l;",
+    "external.xml": lambda: (
+        b'<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + ARTICLE % b"&e;"
+    ),
+    "cut.xml": lambda: (ARTICLE % (WORDS * 100))[:500],
+    "deep.xml": lambda: b"<article><front><article-meta>" + b"<sec>" * 100_000,
+    "pubmed-cut.xml": lambda: b"<PubmedArticleSet><PubmedArticle><MedlineCitation>",
+    "pubmed-empty.xml": lambda: b"<PubmedArticleSet>" + b"<PubmedArticle/>" * 1_000,
+    "encoding.xml": lambda: b"<?xml version='1.0' encoding='utf-7'?>" + ARTICLE % WORDS,
+    "tags.xml": lambda: b"<PubmedArticleSet><PubmedArticle>" + b"<a/>" * 300_000,
+    # PDF
+    "cut.pdf": lambda: nested_forms(2, 2)[:300],
+    "header.pdf": lambda: b"%PDF-1.7\n",
+    "noise.pdf": lambda: b"%PDF-1.7\n" + RANDOM.randbytes(50_000),
+    "loop.pdf": lambda: nested_forms(1, 10, loop=True),
+    "forms.pdf": lambda: nested_forms(7, 10),
+    "image.pdf": jpeg_in_pdf,
+    "pages.pdf": lambda: nested_forms(1, 1).replace(b"/Kids [3 0 R]", b"/Kids [2 0 R]"),
+    "xref.pdf": lambda: nested_forms(1, 1).replace(b"0000000", b"9999999"),
+    # Word and ZIP
+    "bomb.docx": lambda: docx(bytes(20_000_000)),
+    "cut.docx": lambda: docx(b"<w:document/>")[:-30],
+    "laughs.docx": lambda: docx(LAUGHS + b"]><w>&l;</w>"),
+    "deep.docx": lambda: docx(b"<w:p>" * 100_000),
+    "traversal.docx": lambda: docx(b"<w/>", "../word/document.xml"),
+    "bomb.zip": lambda: docx(bytes(20_000_000), "a.txt"),
+    # gzip
+    "bomb.txt.gz": lambda: gzip.compress(bytes(20_000_000)),
+    "cut.html.gz": lambda: gzip.compress(b"<p>" + RANDOM.randbytes(10_000))[:-200],
+    "twice.txt.gz": lambda: gzip.compress(gzip.compress(b"word")),
+    "header.jsonl.gz": lambda: b"\x1f\x8b\x08",
+    "bomb.jsonl.gz": lambda: gzip.compress(b"\n" * 40_000_000),
+    # lines
+    "braces.jsonl": lambda: b"{\n" * 50_000,
+    "braces.jsonl.gz": lambda: gzip.compress(b"{\n" * 400_000),
+    "deep.jsonl": lambda: b"[" * 500_000 + b"\n" + b'{"a":' * 100_000,
+    "long.jsonl": lambda: b'{"url": "' + b"a" * 25_000_000,
+    "numbers.jsonl": lambda: b'{"url": ' + b"9" * 50_000 + b', "text": 1e999}\n',
+    "half-pair.jsonl": lambda: b'{"url": "https://e.org/h", "text": "\\ud800 word"}\n',
+    "nul.jsonl": lambda: b'{"url": "https://e.org/\\u0000", "text": "\\u0000"}\n\0\0\n',
+    "types.jsonl": lambda: b'{"url": ["x"], "text": {"a": 1}}\n[]\n1\nnull\n"x"\n',
+    "manifest.jsonl": lambda: b"{\n" * 50_000,
+    "cells.csv": lambda: b"url,text\n" + b"a,b,c\n" * 50_000,
+    "quotes.csv": lambda: b'url,text\n"' + b'""' * 500_000,
+    "noise.csv": lambda: b"url,text\n" + RANDOM.randbytes(20_000),
+    "header.tsv": lambda: b"id\ttext\ttitle\n" + b"1\t\xff\t\n" * 100,
+    "meta.json": lambda: b'{"a.txt":' * 50_000,
+    # text, wrong endings and labels
+    "utf8.txt": lambda: b"\xff\xfe\xfd" * 10_000 + b"\xc3\x28" * 10_000,
+    "marks.txt": lambda: ("a" + "\u0301" * 500_000).encode(),
+    "one-line.txt": lambda: b"a" * 2_900_000,
+    "noise.txt": lambda: RANDOM.randbytes(200_000),
+    "empty.txt": lambda: b"",
+    "spaces.txt": lambda: b" \n\t\0" * 100_000,
+    "quotes.md": lambda: b">" * 100_000,
+    "brackets.md": lambda: b"[" * 100_000 + b"](" * 50_000,
+    "page.pdf": lambda: b"<html><body><p>not a PDF</p></body></html>",
+    "picture.html": lambda: b"\x89PNG\r\n\x1a\n" + bytes(1_000),
+    "program.txt": lambda: b"\x7fELF" + bytes(1_000),
+    # web archives
+    "cut.warc.gz": lambda: warc_record("https://e.org/a", WORDS)[:-20],
+    "noise.warc.gz": lambda: RANDOM.randbytes(20_000),
+    "bomb.warc.gz": lambda: warc_record("https://e.org/a", bytes(20_000_000)),
+    "address.warc.gz": lambda: warc_record("https://e.org/" + "a" * 2_000_000, WORDS),
+    "length.warc": lambda: b"WARC/1.0\r\nContent-Length: -5\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_hostile_file_costs_itself(tmp_path: Path, name: str) -> None:
+    hostile = tmp_path / name
+    hostile.write_bytes(FILES[name]())
+    (tmp_path / "zz-good.txt").write_text(GOOD)
+    collection = collected([tmp_path], SMALL)
+    found = [one for piece in collection.pieces for one in collection.read(piece)]
+    assert found
+    assert all(isinstance(one, (Document, Unchecked)) for one in found)
+    good = (tmp_path / "zz-good.txt").resolve().as_uri()
+    assert [one.text for one in found if isinstance(one, Document) and one.url == good] == [
+        GOOD.strip()
+    ]
+    assert len(found) <= body.MAX_REFUSED_IN_A_ROW + 2
+    open_sources(tmp_path, SMALL)  # indexes it, and does not raise either
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "." in name])
+def test_a_hostile_body_of_an_address_costs_itself(name: str) -> None:
+    data = FILES[name]()[:1_000_000]
+    labels = (None, "text/html", "application/pdf", "text/plain; charset=utf-16")
+    for label in labels[:1] if data.startswith(b"%PDF") else labels:
+        assert isinstance(
+            read_bytes(data, url="https://e.org/x", content_type=label, limits=SMALL),
+            (Document, Unchecked),
+        )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no such files here")
+def test_links_in_circles_pipes_and_closed_folders_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "circle.txt").symlink_to(folder / "circle.txt")
+    (folder / "inner" / "up").symlink_to(folder)
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "good.txt").write_text(GOOD)
+    collection = collected([folder])
+    assert [piece.path.name for piece in collection.pieces] == ["good.txt"]
+    open_sources(folder)
+
+
+def test_links_out_of_a_folder_are_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    (folder / "inner").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("A private letter.\n")
+    (folder / "good.txt").write_text(GOOD)
+    (folder / "inner" / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "inner" / "in.txt").symlink_to(folder / "good.txt")
+    collection = collected([folder])
+    assert [piece.path.name for piece in collection.pieces] == ["good.txt", "in.txt"]
+    (refused,) = collection.unmet()
+    assert refused.reason is Reason.NOT_SUPPLIED
+    assert refused.url.endswith("out.txt")
+    named = collected([folder / "inner" / "out.txt"])  # a user's own choice
+    assert [piece.path.name for piece in named.pieces] == ["out.txt"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Iterator[EmbeddedCorpus]:
+    with EmbeddedCorpus.create(tmp_path / "kb", None) as made:
+        yield made
+
+
+def test_refusals_are_counted_and_only_the_first_listed(
+    corpus: EmbeddedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.jsonl").write_bytes(b"{\n" * 3_000)
+    (docs / "b.txt").write_text(GOOD)
+    calls = list[int]()
+    with Origins(tmp_path / "kb") as origins:
+        outcome = update(corpus, origins, [docs], How(), lambda now: calls.append(now.n_found))
+    assert len(outcome.unread) == MAX_REFUSALS
+    assert outcome.n_unread == 3_000
+    assert len(outcome.added) == 1
+    assert 1_000 in calls  # progress within a long file
+    assert 2_000 in calls
+
+
+def test_a_file_of_broken_lines_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl.gz"
+    path.write_bytes(gzip.compress(b"{\n" * 6_000_000))
+    found = list(read_path(path))
+    assert len(found) == body.MAX_REFUSED_IN_A_ROW + 1
+    problems = open_sources(tmp_path).warnings
+    assert len(problems) == MAX_PROBLEMS + 1
+
+
+def test_good_lines_between_broken_ones_are_all_read(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    good = json.dumps({"url": "https://e.org/a", "text": GOOD}).encode()
+    path.write_bytes((b"{\n" * 9_000 + good + b"\n") * 3)
+    found = list(read_path(path))
+    assert sum(isinstance(one, Document) for one in found) == 3
+    assert len(found) == 27_003
+
+
+@pytest.mark.parametrize(("megabytes", "reason"), [(200, Unchecked), (1_000, Document)])
+def test_forms_within_forms_of_a_pdf_have_a_limit_of_memory(megabytes: int, reason: type) -> None:
+    limits = Limits(pdf_memory=megabytes * 1_000_000, seconds=60)
+    assert isinstance(read_bytes(nested_forms(5, 9), url="u", limits=limits), reason)
