@@ -6,6 +6,7 @@ is shown with `--debug`; that of a bug is also written to a file.
 
 import errno
 import io
+import logging
 import os
 import sys
 import traceback
@@ -77,6 +78,8 @@ def run(command: Callable[[list[str]], int | None], arguments: Sequence[str]) ->
         f"pincite: {message}\n" if kind is PinciteWarning else pythons(message, kind, *where)
     )
     debug = "--debug" in arguments
+    if not debug:  # tracebacks of what was contained stay out of the terminal
+        logging.getLogger("pincite").addHandler(logging.NullHandler())
     try:
         code = command([each for each in arguments if each != "--debug"])
         if sys.stdout is not None:
