@@ -374,7 +374,7 @@ def _kept(corpus_file: Path, fingerprint: str) -> Path:
 def _index(
     where: Path | str, corpus_file: Path, encoder: Any, tell: Any, **how: Any
 ) -> tuple[float, Any]:
-    """Fill the corpus with what it lacks; the seconds it took (0 if nothing was), and the intake."""
+    """Fill the corpus with what it lacks; returns the seconds that took, and the intake."""
     from pincite.corpus import engines
     from pincite.library.ingest import ingest
 
