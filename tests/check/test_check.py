@@ -60,7 +60,7 @@ def test_where_a_passage_comes_from_is_kept(corpus: EmbeddedCorpus) -> None:
     (result,) = pipeline(corpus).check("The mill closed long ago.").results
     item = next(item for item in result.items if item.passage.title == "Mill")
     assert (item.published, dict(item.meta)) == (None, {"author": "Holm"})
-    assert result.weight.outcome is Outcome.STRONG_CONFIRMATION
+    assert result.weight.outcome is Outcome.CONFIRMATION
 
 
 def test_a_page_in_a_language_that_the_judge_does_not_read(corpus: EmbeddedCorpus) -> None:
@@ -112,7 +112,7 @@ def test_a_person_may_change_the_readings(corpus: EmbeddedCorpus) -> None:
     changed = replace(found, readings=tuple(readings.numbered([*found.readings, own])))
     normative, mine = ready.check("The bridge should stand.", changed).results
     assert (normative.weight.outcome, normative.items) == (Outcome.NOT_JUDGED, ())
-    assert (mine.reading.origin, mine.weight.outcome) == ("user", Outcome.STRONG_CONFIRMATION)
+    assert (mine.reading.origin, mine.weight.outcome) == ("user", Outcome.CONFIRMATION)
 
 
 def test_there_is_no_verdict_over_readings(corpus: EmbeddedCorpus) -> None:

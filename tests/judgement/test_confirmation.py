@@ -99,7 +99,7 @@ def test_nothing_failure_and_balance_are_three_results() -> None:
     assert outcomes == ["no_evidence", "no_evidence", "failed", "balanced"]
     assert weighed_together(items(0.1, None)).outcome is Outcome.FAILED, "it may have spoken"
     partial = weighed_together(items(0.9, None))
-    assert (partial.outcome, partial.n_failed) == (Outcome.STRONG_CONFIRMATION, 1)
+    assert (partial.outcome, partial.n_failed) == (Outcome.CONFIRMATION, 1)
 
 
 def test_a_text_counts_once_with_what_it_says_most() -> None:
@@ -144,7 +144,7 @@ def test_as_of_a_date() -> None:
     assert confirmation.as_of(found, "2021-06") == found[:2], "2021 may be before June"
     years = confirmation.by_year(found)
     assert [(year, weight.outcome) for year, weight in years] == [
-        ("2015", "strong_confirmation"),
+        ("2015", "confirmation"),
         ("2021", "balanced"),
     ]
     assert confirmation.by_year(found[:1]) == ()
@@ -179,4 +179,87 @@ def test_the_mean_lies_between_and_turns_with_the_sign(degrees: Sequence[float])
         return
     assert turned.doc == -weight.doc
     assert min(degrees) - 1e-9 <= weight.doc <= max(degrees) + 1e-9
-    assert str(turned.outcome).replace("dis", "") == str(weight.outcome).replace("dis", "")
+    levels = [
+        str(each.outcome).replace("dis", "").replace("strong_", "") for each in (weight, turned)
+    ]
+    assert levels[0] == levels[1], "only confirmation needs more than one document to be strong"
+
+
+def test_one_document_confirms_strongly_only_in_the_words_of_the_reading() -> None:
+    assert weighed_together(items(0.9)).outcome is Outcome.CONFIRMATION
+    assert weighed_together(items(0.9, 0.9)).outcome is Outcome.STRONG_CONFIRMATION
+    assert weighed_together(items(-0.9)).outcome is Outcome.STRONG_DISCONFIRMATION
+    assert weighed_together(items(0.9), each=True).outcome is Outcome.STRONG_CONFIRMATION
+    text = "The mill closed in 1934."
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    found = [Weighed(passage, from_answers(passage, 0.9, 0.0, Span(0, len(text))), 0)]
+    for reading, outcome in (
+        ("In 1934 the mill closed.", Outcome.STRONG_CONFIRMATION),
+        ("In 1935 the mill closed.", Outcome.CONFIRMATION),
+        ("The mill did not close in 1934.", Outcome.CONFIRMATION),
+        ("The mill at Varde closed for good in 1934.", Outcome.CONFIRMATION),
+    ):
+        assert weighed_together(found, reading=reading).outcome is outcome
+
+
+def test_a_document_that_also_denies_a_reading_does_not_confirm_it() -> None:
+    both = weighed_together([item(0.9, 0), item(-0.4, 0)])
+    assert (both.outcome, both.doc) == (Outcome.BALANCED, 0.0)
+
+
+ALONE = [
+    ("The council closed the mill.", True),
+    ("The council has never closed the mill.", False),
+    ("It is a myth that the council closed the mill.", False),
+    ("The council proposed that the mill be closed.", False),
+    ("Holm alleged that the council closed the mill.", False),
+    ("The motion to close the mill was lost in the council.", False),
+    ("The council would close the mill.", False),
+    ("Did the council close the mill?", False),
+]
+
+
+@pytest.mark.parametrize(("sentence", "is_read"), ALONE)
+def test_what_is_denied_or_only_proposed_confirms_nothing(sentence: str, is_read: bool) -> None:
+    text = f"Rain fell on Varde. {sentence} Holm wrote it down."
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    spans = confirmation.readable_alone("The council closed the mill.", passage)
+    assert (sentence in [span.of(text) for span in spans]) is is_read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "These are the three oldest myths. The council closed the mill.",
+        "The council closed the mill. That is not true.",
+        "The council closed the mill. False: the owner did.",
+    ],
+)
+def test_a_sentence_that_its_neighbour_denies_confirms_nothing(text: str) -> None:
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    told = [s.of(text) for s in confirmation.readable_alone("The council closed it.", passage)]
+    assert "The council closed the mill." not in told
+
+
+def test_a_reading_may_be_of_a_proposal() -> None:
+    text = "A proposed tunnel would cross the sound."
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    reading = "It was proposed that a tunnel would cross the sound."
+    assert confirmation.readable_alone(reading, passage) == [Span(0, len(text))]
+
+
+def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
+    evidence = from_answers(PASSAGE, 0.9, 0.0)
+    here, there = Span(0, 2), Span(2, 4)
+
+    def found(*alone: tuple[Span, float, float]) -> tuple[float, Span | None]:
+        said = [confirmation.ReadAlone(*each) for each in alone]
+        made = confirmation.borne_out(evidence, said)
+        total = made.prob_supported + made.prob_refuted + made.prob_neutral
+        assert total == pytest.approx(1.0)
+        return made.prob_supported, made.quote
+
+    assert found((here, 0.3, 0.4), (there, 0.8, 0.1)) == (0.9, there)
+    assert found((here, 0.4, 0.35)) == (confirmation.STRONG, here), "hardly likelier than not"
+    assert found((here, 0.3, 0.4))[0] == 0.0
+    assert found()[0] == 0.0

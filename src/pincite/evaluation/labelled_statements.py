@@ -97,7 +97,8 @@ def prediction(
     weight = judged[0].weight
     if row.date:
         known = confirmation.as_of(judged[0].items, row.date)
-        weight = confirmation.weighed_together(known, threshold)
+        text = judged[0].reading.text
+        weight = confirmation.weighed_together(known, threshold, reading=text)
     return Prediction(weight.outcome, weight.doc)
 
 

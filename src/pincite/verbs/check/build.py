@@ -207,7 +207,7 @@ def _verifier(
     own = runtime.verifier(settings.models, keep=keep)
     stack.callback(own.close)
     verifier = stack.enter_context(runtime.seconded(settings, own))
-    return VerifierJudge(verifier, tell=tell), runtime.languages(settings.models)
+    return VerifierJudge(verifier, own, tell=tell), runtime.languages(settings.models)
 
 
 def _second(judge: Judge) -> Calls | None:

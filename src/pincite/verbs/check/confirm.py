@@ -10,19 +10,20 @@ is drawn from the pair itself, so that the same question is asked the same way a
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from pincite.completions import Completion, Prompt
 from pincite.judgement import confirmation
+from pincite.judgement.aggregation import sigmoid
 from pincite.llm import replies
 from pincite.llm.calls import Calls
 from pincite.llm.chat_fields import GuidanceKind, guidance_for
 from pincite.llm.concurrency import all_at_once, in_calls
 from pincite.llm.templates import Templates
-from pincite.protocols import Verifier
+from pincite.protocols import Floats, Verifier
 from pincite.settings.check import Probabilities
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, claim_id_of
@@ -37,11 +38,24 @@ _PROMPTED_TOKENS = 260  # of a choice where nothing keeps a model from explainin
 _Branch: TypeAlias = tuple[float, str] | Failed  # P(first option), the analysis
 
 
+class SentenceReader(Protocol):
+    """What a `Verifier` of one's own can say of a sentence beside its evidence."""
+
+    def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+        """(n_pairs, 2): of support, and of refuted against neutral."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class VerifierJudge:
-    """DOC = supported - refuted, by a local verifier; the negation is not asked for."""
+    """DOC = supported - refuted, by a local verifier; the negation is not asked for.
+
+    What confirms is read again, a sentence at a time (`confirmation.borne_out`): by `reader`, or by
+    the verifier where there is none.
+    """
 
     verifier: Verifier
+    reader: SentenceReader | None = None
     language: str = "en"
     tell: Callable[[int, int], None] | None = None
 
@@ -58,15 +72,43 @@ class VerifierJudge:
                 found += self._evidence(pairs[start : start + _CHUNK])
                 if self.tell:
                     self.tell(len(found), len(pairs))
+            outcomes = [confirmation.decided(*each) for each in _of_documents(pairs, found)]
+            return list(self._borne_out([reading.text for reading, _ in pairs], outcomes))
         except KeyboardInterrupt:
-            pass
-        stopped = [Failed("stopped", "the run was stopped")] * (len(pairs) - len(found))
-        return [*(confirmation.decided(*each) for each in _of_documents(pairs, found)), *stopped]
+            return [Failed("stopped", "the run was stopped") for _ in pairs]
 
     def _evidence(self, pairs: Sequence[tuple[Reading, Passage]]) -> list[Evidence]:
-        return self.verifier.verify(
-            [(Claim(claim_id_of("", (), r.text), r.text), passage) for r, passage in pairs]
-        )
+        return self.verifier.verify([(_claim(r.text), passage) for r, passage in pairs])
+
+    def _borne_out(self, readings: Sequence[str], found: Sequence[Evidence]) -> Iterator[Evidence]:
+        """The evidence; what confirms quotes a sentence that does so alone, or is neutral."""
+        spans = [
+            confirmation.readable_alone(reading, evidence.passage)
+            if evidence.prob_supported
+            else []
+            for reading, evidence in zip(readings, found, strict=True)
+        ]
+        asked = [
+            (_claim(reading), replace(evidence.passage, text=span.of(evidence.passage.text)))
+            for reading, evidence, of_one in zip(readings, found, spans, strict=True)
+            for span in of_one
+        ]
+        answers = iter(self._alone(asked))
+        for evidence, of_one in zip(found, spans, strict=True):
+            alone = [confirmation.ReadAlone(span, *next(answers)) for span in of_one]
+            yield confirmation.borne_out(evidence, alone) if evidence.prob_supported else evidence
+
+    def _alone(self, asked: Sequence[tuple[Claim, Passage]]) -> list[tuple[float, float]]:
+        """How likely each sentence supports its reading, and refutes it."""
+        if self.reader is None:
+            found = self.verifier.verify(asked)
+            return [(each.prob_supported, each.prob_refuted) for each in found]
+        odds = ((sigmoid(a), sigmoid(b)) for a, b in self.reader.log_odds(asked).tolist())
+        return [(supported, (1 - supported) * refuted) for supported, refuted in odds]
+
+
+def _claim(text: str) -> Claim:
+    return Claim(claim_id_of("", (), text), text)
 
 
 def _of_documents(
@@ -78,11 +120,11 @@ def _of_documents(
     says: dict[tuple[str, str], list[Evidence]] = {}
     for key, (_, passage) in zip(keys, pairs, strict=True):
         texts.setdefault(key, [passage.about]).append(passage.text)
-    for key, evidence in zip(keys, found, strict=False):  # fewer where the run was stopped
+    for key, evidence in zip(keys, found, strict=True):
         says.setdefault(key, []).append(evidence)
     return [
         (key[0], evidence, "\n".join(texts[key]), says[key])
-        for key, evidence in zip(keys, found, strict=False)
+        for key, evidence in zip(keys, found, strict=True)
     ]
 
 

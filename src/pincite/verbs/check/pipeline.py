@@ -128,9 +128,9 @@ class CheckPipeline:
         return None
 
     def _result(self, reading: Reading, items: Sequence[Weighed], pages: Online) -> ReadingResult:
-        each = self.count_copies
-        weight = confirmation.weighed_together(items, self.threshold, each=each)
-        years = confirmation.by_year(items, self.threshold, each=each)
+        text, each = reading.text, self.count_copies
+        weight = confirmation.weighed_together(items, self.threshold, reading=text, each=each)
+        years = confirmation.by_year(items, self.threshold, reading=text, each=each)
         return ReadingResult(reading, tuple(items), weight, years, pages.unread, pages.excluded)
 
     def _record(self, event: Mapping[str, Any]) -> None:
