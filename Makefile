@@ -76,11 +76,11 @@ test-ray: $(RAY) ## bulk work by workers of a Ray cluster on this machine
 	tools/offline.sh $(BIN)/python -m pytest -q -m "ray and not slow" $(OF_RAY)
 
 $(MILVUS): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[milvus]' --group milvus
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e plugins/pincite-milvus --group milvus
 	@touch $@
 
 test-milvus: $(MILVUS) ## a corpus in a Milvus-lite that is started and killed, or at MILVUS_URI
-	$(BIN)/python -m pytest -q -n 0 -m milvus tests/corpus/test_milvus.py
+	$(BIN)/python -m pytest -q -n 0 -m milvus plugins/pincite-milvus/tests
 
 test-all: $(TRAIN) $(MCP) $(RAY) ## the slow ones too
 	$(PYTEST) -m "not network and not gpu and not milvus"
@@ -89,14 +89,14 @@ gate: $(STAMP) ## the shipped verifier's figures on pinned sets, against their f
 	$(BIN)/python tools/gate.py
 
 fmt: $(STAMP) ## format the code
-	$(BIN)/ruff format src tests tools
-	$(BIN)/ruff check --fix src tests tools
+	$(BIN)/ruff format src tests tools plugins
+	$(BIN)/ruff check --fix src tests tools plugins
 
 format: $(STAMP)
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff format --check src tests tools plugins
 
 lint: $(STAMP) ## style
-	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff check src tests tools plugins
 
 types: $(STAMP) ## mypy, strict
 	$(BIN)/mypy
@@ -105,7 +105,7 @@ layers: $(STAMP) ## who may import whom
 	$(BIN)/lint-imports
 
 spelling: $(STAMP)
-	$(BIN)/codespell src docs tools README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/codespell src docs tools plugins README.md CONTRIBUTING.md CHANGELOG.md
 
 wheel: $(STAMP) ## build the wheel, install it with nothing else, try it on each Python at hand
 	$(BIN)/python tools/try_wheel.py $(WHEEL)

@@ -1,5 +1,6 @@
 """Fixtures for all tests: no network, a cache of their own, tiny real models."""
 
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -62,6 +63,9 @@ def pytest_configure() -> None:
     """A shell starts what runs in its background deaf to Ctrl-C, which some tests press."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Processes that tests start import `support` too.
+    paths = (str(HERE), os.environ.get("PYTHONPATH"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 @pytest.fixture(autouse=True)

@@ -119,7 +119,7 @@ import faiss
 from pincite.corpus import dense, lock
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
+from support.laws import FakeEncoder
 from pincite.types import Document
 
 def read_index(path, how=0):

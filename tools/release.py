@@ -1,7 +1,7 @@
 """Make a release ready, and tag it: python tools/release.py 0.1.0 [--tag]
 
 It has to be the version of pyproject.toml, have a section of its own in CHANGELOG.md, and stand on
-a clean main. Then wheel and source package are built into dist/, with SHA256SUMS. With --tag the
+a clean main. Then wheels and source packages are built into dist/, with SHA256SUMS. With --tag the
 commit is tagged; pushing the tag (`git push origin v0.1.0`) lets .github/workflows/release.yml
 test, build, sign and publish. Nothing is pushed from here.
 """
@@ -27,8 +27,9 @@ def main() -> None:
     if wrong := faults(given.version):
         sys.exit("\n".join(wrong))
     shutil.rmtree(DIST, ignore_errors=True)
-    command = [sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT)]
-    subprocess.run(command, check=True)
+    for folder in (ROOT, *sorted((ROOT / "plugins").iterdir())):
+        command = [sys.executable, "-m", "build", "--outdir", str(DIST), str(folder)]
+        subprocess.run(command, check=True)
     (DIST / "SHA256SUMS").write_text(sums(DIST), encoding="ascii")
     print((DIST / "SHA256SUMS").read_text(encoding="ascii"), end="")
     if given.tag:

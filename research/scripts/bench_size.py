@@ -30,7 +30,7 @@ from pincite.corpus import engines
 from pincite.corpus.protocol import Corpus, Way
 from pincite.documents.collection import collected
 from pincite.protocols import Floats
-from pincite.testing import FakeEncoder
+from support.laws import FakeEncoder
 from pincite.types import Document
 
 DEPTH, WORDS, DIM, AT_ONCE, STEP = 100, 30, 384, 128, 25_000

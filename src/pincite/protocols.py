@@ -1,8 +1,8 @@
 """One batch method each: sequences in, a list out, in the same order and of the same length.
 
-Laws that `pincite.testing` checks on every implementation: empty input gives empty output, scores
-are finite, the same call twice gives the same result, and inputs are not changed. Concurrency is
-the implementation's own business; callers are synchronous.
+Laws of every implementation (`tests/support/laws.py`): empty input gives empty output, scores are
+finite, the same call twice gives the same result, and inputs are not changed. Concurrency is the
+implementation's own business; callers are synchronous.
 """
 
 from collections.abc import Callable, Iterator, Sequence

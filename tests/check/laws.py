@@ -4,8 +4,9 @@ import copy
 import re
 from collections.abc import Sequence
 
+from support.laws import check_evidence
+
 from pincite.judgement.confirmation import from_answers
-from pincite.testing import check_evidence
 from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check.records import Interpreter, Judge, Reading
 

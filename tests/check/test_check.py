@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from check.laws import FakeJudge, check_judge
+from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.judgement.confirmation import Outcome, StatementType
-from pincite.testing import FakeEncoder
 from pincite.types import Document, Failed, Passage, Span
 from pincite.verbs.check import readings
 from pincite.verbs.check.evidence import PassageFinder, WindowFinder, found_in

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from support.laws import FakeEncoder
+
 from pincite.corpus import dense
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -20,7 +22,6 @@ from pincite.corpus.optimize import optimize
 from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 CANNOT_MOUNT = 77

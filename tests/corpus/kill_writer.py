@@ -12,13 +12,14 @@ import traceback
 from contextlib import ExitStack
 from pathlib import Path
 
+from support.laws import FakeEncoder
+
 from pincite.corpus import dense
 from pincite.corpus import embedded as corpora
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.optimize import optimize
 from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 EXACT_LIMIT = 150  # so that vector indexes are built all the time

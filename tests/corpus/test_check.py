@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus import dense, generation, lock
 from pincite.corpus.check import verify
@@ -14,7 +15,6 @@ from pincite.corpus.generation import POINTER, point_to
 from pincite.corpus.protocol import Finding
 from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 DOCUMENTS = [

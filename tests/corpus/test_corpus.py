@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriever
 
 from pincite.corpus import dense, generation, lock
 from pincite.corpus.check import verify
@@ -16,7 +17,6 @@ from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.retrieval.fusion import MODES, Mode, fused
 from pincite.retrieval.retrievers import Fused
-from pincite.testing import FakeEncoder, check_corpus, check_encoder, check_retriever
 from pincite.types import Document
 
 
@@ -311,7 +311,7 @@ def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
 
 
 def test_opening_loads_no_heavy_library() -> None:
-    code = "import sys, pincite.corpus.embedded, pincite.corpus.rebuild, pincite.testing as _; "
+    code = "import sys, pincite.corpus.embedded, pincite.corpus.rebuild, support.laws as _; "
     code += "assert not {'faiss', 'tantivy', 'onnxruntime'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

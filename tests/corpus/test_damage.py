@@ -10,13 +10,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus import dense, durable, lock
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters, condition
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 DOCUMENTS = [

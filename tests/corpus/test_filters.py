@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder, check_retriever
 
 from pincite.corpus import accepted, dense
 from pincite.corpus.accepted import AcceptedPassages
@@ -12,7 +13,6 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.optimize import optimize
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Facts, Filters, condition
-from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document, Hit
 
 WORDS = "bridge river mayor opened harbour tower railway market school church".split()

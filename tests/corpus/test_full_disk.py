@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 SCRIPT = Path(__file__).with_name("disk_filler.py")
@@ -50,7 +50,7 @@ def test_files_that_may_not_grow(made: Path, tmp_path: Path, job: str, limit: in
         "import resource, sys; from pathlib import Path\n"
         "from pincite.errors import CorpusError\n"
         "from pincite.corpus.embedded import EmbeddedCorpus\n"
-        "from pincite.testing import FakeEncoder\n"
+        "from support.laws import FakeEncoder\n"
         "folder, limit = Path(sys.argv[1]), int(sys.argv[2])\n"
         "try:\n    " + job.strip().replace("\n", "\n    ") + "\n    print('done')\n"
         "except CorpusError as error: print('refused:', error)\n"

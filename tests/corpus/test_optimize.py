@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus import dense, generation, lock
 from pincite.corpus.check import verify
@@ -14,7 +15,6 @@ from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.optimize import optimize
 from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 400) for i in range(80)]
@@ -83,7 +83,7 @@ def test_readers_go_on_and_writers_are_refused_meanwhile(folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from pincite.corpus.embedded import EmbeddedCorpus\n"
-        "from pincite.testing import FakeEncoder\n"
+        "from support.laws import FakeEncoder\n"
         "with EmbeddedCorpus.open(Path(sys.argv[1]), FakeEncoder(256)) as corpus:\n"
         "    print('ready', flush=True)\n"
         "    for line in sys.stdin:\n"

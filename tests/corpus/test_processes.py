@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus import dense, lock
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 DOCUMENTS = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}. " * 80) for i in range(60)]
@@ -44,7 +44,7 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         "import sys, resource; from pathlib import Path\n"
         "from pincite.errors import CorpusError\n"
         "from pincite.corpus.embedded import EmbeddedCorpus\n"
-        "from pincite.testing import FakeEncoder\n"
+        "from support.laws import FakeEncoder\n"
         "from pincite.types import Document\n"
         "folder = Path(sys.argv[1])\n"
     )
@@ -106,7 +106,7 @@ def test_reader_in_another_process_while_one_writes(folder: Path) -> None:
     )
     head = "import sys; from pathlib import Path; folder = Path(sys.argv[1])\n"
     head += "from pincite.corpus.embedded import EmbeddedCorpus\n"
-    head += "from pincite.testing import FakeEncoder\n"
+    head += "from support.laws import FakeEncoder\n"
     command = [sys.executable, "-c", head + code, str(folder)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

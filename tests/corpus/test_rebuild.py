@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.corpus import generation, lock, rebuild
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.rebuild import rebuild as build_anew
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Floats
-from pincite.testing import FakeEncoder
 from pincite.text import passages as core_passages
 from pincite.types import Document
 

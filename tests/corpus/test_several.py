@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import FakeEncoder, check_retriever
 
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -16,7 +17,6 @@ from pincite.protocols import Query
 from pincite.retrieval.fusion import merged
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
-from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document, Hit, Passage, Span
 
 BRIDGE = Document("https://a.example/bridge", "Bridge", "The bridge of Varde opened in 1911.")

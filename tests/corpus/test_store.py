@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.rows import BLOCK_CHARACTERS, BLOCK_CHARACTERS_BEFORE, content_hash
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError
-from pincite.testing import FakeEncoder
 from pincite.types import Document, Span
 
 

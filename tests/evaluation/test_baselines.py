@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
+from support.laws import FakeEncoder
 
 from conftest import write_model
 from pincite.evaluation import baselines
 from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, document_level
-from pincite.testing import FakeEncoder
 
 
 def values(scorer: Scorer, *rows: object) -> list[float]:

@@ -9,6 +9,7 @@ from typing import Any
 import ir_measures
 import pytest
 from click.testing import CliRunner, Result
+from support.laws import FakeEncoder, check_retriever
 from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
@@ -16,7 +17,6 @@ from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, InputError
 from pincite.evaluation import beir
-from pincite.testing import FakeEncoder, check_retriever
 from pincite.types import Document
 
 ir: Any = ir_measures  # it has no types

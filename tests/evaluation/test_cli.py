@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from evaluation.invented import BRIDGE, WordVerifier
+from support.laws import FakeEncoder
 from syrupy.assertion import SnapshotAssertion
 
 from pincite import runtime
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
 from pincite.evaluation import baselines
-from pincite.testing import FakeEncoder
 from pincite.verbs.verify import build
 
 Write = Callable[..., Path]

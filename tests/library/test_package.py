@@ -18,13 +18,13 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import FakeEncoder
 
 from pincite.cli import cli
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError, FetchError, FetchingIsOff, InputError
 from pincite.library.package import MANIFEST, STORE, download, pack, unpack
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 from pincite.web.fetch import WebClient
 from pincite.web.rules import WebRules

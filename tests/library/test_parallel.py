@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import extras
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -22,7 +23,6 @@ from pincite.library import parallel
 from pincite.library.parallel import Local, Parallel, SpreadEncoder
 from pincite.library.update import How, Outcome, update
 from pincite.retrieval.copies import grouped
-from pincite.testing import FakeEncoder, check_encoder
 
 HERE = str(Path(__file__).parent)
 # Ray itself leaves files open and calls what Python has deprecated.

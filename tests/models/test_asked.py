@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from models.chat_server import Answer, Server, good, refusal, serving
+from support.laws import check_verifier
 
 from pincite import runtime
 from pincite.errors import BadReply, ServerError
 from pincite.models import weights
 from pincite.settings import Settings
 from pincite.settings.search import ModelSettings
-from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
 from pincite.verbs.verify.estimate_words import asks_a_server
 

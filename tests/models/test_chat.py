@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from models.chat_server import Answer, Server, good, refusal, serving
+from support.laws import check_generator
 
 from pincite.completions import Completion, Prompt
 from pincite.errors import (
@@ -23,7 +24,6 @@ from pincite.errors import (
 )
 from pincite.llm.chat import ChatClient
 from pincite.llm.chat_wire import Limits
-from pincite.testing import check_generator
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)

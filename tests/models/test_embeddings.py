@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from models.chat_server import Answer, Server, refusal, serving
+from support.laws import FakeEncoder, check_encoder
 
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus
@@ -19,7 +20,6 @@ from pincite.errors import BadReply, ConfigError, ServerRefused, ServerUnreachab
 from pincite.llm import embeddings
 from pincite.llm.embeddings import ServedEncoder
 from pincite.settings import Settings
-from pincite.testing import FakeEncoder, check_encoder
 from pincite.types import Document
 
 KEY = "sk-planted-0123456789abcdef"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.laws import check_verifier
 
 from conftest import write_model
 from pincite import runtime
@@ -13,7 +14,6 @@ from pincite.errors import MissingModel
 from pincite.models import layouts, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.settings.search import ModelSettings
-from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
 
 NLI = {"0": "contradiction", "1": "entailment", "2": "neutral"}

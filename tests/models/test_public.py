@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.laws import check_verifier
 
 from conftest import WORDS
 from pincite.errors import MissingModel
 from pincite.models import layouts, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
 
 pytestmark = pytest.mark.train

@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 import pytest
+from support.laws import check_encoder
 
 from conftest import HEADS, WIDTH, tiny_weights
 from pincite.errors import MissingModel
@@ -12,7 +13,6 @@ from pincite.models import session as session_module
 from pincite.models.encoder import OnnxEncoder
 from pincite.models.session import CHARS_PER_TOKEN, Session
 from pincite.protocols import Floats
-from pincite.testing import check_encoder
 
 TEXTS = ["the old bridge", "it opened in 1911 .", "a", "the river town was old , by the bridge"]
 

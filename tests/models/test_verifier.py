@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.laws import check_verifier
 
 from conftest import write_model
 from pincite.errors import MissingModel, PinciteWarning
@@ -16,7 +17,6 @@ from pincite.models.judged import JudgedPairs
 from pincite.models.verifier import DENYING, CrossEncoderVerifier, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
-from pincite.testing import check_verifier
 from pincite.types import Claim, Passage, Span
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.laws import FakeEncoder
 
 from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
-from pincite.testing import FakeEncoder
 from pincite.training import groups as made
 from pincite.training import prepare, retrieval
 from pincite.training.recipe import Extra, Recipe, SetRecipe

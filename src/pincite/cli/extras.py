@@ -17,7 +17,6 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
-    "milvus": ("pymilvus",),
 }
 _WHAT = {
     "server": "The server",
@@ -26,7 +25,6 @@ _WHAT = {
     "train": "Training",
     "qlora": "Training",
     "ray": "--on ray",
-    "milvus": "A corpus in Milvus",
 }
 
 

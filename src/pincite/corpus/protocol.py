@@ -43,7 +43,7 @@ class CorpusStatus:
 class Corpus(Protocol):
     """Documents that can be added, deleted, looked up by url and searched by text or meaning.
 
-    A context manager: closed at the end. `pincite.testing.check_corpus` has its laws.
+    A context manager: closed at the end. `tests/support/laws.py` has its laws.
     """
 
     @property

@@ -10,10 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
 
+from support.laws import check_encoder  # noqa: E402
+
 from pincite.errors import ConfigError, MissingModel  # noqa: E402
 from pincite.models import weights  # noqa: E402
 from pincite.models.encoder import OnnxEncoder  # noqa: E402
-from pincite.testing import check_encoder  # noqa: E402
 from pincite.training import bert_onnx, network  # noqa: E402
 from pincite.training.encoder import towers  # noqa: E402
 from pincite.training.export import export  # noqa: E402

@@ -1,24 +1,22 @@
 """A corpus for an address: a folder is the embedded engine's, `scheme://…` is another engine's.
 
-`milvus://host:port/name` is ours too (`pincite[milvus]`); other packages bring theirs by an entry
-point of the group `pincite.corpora`, whose name is the scheme and which loads a `protocol.Engine`.
+Packages bring an engine by an entry point of the group `pincite.corpora`, whose name is the scheme
+and which loads a `protocol.Engine`; `pip install 'pincite[milvus]'` brings `milvus://`.
 """
 
 import hashlib
 import re
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TypeVar
 
 from pincite.corpus.protocol import Address, Corpus, Engine
-from pincite.errors import ConfigError
+from pincite.errors import ConfigError, MissingExtra
 from pincite.protocols import Encoder
 
 GROUP = "pincite.corpora"
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}(?!/)(.*)", re.DOTALL)
-# TLS is asked for by the scheme: a token must never leave the machine in the clear by mistake.
-_OURS = dict.fromkeys(("milvus", "milvuss", "milvus+https"), "pincite.corpus.engines.milvus_engine")
+_EXTRAS = {"milvus": "milvus", "milvuss": "milvus"}  # scheme → the extra that brings its engine
 _SECRET = re.compile(r"//[^/@]*@")
 Able = TypeVar("Able")
 
@@ -103,32 +101,33 @@ def engine(given: Address) -> Engine:
 
     Raises:
         ConfigError: no engine does, or the address has a password in it.
+        MissingExtra: the package that brings the engine is not installed.
     """
     found = address(given)
     if isinstance(found, Path):
-        return _loaded("pincite.corpus.engines.folders")
+        from pincite.corpus.engines.folders import ENGINE
+
+        return ENGINE
     if _SECRET.search(found):
         raise ConfigError(
             f"{_SECRET.sub('//…@', found)}: an address stands in reports, and must not hold a name "
             "or password. Put the token into the environment: PINCITE_MILVUS_TOKEN=user:password"
         )
     scheme = found.partition(":")[0]
-    if scheme in _OURS:
-        return _loaded(_OURS[scheme])
     for point in _others():
         if point.name == scheme:
             loaded: Engine = point.load()
             return loaded
-    known = ", ".join(dict.fromkeys(["milvus", "milvuss", *(point.name for point in _others())]))
+    if extra := _EXTRAS.get(scheme):
+        raise MissingExtra(
+            f"{found}: the engine of {scheme}:// is not installed. "
+            f"Install with: pip install 'pincite[{extra}]'"
+        )
+    known = ", ".join(dict.fromkeys([*_EXTRAS, *(point.name for point in _others())]))
     raise ConfigError(
         f"{found}: no engine opens corpora at {scheme}:// addresses. Expected a folder, or an "
         f"address with one of: {known}. Is the package that brings {scheme}:// installed?"
     )
-
-
-def _loaded(module: str) -> Engine:
-    found: Engine = import_module(module).ENGINE
-    return found
 
 
 def _others() -> list[EntryPoint]:

@@ -17,17 +17,17 @@ from uuid import uuid4
 
 import pytest
 from click.testing import CliRunner
+from pincite_milvus.client import INDEXES
+from pincite_milvus.corpus import MilvusCorpus
+from pincite_milvus.engine import Milvus
+from support.laws import FakeEncoder, check_corpus
 
 from pincite.cli import cli
 from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.engines.milvus import MilvusCorpus
-from pincite.corpus.engines.milvus_client import INDEXES
-from pincite.corpus.engines.milvus_engine import Milvus
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.library.copying import copy
-from pincite.testing import FakeEncoder, check_corpus
 from pincite.types import Document
 
 pytest.importorskip("pymilvus")

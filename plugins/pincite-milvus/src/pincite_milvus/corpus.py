@@ -2,7 +2,7 @@
 
 Milvus ranks by words (BM25) and by meaning (HNSW); what is best of both is decided here, by the
 same code as the embedded engine's. It has no transactions: a document is visible from the moment
-when its own row is written, which is last, and `milvus_rows` says why nothing is found before.
+when its own row is written, which is last, and `rows` says why nothing is found before.
 Several processes may add at once, as long as no two add the same address.
 """
 
@@ -15,8 +15,21 @@ from typing import Any
 import numpy as np
 
 from pincite.corpus import ranking
-from pincite.corpus.engines.milvus_client import INDEXES, LIMIT, WIDTH, Collections
-from pincite.corpus.engines.milvus_rows import (
+from pincite.corpus.generation import NO_ENCODER
+from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
+from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
+from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
+from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
+from pincite.corpus.rows import content_hash, share_of_digest
+from pincite.errors import CorpusError, StaleCorpus
+from pincite.protocols import Encoder, Floats, Query, Retriever
+from pincite.retrieval.filters import Filters
+from pincite.retrieval.fusion import Mode
+from pincite.text.hosts import is_below
+from pincite.text.passages import PASSAGE_RULE, passages
+from pincite.types import Document, Hit, Passage
+from pincite_milvus.client import INDEXES, LIMIT, WIDTH, Collections
+from pincite_milvus.rows import (
     ELSEWHERE,
     HEADS,
     Found,
@@ -31,19 +44,6 @@ from pincite.corpus.engines.milvus_rows import (
     passage_key,
     passage_rows,
 )
-from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
-from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
-from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
-from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
-from pincite.corpus.rows import content_hash, share_of_digest
-from pincite.errors import CorpusError, StaleCorpus
-from pincite.protocols import Encoder, Floats, Query, Retriever
-from pincite.retrieval.filters import Filters
-from pincite.retrieval.fusion import Mode
-from pincite.text.hosts import is_below
-from pincite.text.passages import PASSAGE_RULE, passages
-from pincite.types import Document, Hit, Passage
 
 FORMAT = "milvus-1"
 # Vectors of one text differ beyond the sixth decimal by the order of their sums, and would not tie.

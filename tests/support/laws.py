@@ -1,8 +1,7 @@
 """Fakes for tests, and the laws that every implementation of a protocol must keep.
 
-Ships with the package, so that who writes a backend can check it: each `check_…` function calls
-the thing it is given and raises an `AssertionError` that names the broken law. The fakes need no
-weights, no network and no library but numpy.
+Each `check_…` function calls the thing it is given and raises an `AssertionError` that names the
+broken law. The fakes need no weights, no network and no library but numpy.
 """
 
 import copy

@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pincite_milvus.client import Collections
+from support.laws import FakeEncoder
+
 from pincite.corpus import engines
-from pincite.corpus.engines.milvus_client import Collections
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 N, ROUNDS = 30, 3

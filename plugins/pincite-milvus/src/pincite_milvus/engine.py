@@ -7,9 +7,6 @@ from typing import Any, TypeAlias
 from uuid import uuid4
 
 from pincite.corpus.durable import Tell
-from pincite.corpus.engines.milvus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
-from pincite.corpus.engines.milvus_client import HNSW, Collections
-from pincite.corpus.engines.milvus_rows import HEADS, Head, head_fields, head_of, parts_of
 from pincite.corpus.generation import NO_ENCODER, version_of
 from pincite.corpus.intake import ENCODED_TEXT
 from pincite.corpus.lexical import LEXICAL_RULE
@@ -17,6 +14,9 @@ from pincite.corpus.protocol import Address, Finding
 from pincite.errors import ConfigError, CorpusError
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE, passages
+from pincite_milvus.client import HNSW, Collections
+from pincite_milvus.corpus import DOCUMENTS_AT_ONCE, FORMAT, MilvusCorpus
+from pincite_milvus.rows import HEADS, Head, head_fields, head_of, parts_of
 
 Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
 

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b, sha256
 from typing import Any, NamedTuple
 
-from pincite.corpus.engines.milvus_client import MAX_BYTES, MAX_FACETS
 from pincite.corpus.lexical import words_of
 from pincite.corpus.rows import content_hash, raw
 from pincite.errors import CorpusError
@@ -26,6 +25,7 @@ from pincite.protocols import Floats
 from pincite.retrieval.filters import Condition, Facts, Filters, fields_of, forms_of, number_of
 from pincite.text.hosts import host_of
 from pincite.types import Document, Passage, Span, about
+from pincite_milvus.client import MAX_BYTES, MAX_FACETS
 
 BLOCK_CHARACTERS = 10_000  # of text in a row: at most 54,000 bytes, however badly it compresses
 KEY_DIGITS = 24  # 96 bits: of a billion addresses no two are taken for one

@@ -1,0 +1,1 @@
+"""A corpus in a Milvus: the engine of `milvus://` and, with TLS, `milvuss://` addresses."""
