@@ -393,8 +393,10 @@ class Verifier:
     def _speaking(self, one: "_Cut", evidence: Sequence[Evidence]) -> Evidence:
         if len(evidence) == 1:
             return evidence[0]
-        settled = [aggregation.settled(one.claim.text, each, one.text) for each in evidence]
-        found = aggregation.speaking(settled, self._settings.verify.threshold)
+        settled = [
+            aggregation.discard_rebutted(one.claim.text, each, one.text) for each in evidence
+        ]
+        found = aggregation.deciding_evidence(settled, self._settings.verify.threshold)
         assert found
         return found
 

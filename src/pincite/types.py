@@ -120,6 +120,7 @@ class Reason(StrEnum):
     TITLE_ONLY = "title_only"  # a record of a bibliography without an abstract
     WITHDRAWN = "withdrawn"  # deleted by those who publish the collection
     USURPED = "usurped"  # its address is in other hands, says the citation: it is never opened
+    INTERNAL_ERROR = "internal_error"  # a fault of this program; the detail is the error's class
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,15 @@ class WebResult(NamedTuple):
 
 
 FailedStep = Literal[
-    "reply", "server", "budget", "stopped", "source", "language", "negation", "statement"
+    "reply",
+    "server",
+    "budget",
+    "stopped",
+    "source",
+    "language",
+    "negation",
+    "statement",
+    "internal",
 ]
 
 
@@ -333,6 +342,16 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A place of the claim and what the source has there instead, as rules find it."""
+
+    kind: Literal["value", "name", "negation", "contrary"]
+    claim: str  # the words of the claim
+    source: str  # the words of the source
+    sentence: Span  # in the passage's text: where a person sees it
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What one passage says about one claim. The three probabilities sum to one."""
 
@@ -345,6 +364,7 @@ class Evidence:
     reasons_coded: tuple[Note, ...] = ()
     analysis: str = ""  # what a language model wrote before it chose; empty of a verifier
     read: float | None = None  # log-odds of support that a network alone gives, without any rule
+    contradiction: Contradiction | None = None  # found by rule; None: nothing, or read as one only
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -367,7 +387,7 @@ class Label(StrEnum):
     UNCHECKED = "unchecked"
 
 
-PartKind = Literal["clause", "figure", "name", "quotation"]
+PartKind = Literal["clause", "figure", "name", "quotation", "contradiction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +398,7 @@ class Part:
     span: Span  # in the claim's text; clauses never overlap
     text: str  # what was judged: of a clause, with its subject; else the words themselves
     supported: bool
-    evidence: Evidence | None = None  # best passage for a clause; None: checked by rule
+    evidence: Evidence | None = None  # of a clause or a contradiction; None: checked by rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +472,7 @@ class Finding:
     missing: tuple[Part, ...] = ()  # parts that no source of the group supports
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
     opinion: Opinion | Failed | None = None  # a language model's; None: it was not asked
+    failed: Failed | None = None  # a step that raised: better sources, or all of the finding
 
     @property
     def source_changed(self) -> bool:
@@ -469,6 +490,7 @@ class Uncited:
     suggestions: tuple[Suggestion, ...] = ()  # best first
     n_candidates: int = 0  # passages of the corpus that were judged
     excluded: tuple[Exclusion, ...] = ()  # pages that were found and must not be suggested
+    failed: Failed | None = None  # why no source could be looked for
 
     @property
     def reasons(self) -> tuple[str, ...]:

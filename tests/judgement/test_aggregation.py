@@ -249,10 +249,10 @@ def test_passages_of_a_group_are_chosen_to_complete_each_other() -> None:
 
 def test_a_passage_that_denies_speaks_where_none_supports() -> None:
     unrelated, denying = evidence(-1.0, refuted=0.1), evidence(-3.0, refuted=0.9)
-    assert aggregation.speaking([unrelated, denying]) is denying
-    assert aggregation.speaking([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
-    assert aggregation.speaking([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
-    assert aggregation.speaking([]) is None
+    assert aggregation.deciding_evidence([unrelated, denying]) is denying
+    assert aggregation.deciding_evidence([evidence(2.0), denying]).score == 2.0  # type: ignore[union-attr]
+    assert aggregation.deciding_evidence([unrelated, evidence(-3.0, refuted=0.3)]) is unrelated
+    assert aggregation.deciding_evidence([]) is None
 
 
 def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
@@ -260,15 +260,15 @@ def test_a_network_alone_denies_nothing_that_the_page_nearly_supports() -> None:
     by_network = dataclasses.replace(evidence(-3.0, refuted=0.9), reasons_coded=read_so)
     by_rule = evidence(-3.0, refuted=0.8)
     far, near = evidence(-2.5), evidence(-1.85)
-    assert aggregation.speaking([far, by_network]) is by_network
-    assert aggregation.speaking([near, by_network]) is near
-    assert aggregation.speaking([near, by_network, by_rule]) is by_rule
+    assert aggregation.deciding_evidence([far, by_network]) is by_network
+    assert aggregation.deciding_evidence([near, by_network]) is near
+    assert aggregation.deciding_evidence([near, by_network, by_rule]) is by_rule
     assert aggregation.denying([near, by_network]) is near
     assert aggregation.denying([]) is None
     # What counts is how the network reads a passage, not what rules make of it.
     lowered, raised = dataclasses.replace(far, read=-1.0), dataclasses.replace(near, read=-4.0)
-    assert aggregation.speaking([lowered, by_network]) is lowered
-    assert aggregation.speaking([raised, by_network]) is by_network
+    assert aggregation.deciding_evidence([lowered, by_network]) is lowered
+    assert aggregation.deciding_evidence([raised, by_network]) is by_network
 
 
 def test_how_well_it_was_found_counts_beside_the_score() -> None:

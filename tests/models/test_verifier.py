@@ -10,6 +10,7 @@ import pytest
 from support.laws import check_verifier
 
 from conftest import write_model
+from pincite import containment
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
@@ -55,7 +56,9 @@ def test_what_the_rest_of_the_page_states_is_not_missing() -> None:
     )
     of_other = replace(alone, page=f"{alone.text} Tomatoes.")
     found = features(
-        [(CLAIM, each) for each in (alone, whole, of_other)], np.zeros((3, 2), np.float32)
+        [(CLAIM, each) for each in (alone, whole, of_other)],
+        np.zeros((3, 2), np.float32),
+        [None] * 3,
     )
     lacks = [FEATURES.index("figures_missing"), FEATURES.index("names_missing")]
     assert found[:, lacks].tolist() == [[1, 2], [0, 0], [1, 2]]
@@ -340,3 +343,29 @@ def test_a_verifier_that_keeps_its_logits_gives_the_same_evidence(
     first = keeping.verify(PAIRS)
     assert first == keeping.verify(PAIRS) == verifier.verify(PAIRS)
     keeping.close()
+
+
+def test_one_pair_that_raises_costs_itself(tiny_verifier: Path) -> None:
+    class Broken(CrossEncoderVerifier):
+        def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
+            if any("ſix" in passage.text for _, passage in pairs):
+                raise KeyError
+            return super()._logits(pairs)
+
+    pairs = [PAIRS[0], (CLAIM, passage("The bridge had ſix arches.")), PAIRS[2]]
+    found = Broken(tiny_verifier).verify(pairs)
+    assert [containment.failure(each) is not None for each in found] == [False, True, False]
+    whole = CrossEncoderVerifier(tiny_verifier).verify([PAIRS[0], PAIRS[2]])
+    assert [e.score for e in (found[0], found[2])] == pytest.approx([e.score for e in whole])
+
+
+def test_evidence_carries_the_contradiction_that_a_rule_finds(
+    verifier: CrossEncoderVerifier,
+) -> None:
+    claim = Claim("c", "The bridge opened in 1886.")
+    other, same = verifier.verify(
+        [(claim, passage(f"The bridge opened in {year}.")) for year in ("1889", "1886")]
+    )
+    assert other.contradiction
+    assert (other.contradiction.source, other.contradiction.claim) == ("1889", "1886")
+    assert same.contradiction is None

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from pincite.protocols import Query
 from pincite.retrieval.retrievers import Fused
 from pincite.text import words
@@ -13,6 +15,8 @@ from pincite.types import (
     CopyKind,
     Document,
     Evidence,
+    Failed,
+    Finding,
     Hit,
     Label,
     Passage,
@@ -286,3 +290,98 @@ def test_a_sentence_without_a_citation_gets_sources_from_the_corpus() -> None:
     assert found.probability == sentence.probability
     assert pipeline().supplied(sentence) == sentence  # nothing to search
     assert pipeline(BETTER, languages=frozenset({"de"})).supplied(sentence) == sentence
+
+
+# ── Containment ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Raising(WordVerifier):
+    """Raises, with the whole batch, where a passage has a word that no reader knows."""
+
+    def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+        if "qqq" in passage.text:
+            raise KeyError("qqq")
+        return super()._evidence(claim, passage)
+
+
+STRANGE = Document("https://old.example/", "Old", "The ship had qqq hundred men.")
+
+
+def strange(url: str) -> Document | Unchecked:
+    return STRANGE if url == STRANGE.url else source_of(url)
+
+
+def test_a_pair_that_raises_costs_its_source_and_nothing_else() -> None:
+    cited = pipeline(verifier=Raising(), source_of=strange)
+    found = cited.finding(claim(STRANGE.url, BRIDGE.url))
+    assert found.label is Label.SUPPORTED
+    unread, read = (result.outcome for result in found.citations)
+    assert isinstance(unread, Unchecked)
+    assert (unread.reason, unread.detail) == (Reason.INTERNAL_ERROR, "KeyError")
+    assert isinstance(read, Evidence)
+    alone = cited.finding(claim(STRANGE.url))
+    assert (alone.label, alone.score) == (Label.UNCHECKED, None)
+
+
+def test_what_could_not_be_judged_of_a_page_accuses_no_claim() -> None:
+    filler = "They said that the weather was fine on the day. " * 40
+    page = replace(STRANGE, text=f"{STRANGE.text} {filler}")
+    found = pipeline(verifier=Raising(), source_of=lambda url: page).finding(claim(page.url))
+    assert found.label is Label.UNCHECKED
+    also = replace(page, text=f"{page.text} {BRIDGE.text}")
+    found = pipeline(verifier=Raising(), source_of=lambda url: also).finding(claim(also.url))
+    assert found.label is Label.SUPPORTED
+
+
+def test_a_source_that_cannot_be_read_costs_itself() -> None:
+    def raising(url: str) -> Document | Unchecked:
+        return source_of(url) if url == BRIDGE.url else {}[url]
+
+    found = pipeline(source_of=raising).finding(claim(FERRY.url, BRIDGE.url))
+    assert [r.label for r in found.citations] == [Label.UNCHECKED, Label.SUPPORTED]
+
+
+def test_a_search_that_raises_costs_the_better_sources_only() -> None:
+    class Broken(Always):
+        def retrieve(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
+            raise ValueError
+
+    broken = pipeline(search=Fused(Broken([]), None))
+    found = broken.finding(claim(FERRY.url))
+    assert (found.label, found.suggestions) == (Label.NOT_SUPPORTED, ())
+    assert found.failed == Failed("internal", "ValueError")
+    sentence = Uncited(claim(text="The bridge of Varde opened in 1911."), 0.8, ())
+    assert broken.supplied(sentence) == replace(sentence, failed=found.failed)
+
+
+def test_a_claim_that_raises_costs_itself() -> None:
+    class Broken(VerifyPipeline):
+        def _group(self, claim: Claim, checked: Sequence[object]) -> Finding:
+            if "qqq" in claim.text:
+                raise KeyError
+            return super()._group(claim, checked)  # type: ignore[arg-type]
+
+    parts = pipeline()
+    broken = Broken(parts.verifier, parts.copies, threshold=parts.threshold)
+    claims = (claim(BRIDGE.url, text="qqq ships"), claim(BRIDGE.url))
+    found = list(broken.findings(Article("Varde", "", claims)))
+    assert [f.label for f in found] == [Label.UNCHECKED, Label.SUPPORTED]
+    assert found[0].failed == Failed("internal", "KeyError")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The ship sailed with ſix hundred men in 1741.",
+        "Nıne out of ten came by sea.",
+        "Zero out of twelve came on Chriſtmas Eve, or by ſept 5, 1700.",
+        f"It is {'9' * 5000} feet 9 inches tall, and '{'9' * 400} years after 1790'.",
+        "On 31 February of the year 0 it had −٣١ °C and ½ of １２ men.",
+    ],
+)
+def test_any_source_text_gets_a_finding(text: str) -> None:
+    page = Document(STRANGE.url, "Old", text)
+    both = claim(page.url, BRIDGE.url)
+    found = pipeline(source_of=lambda url: page if url == page.url else BRIDGE).finding(both)
+    assert found.label is Label.SUPPORTED
+    assert found.citations[1].label is Label.SUPPORTED

@@ -22,9 +22,10 @@ from pincite.judgement.funnel import Stage
 from pincite.opinions import Verdict
 from pincite.types import (
     Bar,
+    Contradiction,
     Copy,
     CopyKind,
-    FailedStep,
+    Failed,
     Label,
     PartKind,
     Place,
@@ -52,6 +53,9 @@ class EvidenceRecord:
     score: Annotated[float, Says("log-odds of support; ranks evidence")]
     reasons: Texts
     reasons_coded: Coded = ()
+    contradiction: Annotated[
+        Contradiction | None, Says("what a rule finds; `sentence` counts in the passage")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,14 +161,6 @@ class ExclusionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedRecord:
-    """Why nothing came of a question to a language model."""
-
-    step: FailedStep
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpinionRecord:
     """What a language model says of the claim, or why it says nothing."""
 
@@ -177,7 +173,7 @@ class OpinionRecord:
     whole: Annotated[bool, Says("false: it read the sources' best passages only")]
     log_ratio: Annotated[float, Says("what the verdict adds to our log-odds of support")]
     disagrees: Annotated[bool, Says("whether we alone would say otherwise")]
-    failed: FailedRecord | None
+    failed: Failed | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +202,7 @@ class FindingRecord:
     excluded: Annotated[tuple[ExclusionRecord, ...], Says("at most ten")]
     # Reports of an earlier Pincite lack it.
     opinion: Annotated[OpinionRecord | None, Says("null: no language model was asked")] = None
+    failed: Annotated[Failed | None, Says("a step that raised an error")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +221,7 @@ class UncitedRecord:
     suggestions: tuple[SuggestionRecord, ...]
     n_candidates: Whole
     excluded: Annotated[tuple[ExclusionRecord, ...], Says("at most ten")]
+    failed: Annotated[Failed | None, Says("a step that raised an error")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

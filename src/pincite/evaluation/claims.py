@@ -191,7 +191,7 @@ def _three_way(labels: Sequence[str], scores: Scores, threshold: float) -> dict[
 
 def _decided(found: Sequence[Evidence], threshold: float) -> str:
     """As `verify` decides: of the best passage and the one that contradicts most, which speaks."""
-    speaking = aggregation.speaking(found, threshold)
+    speaking = aggregation.deciding_evidence(found, threshold)
     return THREE_WAY[aggregation.label_of(speaking, threshold)] if speaking else "nei"
 
 

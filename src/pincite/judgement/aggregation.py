@@ -25,6 +25,7 @@ from pincite.types import (
     Label,
     Part,
     Passage,
+    Span,
     Suggestion,
     Unchecked,
 )
@@ -48,6 +49,10 @@ REFUTED_FROM = 0.40
 # other passages to be left unread: with 0.3, a probability below 0.15 (docs/benchmarks.md).
 OPEN = 0.89
 
+# Probability of support from which a page is shown as a better source, and from which a reference
+# to it is proposed. Of twelve that reached THRESHOLD alone, eight were wrong.
+SUGGESTED_FROM, PROPOSED_FROM = 0.4, 0.5
+
 # Code of the reason of a passage that a network alone reads as saying otherwise: no rule sees it.
 BY_NETWORK = "read_as_contrary"
 # The network's own log-odds of support of a page's best passage from which such a passage is not
@@ -65,38 +70,44 @@ def best(evidence: Sequence[Evidence]) -> Evidence | None:
     return max(evidence, key=lambda e: e.score, default=None)
 
 
-def refutes(evidence: Evidence, threshold: float = THRESHOLD) -> bool:
-    """Whether a passage contradicts its claim: it has a witness, and does not support it.
+def refutes(evidence: Evidence) -> bool:
+    """Whether a passage contradicts its claim: that is likely enough, and likelier than support.
 
     >>> from pincite.types import Passage, Span
     >>> passage = Passage("d", "", "", "It closed.", Span(0, 10))
     >>> refutes(Evidence(passage, 0.1, 0.6, 0.3, -2.0)), refutes(Evidence(passage, 0.1, 0, 0.9, -2))
     (True, False)
     """
-    return evidence.prob_refuted >= REFUTED_FROM and evidence.prob_supported < threshold
+    return evidence.prob_refuted >= max(REFUTED_FROM, evidence.prob_supported)
 
 
-def settled(claim: str, evidence: Evidence, page: str) -> Evidence:
+def names_contradiction(evidence: Evidence) -> bool:
+    """Whether it says of its quote that it contradicts the claim, however likely that is."""
+    return evidence.contradiction is not None or _is_by_network(evidence)
+
+
+def discard_rebutted(claim: str, evidence: Evidence, page: str) -> Evidence:
     """The evidence as it stands beside the rest of its page.
 
     A value or a name that another passage of the page has is not denied by this one: it speaks of
     something else. So what was refuted by a rule is neutral where the page as a whole says it.
     """
     passage = evidence.passage
-    if not evidence.prob_refuted or witness(claim, passage.text, passage.about) is None:
-        return evidence
-    if witness(claim, passage.text, passage.about, page):
+    if not evidence.contradiction or witness(claim, passage.text, passage.about, page):
         return evidence
     return replace(
         evidence,
         prob_refuted=0.0,
         prob_neutral=1.0 - evidence.prob_supported,
         reasons_coded=evidence.reasons_coded[1:],
+        contradiction=None,
     )
 
 
-def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evidence | None:
-    """The evidence that speaks for a source; None of nothing.
+def deciding_evidence(
+    evidence: Sequence[Evidence], threshold: float = THRESHOLD
+) -> Evidence | None:
+    """The evidence that decides on a source; None of nothing.
 
     The best supported; where that does not reach the threshold, the one that contradicts most, if
     it is likely enough that it does. A passage that denies the claim has a low score, so
@@ -106,17 +117,17 @@ def speaking(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> Evid
     if found is None or found.prob_supported >= threshold:
         return found
     against = denying(evidence)
-    return against if against and refutes(against, threshold) else found
+    return against if against and refutes(against) else found
 
 
 def denying(evidence: Sequence[Evidence]) -> Evidence | None:
     """The evidence of a page that contradicts most; None if there is none that counts."""
-    heard = [each for each in evidence if is_heard(each, evidence)]
-    return max(heard, key=lambda e: e.prob_refuted, default=None)
+    counted = [each for each in evidence if counts_as_refutation(each, evidence)]
+    return max(counted, key=lambda e: e.prob_refuted, default=None)
 
 
-def is_heard(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
-    """Whether what a passage says counts beside what all passages of its page say.
+def counts_as_refutation(evidence: Evidence, of_page: Sequence[Evidence]) -> bool:
+    """Whether a contradiction in a passage counts beside what all passages of its page say.
 
     What a network alone reads as a contradiction does not, where one of them comes near to support.
     """
@@ -132,7 +143,7 @@ def is_open(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     if found is None or is_sure(evidence, threshold):
         return False
     near = log_odds(found.prob_supported) >= log_odds(threshold) - OPEN
-    return near or any(refutes(each, threshold) for each in evidence)
+    return near or any(map(refutes, evidence))
 
 
 def _read(evidence: Evidence) -> float:
@@ -146,7 +157,7 @@ def _is_by_network(evidence: Evidence) -> bool:
 def is_sure(evidence: Sequence[Evidence], threshold: float = THRESHOLD) -> bool:
     """Whether a page supports the whole claim, whatever figures, names or clauses it lacks."""
     found = best(evidence)
-    if found is None:
+    if found is None or names_contradiction(found):
         return False
     lacks_figures = any(note.code == "not_stated" for note in found.reasons_coded)
     return found.prob_supported >= max(_sure(lacks_figures), threshold)
@@ -164,43 +175,54 @@ def label_of(
 ) -> Label:
     """The verdict on one source.
 
-    The whole claim decides first; where it fails, some clauses that are supported beside others
-    that are not make it partly supported. So do figures, names and quotations that no passage
-    states (`atoms`), unless the verifier is surer of the whole than not; for a figure much surer.
+    The whole claim decides first. Where it is likelier refuted than supported it is not supported,
+    and where a contradiction is named only partly. Where it fails, some clauses that are supported
+    beside others that are not make it partly supported. So do figures, names and quotations that no
+    passage states (`atoms`), unless the verifier is surer of the whole than not; for a figure much
+    surer.
     """
     if isinstance(outcome, Unchecked):
         return Label.UNCHECKED
-    if outcome.prob_supported >= threshold:
+    refuted = refutes(outcome)
+    if outcome.prob_supported >= threshold and not refuted:
         sure = _sure(any(atom.kind == "figure" for atom in atoms))
-        unsure = atoms and outcome.prob_supported < sure
+        unsure = names_contradiction(outcome) or (atoms and outcome.prob_supported < sure)
         return Label.PARTLY_SUPPORTED if unsure else Label.SUPPORTED
     if {clause.supported for clause in clauses} == {True, False}:
         return Label.PARTLY_SUPPORTED
-    return Label.REFUTED if refutes(outcome, threshold) else Label.NOT_SUPPORTED
+    return Label.REFUTED if refuted else Label.NOT_SUPPORTED
+
+
+def contradicted(claim: str, outcome: Evidence | Unchecked) -> list[Part]:
+    """The words of the claim that the evidence names as contradicted; all of it if not which."""
+    if isinstance(outcome, Unchecked) or not names_contradiction(outcome):
+        return []
+    words = outcome.contradiction.claim if outcome.contradiction else ""
+    start = claim.find(words) if words else -1
+    span = Span(0, len(claim)) if start < 0 else Span(start, start + len(words))
+    return [Part("contradiction", span, span.of(claim), supported=False, evidence=outcome)]
 
 
 def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tuple[Part, ...]:
     """What to name as missing under a verdict, in the order of the claim.
 
-    Partly supported: the clauses that are not supported, and missing atoms of the others.
-    Supported: missing atoms. Where all fails or nothing was checked, nothing is named.
+    Partly supported: what is contradicted, the clauses that are not supported, and missing atoms of
+    the others. Supported: missing atoms. Where all fails or nothing was checked, nothing is named.
 
     Args:
         label: the verdict.
         clauses: all clauses of the claim, judged.
-        atoms: figures, names and quotations that no passage of the source states.
+        atoms: figures, names and quotations that no passage of the source states, and the words
+            that it contradicts.
     """
-    if label is Label.SUPPORTED:
-        return tuple(atoms)
-    if label is not Label.PARTLY_SUPPORTED:
+    if label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
         return ()
-    failing = [clause for clause in clauses if not clause.supported]
-    others = [
-        atom
-        for atom in atoms
-        if not any(parts.within(atom.span, clause.span) for clause in failing)
-    ]
-    return tuple(sorted([*failing, *others], key=lambda part: part.span))
+    named = [atom for atom in atoms if atom.kind == "contradiction"]
+    if label is Label.PARTLY_SUPPORTED:
+        named += [clause for clause in clauses if not clause.supported]
+    known = [part.span for part in named]
+    named += [atom for atom in atoms if not any(parts.within(atom.span, span) for span in known)]
+    return tuple(sorted(named, key=lambda part: part.span))
 
 
 def page_score(whole: float, clauses: Sequence[float], readout: Readout) -> float:
@@ -315,8 +337,9 @@ def suggestions(
         candidates: evidence from the corpus; of one page only the best passage counts.
         existing: score of the existing citation; None if it could not be checked.
         k: how many to return, best first.
-        threshold: probability of support that a suggestion needs (SIDE needs only the rank; a
-            better source that fails too helps nobody).
+        threshold: probability of support that a suggestion needs, at least SUGGESTED_FROM (SIDE
+            needs only the rank; a better source that fails too helps nobody). Nothing of a page
+            that contradicts the claim is suggested.
         shares: each page's share of the best score among what was retrieved, by url, which counts
             beside the evidence; 1 for a page that is not in it.
     """
@@ -326,9 +349,12 @@ def suggestions(
         return -with_prior(evidence.score, known.get(evidence.passage.url, 1.0))
 
     floor = float("-inf") if existing is None else existing
+    least = max(threshold, SUGGESTED_FROM)
+    against = {e.passage.url for e in candidates if e.contradiction or refutes(e)}
     outranking: dict[str, Suggestion] = {}
     for evidence in sorted(candidates, key=order):
-        if evidence.prob_supported >= threshold and evidence.score > floor:
+        fits = evidence.prob_supported >= least and evidence.score > floor
+        if fits and evidence.passage.url not in against:
             gain = evidence.score - (existing or 0.0)
             outranking.setdefault(evidence.passage.url, Suggestion(evidence, None, gain))
     return list(outranking.values())[:k]

@@ -221,9 +221,9 @@ def decided(
         document: all that was found of the passage's document.
         of_document: what each passage that was found of it says.
     """
-    evidence = aggregation.settled(reading, evidence, document)
+    evidence = aggregation.discard_rebutted(reading, evidence, document)
     elsewhere = words.missing_words(reading, document) > ELSEWHERE
-    counts = not elsewhere and aggregation.is_heard(evidence, of_document)
+    counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)
     against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
     if confirms and values.unstated(reading, document):

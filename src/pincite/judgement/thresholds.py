@@ -1,7 +1,7 @@
 """What the verdicts would be at another threshold, from what was judged: nothing is judged anew.
 
 Two things keep their first threshold: which passage speaks for a source that does not support a
-claim (`aggregation.speaking`), and which better sources were listed.
+claim (`aggregation.deciding_evidence`), and which better sources were listed.
 """
 
 from collections.abc import Mapping, Sequence

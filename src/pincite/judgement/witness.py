@@ -12,27 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from pincite.text import contrasts, names, values
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
+from pincite.types import Contradiction as Witness
 from pincite.types import Span
-
-WitnessKind = Literal["value", "name", "negation", "contrary"]
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """A place of the claim and what the source has there instead."""
-
-    kind: WitnessKind
-    claim: str  # the words of the claim
-    source: str  # the words of the source
-    sentence: Span  # in the passage's text: where a person sees it
-
 
 # Shares of the clause's other content words that the sentence (with the page's title) must hold.
 # Chosen on half of claims/train's sets that the network never saw; docs/benchmarks.md.

@@ -22,12 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from pincite.errors import MissingModel
-from pincite.judgement.witness import witness
 from pincite.protocols import Floats
 from pincite.text import names, values, words
 from pincite.text.contrasts import contrasts
 from pincite.text.quantities import values as values_of
-from pincite.types import Claim, Passage
+from pincite.types import Claim, Contradiction, Passage
 
 FEATURES = (
     "support",  # the network's log-odds of support; a relevance logit where it has but one
@@ -138,14 +137,18 @@ def contrary(log_odds: Floats, supported: Floats | None = None) -> Floats:
     return np.asarray(both - rest - least, dtype=np.float32)
 
 
-def features(pairs: Sequence[tuple[Claim, Passage]], log_odds: Floats) -> Floats:
+def features(
+    pairs: Sequence[tuple[Claim, Passage]],
+    log_odds: Floats,
+    seen: Sequence[Contradiction | None],
+) -> Floats:
     """(n_pairs, len(FEATURES)) float32, row by row as FEATURES names the columns.
 
-    `log_odds` is (n_pairs, 2): the first two features.
+    `log_odds` is (n_pairs, 2): the first two features. `seen`: what rules find contradicted.
     """
     rows = [
-        (float(row[0]), float(row[1]), *_by_rule(claim.text, passage))
-        for (claim, passage), row in zip(pairs, log_odds, strict=True)
+        (float(row[0]), float(row[1]), *_by_rule(claim.text, passage), float(found is not None))
+        for (claim, passage), row, found in zip(pairs, log_odds, seen, strict=True)
     ]
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
 
@@ -160,7 +163,6 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(any(values.conflict(other, value) for value in absent for other in said)),
         float(bool(contrasts(claim, quoted))),
-        float(witness(claim, passage.text, passage.about) is not None),
     )
 
 

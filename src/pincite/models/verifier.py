@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pincite import containment
 from pincite.errors import MissingModel
 from pincite.judgement.aggregation import BY_NETWORK, sigmoid
-from pincite.judgement.witness import Witness, witness
+from pincite.judgement.witness import witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
 from pincite.models.judged import JudgedPairs
@@ -23,7 +24,7 @@ from pincite.text import alike, names, values
 from pincite.text import words as wording
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
-from pincite.types import Claim, Evidence, Passage, Span
+from pincite.types import Claim, Contradiction, Evidence, Passage, Span
 
 MAX_TOKENS = 448  # a claim of 60 words and a wide passage of 250 fit; of longer rows the end is cut
 SENTENCES = 2  # of a passage, that are read once more before a network alone refutes
@@ -85,11 +86,16 @@ class CrossEncoderVerifier:
 
         A passage refutes a claim only with a witness: what a rule found in its words, or a network
         that is surer of it than the calibration's bound. Any other passage is neutral, however
-        little of the claim it says.
+        little of the claim it says. A pair that raises an error is marked, and costs itself
+        (`containment.failure`).
         """
+        return containment.verified(self._verified, pairs)
+
+    def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
-        features = calibration.features(pairs, log_odds)
+        seen = [witness(claim.text, passage.text, passage.about) for claim, passage in pairs]
+        features = calibration.features(pairs, log_odds, seen)
         support, refute = self.calibration.scores(features)
         bound = self.calibration.contrary_from
         contrary, places = self.contrary(pairs, log_odds, bound)
@@ -99,7 +105,7 @@ class CrossEncoderVerifier:
                 float(support[i]),
                 sigmoid(float(refute[i])),
                 float(log_odds[i, 0]),
-                places[i] if contrary[i] >= bound else None,
+                seen[i] or (places[i] if contrary[i] >= bound else None),
                 _unsupported(pair, logits[i, self._network.width :]),
             )
             for i, pair in enumerate(pairs)
@@ -270,19 +276,20 @@ def _evidence(
     score: float,
     refuted: float,
     read: float,
-    contrary: Span | None,
+    contrary: Contradiction | Span | None,
     unsupported: tuple[Note, ...],
 ) -> Evidence:
     """Evidence of one pair; `refuted` of what is not supported, `contrary` by the network alone."""
     claim, passage = pair
-    supported = sigmoid(score)
-    seen = witness(claim.text, passage.text, passage.about)
+    supported, seen = sigmoid(score), contrary if isinstance(contrary, Contradiction) else None
     against = (1 - supported) * (max(refuted, OF_A_RULE) if seen else refuted)
-    if not seen and not (contrary and _is_heard(claim.text, passage, contrary)):
+    if isinstance(contrary, Span) and not _counts(claim.text, passage, contrary):
+        contrary = None
+    if contrary is None:
         against = 0.0
     said = [_told(seen)] if seen else []
     quote = seen.sentence if seen else wording.best_quote(claim.text, passage.text)
-    if against and not seen:
+    if against and isinstance(contrary, Span):
         quote = contrary
         said = [Note(BY_NETWORK, {"share": f"{against:.2f}"})]
     return Evidence(
@@ -294,6 +301,7 @@ def _evidence(
         quote=quote,
         reasons_coded=(*said, *reasons(claim.text, passage, seen), *unsupported),
         read=read,
+        contradiction=seen,
     )
 
 
@@ -301,7 +309,7 @@ def _evidence(
 ON_TOPIC = 0.5
 
 
-def _is_heard(claim: str, passage: Passage, contrary: Span) -> bool:
+def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     """Whether what a network alone reads as a contradiction counts.
 
     Not where the sentence states two figures or more of the claim and lacks none: networks take
@@ -313,12 +321,12 @@ def _is_heard(claim: str, passage: Passage, contrary: Span) -> bool:
     return words <= ON_TOPIC and not same
 
 
-def _told(seen: Witness) -> Note:
+def _told(seen: Contradiction) -> Note:
     values = {"source": seen.source, "claim": seen.claim}
     return Note("denied", values) if seen.kind == "negation" else Note("other_value", values)
 
 
-def reasons(claim: str, passage: Passage, seen: Witness | None = None) -> tuple[Note, ...]:
+def reasons(claim: str, passage: Passage, seen: Contradiction | None = None) -> tuple[Note, ...]:
     """What of the claim the passage lacks: values and names; what a witness shows is left out."""
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""

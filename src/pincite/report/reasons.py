@@ -31,6 +31,7 @@ REASONS = {
     Reason.TITLE_ONLY: "a record without an abstract",
     Reason.WITHDRAWN: "withdrawn by its publisher",
     Reason.USURPED: "its address is in other hands",
+    Reason.INTERNAL_ERROR: "a fault of this program",
 }
 BARS = {
     Bar.WIKI: "Wikipedia or a mirror",

@@ -8,10 +8,12 @@ all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; resear
 Of those the best few are read first, and the others only while they may still change the verdict.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from pincite import containment
 from pincite.text import words
 from pincite.types import Claim, Evidence, Passage, Span
 
@@ -103,7 +105,11 @@ def _looks(
     """
     if len(passages) <= first:
         return list(range(len(passages))), []
-    shared = [words.shared(claim, passage.text) for passage in passages]
+    shared = containment.each(
+        lambda some: [words.shared(claim, passage.text) for passage in some],
+        passages,
+        lambda passage, why: math.inf,  # it is read, and the verifier says that it fails
+    )
     best = sorted(range(len(passages)), key=lambda i: (-shared[i], i))
     cited = [i for i in best if any(map(passages[i].span.overlaps, spans))]
     at_once = list(dict.fromkeys([*best[:first], *cited[:first]]))

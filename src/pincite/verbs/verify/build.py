@@ -8,12 +8,11 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from pincite import runtime
+from pincite import containment, runtime
 from pincite.corpus.several import Corpora
 from pincite.documents import language
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
-from pincite.errors import PinciteError
 from pincite.judgement import aggregation, flags
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
@@ -29,9 +28,8 @@ from pincite.settings import MANNERS, Settings, renamed
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
-from pincite.verbs.verify.pipeline import VerifyPipeline
+from pincite.verbs.verify.pipeline import SecondOpinion, Tell, VerifyPipeline
 from pincite.verbs.verify.records import Report
-from pincite.verbs.verify.second_opinion import SecondOpinion
 from pincite.web.sources import FetchStep
 from pincite.wiki.article import parse_page
 from pincite.wiki.files import PageText
@@ -184,7 +182,7 @@ def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[fl
 
 
 def uncited_in(
-    run: Run, article: Article, tell: Callable[[int, int], None] = lambda done, total: None
+    run: Run, article: Article, tell: Tell = lambda done, total: None
 ) -> tuple[Uncited, ...] | None:
     """The sentences that need a citation, each with sources that could be cited for it.
 
@@ -220,6 +218,7 @@ def report_of(
             *run.warnings,
             *as_written(*late_warnings(run.pipeline)),
             *_of_language(article, run),
+            *_of_failures(findings, uncited or ()),
         ),
         settings=report_settings(settings),
         versions=run.versions,
@@ -233,15 +232,16 @@ def report_of(
 
 def report_on(page: PageText, settings: Settings, run: Run) -> Report | str:
     """The report of one page of many, or what went wrong with it: a page, not the run."""
-    try:
+
+    def report() -> Report | str:
         article = parse_page(page, settings.language)
         run.prepare(article)
         findings = list(run.pipeline.findings(article))
+        if run.second:
+            findings = run.second.on(article, findings)
         return report_of(article, findings, settings, run, uncited_in(run, article))
-    except (PinciteError, ImportError):
-        raise
-    except Exception as error:
-        return f"it could not be checked: {type(error).__name__}: {error}"[:300]
+
+    return containment.attempted(report, lambda why: f"it could not be checked: {why.detail}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +269,21 @@ def _of_language(article: Article, run: Run) -> tuple[Note, ...]:
     if not run.looks_for_uncited or is_read(article.language):
         return ()
     return (Note("uncited_unread", {"language": article.language}),)
+
+
+def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
+    """How many citations and other steps a fault of the program cost, and its kinds."""
+    kinds: list[str] = []
+    for each in (*findings, *uncited):
+        outcomes = [c.outcome for c in each.citations] if isinstance(each, Finding) else []
+        internal = [
+            outcome.detail
+            for outcome in outcomes
+            if isinstance(outcome, Unchecked) and outcome.reason is Reason.INTERNAL_ERROR
+        ]
+        kinds += internal or ([each.failed.detail] if each.failed else [])
+    named = tuple(sorted(set(kinds)))
+    return (Note("internal_errors", {"n": len(kinds), "kinds": named}),) if kinds else ()
 
 
 def report_settings(settings: Settings) -> dict[str, str | float | int | bool | None]:

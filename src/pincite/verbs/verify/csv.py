@@ -7,7 +7,9 @@ funnel, and no line has to be told apart from the rows.
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+from pincite import containment
 from pincite.judgement import fusion
 from pincite.judgement.funnel import FLAGS, stage
 from pincite.report import cells
@@ -43,20 +45,27 @@ def rows(report: Report) -> Iterator[list[str | float | None]]:
     So has a sentence that needs a citation and has none, with the probability in the last column.
     """
     for rank, finding in enumerate(report.findings, 1):
-        for result in finding.citations or (None,):
-            yield [
-                *_row(rank, finding, result),
-                *_missing(finding, result),
-                _advice(report, finding),
-                *_reliability(finding, result),
-                str(stage(result, finding.label)) if result else None,
-                *_copy(result),
-                *_places(finding, result),
-                *_opinion(finding),
-                _corpus(finding),
-                None,
-            ]
-    yield from map(_uncited, report.uncited or ())
+        yield from containment.shown(partial(_rows, report, rank), finding)
+    for uncited in report.uncited or ():
+        yield containment.shown_uncited(_uncited, uncited)
+
+
+def _rows(report: Report, rank: int, finding: Finding) -> list[list[str | float | None]]:
+    return [
+        [
+            *_row(rank, finding, result),
+            *_missing(finding, result),
+            _advice(report, finding),
+            *_reliability(finding, result),
+            str(stage(result, finding.label)) if result else None,
+            *_copy(result),
+            *_places(finding, result),
+            *_opinion(finding),
+            _corpus(finding),
+            None,
+        ]
+        for result in finding.citations or (None,)
+    ]
 
 
 def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:

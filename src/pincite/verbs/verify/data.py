@@ -5,9 +5,10 @@ evidence for a clause all but its probabilities and quote.
 """
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
-from pincite import notes
+from pincite import containment, notes
 from pincite.contract import codec
 from pincite.contract.codec import made, rounded
 from pincite.contract.verify import (
@@ -17,7 +18,6 @@ from pincite.contract.verify import (
     CountsRecord,
     EvidenceRecord,
     ExclusionRecord,
-    FailedRecord,
     FindingRecord,
     ListingRecord,
     OpinionRecord,
@@ -87,8 +87,13 @@ def record_of(report: Report) -> ReportRecord:
             for base_rate, precision in report.flag_precision
         ),
         advice=wording.flag_advice(report.flag_precision) or None,
-        findings=tuple(_finding(each, rank) for rank, each in enumerate(report.findings, 1)),
-        uncited=None if report.uncited is None else tuple(map(_uncited, report.uncited)),
+        findings=tuple(
+            containment.shown(partial(_finding, rank=rank), each)
+            for rank, each in enumerate(report.findings, 1)
+        ),
+        uncited=None
+        if report.uncited is None
+        else tuple(containment.shown_uncited(_uncited, each) for each in report.uncited),
     )
 
 
@@ -144,7 +149,6 @@ def _opinion(finding: Finding) -> OpinionRecord | None:
     said = finding.opinion
     if said is None:
         return None
-    failed = said if isinstance(said, Failed) else None
     return rounded(
         made(
             OpinionRecord,
@@ -152,7 +156,7 @@ def _opinion(finding: Finding) -> OpinionRecord | None:
             _NOTHING_SAID,
             verdict=None if isinstance(said, Failed) else said.verdict,
             disagrees=fusion.disagree(finding),
-            failed=made(FailedRecord, failed) if failed else None,
+            failed=said if isinstance(said, Failed) else None,
         )
     )
 
@@ -282,7 +286,7 @@ def _uncited_of(record: UncitedRecord, title: str) -> Uncited:
 
 def _opinion_of(record: OpinionRecord) -> Opinion | Failed:
     if record.failed:
-        return made(Failed, record.failed)
+        return record.failed
     if record.verdict is None:
         raise InputError("an opinion has neither a verdict nor a reason why it has none")
     return made(Opinion, record)

@@ -8,7 +8,9 @@ is made of radio buttons and style rules.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
+from pincite import containment
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS, Stage
 from pincite.notes import Note
@@ -49,7 +51,10 @@ class _Quoted:
 
 def to_html(report: Report, today: date) -> str:
     """The page as text."""
-    findings = {rank: _finding(f, rank, today) for rank, f in enumerate(report.findings, 1)}
+    findings = {
+        rank: containment.shown(partial(_finding, rank=rank, today=today), each)
+        for rank, each in enumerate(report.findings, 1)
+    }
     first = [rank for rank, f in enumerate(report.findings, 1) if _to_look_at(f)]
     sound = [
         rank
@@ -69,7 +74,12 @@ def to_html(report: Report, today: date) -> str:
         first_words=_first_words([report.findings[rank - 1] for rank in first]),
         sound=[findings[rank] for rank in sound],
         open=_open(report, findings),
-        uncited=None if report.uncited is None else [_uncited(u, today) for u in report.uncited],
+        uncited=None
+        if report.uncited is None
+        else [
+            containment.shown_uncited(partial(_uncited, today=today), each)
+            for each in report.uncited
+        ],
         uncited_words=wording.UNCITED,
         columns=funnel_words.columns(report.funnel),
         counted=funnel_words.counted(report.funnel),

@@ -4,18 +4,27 @@ claim ─▶ its sources' passages ─▶ verifier ─▶ labels, group
 claims that fail ─▶ lexical + dense hits ─▶ verifier ─▶ suggestions
 its clauses ─▶ best passages of its sources ─▶ verifier ─▶ what is missing of it
 pages that fail it ─▶ their archived copies, judged alike ─▶ which of them changed since
+findings we are unsure of ─▶ their sources' texts ─▶ language model ─▶ both opinions as one
+
+What raises an error costs itself (`pincite.containment`): a pair, a source, the better sources,
+or at most the claim.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from pincite import containment
 from pincite.documents.language import code_of
-from pincite.judgement import aggregation, changes, own, parts
+from pincite.judgement import aggregation, fusion, own, parts
 from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
+from pincite.llm.concurrency import all_at_once
+from pincite.llm.judge import Judge
+from pincite.opinions import Opinion
 from pincite.protocols import DocumentsOf, Verifier, WordRetriever
 from pincite.retrieval import cascade, pinpoint, queries
 from pincite.retrieval.copies import without_copies
@@ -23,6 +32,7 @@ from pincite.retrieval.fusion import JUDGED, at_most, kept, shares
 from pincite.retrieval.retrievers import Asked, Fused
 from pincite.text.clauses import clauses
 from pincite.text.passages import cited_passages, whole
+from pincite.text.sentences import sentences
 from pincite.types import (
     Article,
     Changed,
@@ -33,12 +43,12 @@ from pincite.types import (
     Document,
     Evidence,
     Exclusion,
+    Failed,
     Finding,
     Hit,
     Label,
     Part,
     Passage,
-    Place,
     Reason,
     Span,
     Suggestion,
@@ -53,12 +63,37 @@ RECONSIDERED = 2  # times k candidates are judged again in wider passages
 WIDER_AT_FIRST = 2  # of each one's, while they leave it open more
 CANDIDATES_AT_FIRST = 20  # the others are read only if none of these surely supports the claim
 
+Tell = Callable[[int, int], None]  # how many are done, and of how many
+
+
+class ReadSource(NamedTuple):
+    """One citation's source, cut into passages, and what these say of the claim."""
+
+    citation: Citation
+    cited: CitedSource
+    aim: pinpoint.Aim | None = None  # what the citation points at in it
+    passages: Sequence[Passage] = ()
+    evidence: Sequence[Evidence] = ()
+    unjudged: Failed | None = None  # why some passages could not be judged
+
+    @property
+    def source(self) -> Document | Unchecked:
+        """The page, or why there is none."""
+        return self.cited.source
+
+    def without(self, why: Unchecked) -> "ReadSource":
+        """The same with the reason why it was not checked."""
+        return ReadSource(self.citation, self.cited._replace(source=why))
+
+    def failing(self, why: Failed) -> "ReadSource":
+        """The same after a step of its own raised an error."""
+        return self.without(containment.unchecked(self.citation.url or "", why))
+
 
 class _Checked(NamedTuple):
     """One citation, with what its label was made of."""
 
-    source: Document | Unchecked
-    evidence: list[Evidence]
+    read: ReadSource
     lacking: list[Part]
     result: CitationResult
 
@@ -97,40 +132,36 @@ class VerifyPipeline:
     def _unread(self, claim: Claim, written: str | None, language: str) -> Finding:
         """A finding on a claim that the model cannot read: nothing is judged or suggested."""
         detail = f"the article is in {language!r}, the model reads {', '.join(self.languages)}"
-        found = [self.copies.read(citation, written) for citation in claim.citations]
-        sources = [
-            each._replace(source=Unchecked(each.source.url, Reason.LANGUAGE, detail))
+        sources = [self._obtained(citation, written) for citation in claim.citations]
+        unread = [
+            each.without(Unchecked(each.source.url, Reason.LANGUAGE, detail))
             if isinstance(each.source, Document)
             else each
-            for each in found
+            for each in sources
         ]
-        checked = self._checked(claim, claim.citations, sources, [[] for _ in sources])
-        return own.only_quotes(self._group(claim, checked))
+        return own.only_quotes(self._group(claim, self._checked(claim, unread)))
 
     def finding(self, claim: Claim, written: str | None = None) -> Finding:
         """Everything about one claim: first its sources, then, where they fail it, better ones.
 
         `written`: when the article's text was there, an ISO date; see `library.exclusions`.
         """
-        sources = [self._source(citation, written) for citation in claim.citations]
-        evidence = self._evidence(claim, claim.citations, sources)
-        checked = self._checked(claim, claim.citations, sources, evidence)
+        return containment.attempted(
+            lambda: self._finding(claim, written), lambda why: containment.bare(claim, why)
+        )
+
+    def _finding(self, claim: Claim, written: str | None) -> Finding:
+        sources = [self._obtained(citation, written) for citation in claim.citations]
+        checked = self._checked(claim, self._judged_sources(claim, sources))
         found = self._group(claim, checked)
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
             found = self._group(claim, as_cited) if as_cited != checked else found
-        if found.label is Label.SUPPORTED and self.suggest == "failing":
-            return own.only_quotes(found)
-        candidates, excluded = self._candidates(claim, written)
-        hits = [hit.passage for hit in candidates[: self.judged]]
-        judged = self._judged(claim, hits)
-        best = _best_shares(candidates)
-        if self.online and found.label is not Label.SUPPORTED:
-            more, barred = self._from_the_web(claim, written)
-            judged += self.verifier.verify([(claim, hit.passage) for hit in more])
-            best |= _best_shares(more)
-            excluded = (*excluded, *barred)
-        found = self._with_suggestions(replace(found, excluded=excluded), judged, best)
+        if found.label is not Label.SUPPORTED or self.suggest == "all":
+            found = containment.attempted(
+                lambda: self._with_better_sources(found, written),
+                lambda why: replace(found, failed=why),
+            )
         return own.only_quotes(found)
 
     def supplied(self, uncited: Uncited, written: str | None = None) -> Uncited:
@@ -143,23 +174,48 @@ class VerifyPipeline:
             suggestions=found.suggestions,
             n_candidates=found.n_candidates,
             excluded=found.excluded,
+            failed=found.failed,
         )
 
-    def _evidence(
-        self,
-        claim: Claim,
-        citations: Sequence[Citation],
-        sources: Sequence[CitedSource],
-    ) -> list[list[Evidence]]:
+    # ── Its sources ──────────────────────────────────────────────────────────────────────────────
+
+    def _obtained(self, citation: Citation, written: str | None) -> ReadSource:
+        """What was read for a citation, else the reason why nothing was."""
+        nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
+        return containment.attempted(
+            lambda: self._cut(citation, self.copies.read(citation, written)), nothing.failing
+        )
+
+    def _cut(self, citation: Citation, found: CitedSource) -> ReadSource:
+        """A source with its passages; none of one in a language that the model does not know."""
+        source = found.source
+        if isinstance(source, Unchecked):
+            return ReadSource(citation, found)
+        if source.language and source.language not in self.languages:
+            detail = f"the page is in {source.language!r}, the model reads "
+            why = Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
+            return ReadSource(citation, found._replace(source=why))
+        aim = pinpoint.aim_of(citation, source)
+        return ReadSource(citation, found, aim, cited_passages(source))
+
+    def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        return containment.verified(self.verifier.verify, pairs)
+
+    def _judged_sources(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
         """What each source says; all of it that is worth reading where the verdict is open."""
-        pages = []
-        for citation, found in zip(citations, sources, strict=True):
-            aim, passages = _aim(citation, found.source), _passages(found.source)
-            pages.append(cascade.Page(claim, passages, aim.spans if aim else ()))
-        of_sources = cascade.read(pages, self.verifier.verify, self._is_open, self.read)
+        return containment.each(
+            partial(self._with_evidence, claim), sources, lambda source, why: source.failing(why)
+        )
+
+    def _with_evidence(self, claim: Claim, sources: Sequence[ReadSource]) -> list[ReadSource]:
+        pages = [
+            cascade.Page(claim, each.passages, each.aim.spans if each.aim else ())
+            for each in sources
+        ]
+        of_sources = cascade.read(pages, self._verified, self._is_open, self.read)
         return [
-            [aggregation.settled(claim.text, each, _text(found.source)) for each in of_source]
-            for of_source, found in zip(of_sources, sources, strict=True)
+            _with_evidence(claim, source, evidence)
+            for source, evidence in zip(sources, of_sources, strict=True)
         ]
 
     def _is_open(self, evidence: Sequence[Evidence]) -> bool:
@@ -168,9 +224,17 @@ class VerifyPipeline:
     def _group(self, claim: Claim, checked: Sequence[_Checked]) -> Finding:
         """The finding on a claim from its citations alone and together; no suggestions yet."""
         results = tuple(each.result for each in checked)
-        together = self._together(claim, [each.evidence for each in checked])
-        every = [text for each in checked for text in _whole(each.source)]
-        atoms = checked[0].lacking if len(checked) == 1 else parts.missing_atoms(claim.text, every)
+        together = self._together(claim, [each.read.evidence for each in checked])
+        if len(checked) == 1:
+            atoms = checked[0].lacking
+        else:
+            every = [text for each in checked for text in _whole(each.read.source)]
+            atoms = parts.missing_atoms(claim.text, every)
+            atoms += [
+                part
+                for result in results
+                for part in aggregation.contradicted(claim.text, result.outcome)
+            ]
         label = aggregation.group_label(results, together, self.threshold, atoms)
         of_group = parts.borne_out_by_any([result.clauses for result in results])
         return Finding(
@@ -183,34 +247,42 @@ class VerifyPipeline:
             missing=aggregation.missing(label, of_group, atoms),
         )
 
-    def _checked(
-        self,
-        claim: Claim,
-        citations: Sequence[Citation],
-        sources: Sequence[CitedSource],
-        evidence: Sequence[list[Evidence]],
-    ) -> list[_Checked]:
+    def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
-        checked = []
-        of_sources = zip(citations, sources, evidence, self._clauses(claim, evidence), strict=True)
-        for citation, read, found, judged in of_sources:
-            atoms = parts.missing_atoms(claim.text, _whole(read.source))
-            aim = _aim(citation, read.source)
-            outcome = self._outcome(read.source, found, judged, atoms, aim)
-            label = aggregation.label_of(outcome, self.threshold, judged, atoms)
-            result = CitationResult(
-                citation=citation,
-                outcome=outcome,
-                label=label,
-                clauses=tuple(judged),
-                missing=aggregation.missing(label, judged, atoms),
-                listing=self.exclusions.listing_of(citation.url or citation.archive_url),
-                place=_place(outcome, read.source, aim),
-                copy=read.copy,
-                not_live=read.not_live,
-            )
-            checked.append(_Checked(read.source, found, atoms, result))
-        return checked
+
+        def judged(pairs: Sequence[tuple[ReadSource, list[Part]]]) -> list[_Checked]:
+            return [self._check(claim, *pair) for pair in pairs]
+
+        def failed(pair: tuple[ReadSource, list[Part]], why: Failed) -> _Checked:
+            return self._check(claim, pair[0].failing(why), [])
+
+        of_claim = list(zip(sources, self._clauses(claim, sources), strict=True))
+        return containment.each(judged, of_claim, failed)
+
+    def _check(self, claim: Claim, read: ReadSource, judged: list[Part]) -> _Checked:
+        atoms = parts.missing_atoms(claim.text, _whole(read.source))
+        outcome = self._outcome(read, judged, atoms)
+        atoms += aggregation.contradicted(claim.text, outcome)
+        label = aggregation.label_of(outcome, self.threshold, judged, atoms)
+        if read.unjudged and label not in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
+            # What could not be judged may be what supports the claim.
+            return self._check(claim, read.failing(read.unjudged), [])
+        source, citation = read.source, read.citation
+        place = None
+        if isinstance(outcome, Evidence) and isinstance(source, Document):
+            place = pinpoint.place_of(outcome, source, read.aim)
+        result = CitationResult(
+            citation=citation,
+            outcome=outcome,
+            label=label,
+            clauses=tuple(judged),
+            missing=aggregation.missing(label, judged, atoms),
+            listing=self.exclusions.listing_of(citation.url or citation.archive_url),
+            place=place,
+            copy=read.cited.copy,
+            not_live=read.cited.not_live,
+        )
+        return _Checked(read, atoms, result)
 
     def _as_cited(
         self, claim: Claim, checked: Sequence[_Checked], written: str | None
@@ -227,53 +299,60 @@ class VerifyPipeline:
             if _may_have_changed(each.result)
             and (archived := self._archived(each.result.citation, written))
         }
-        if not older:
-            return as_cited
-        sources = list(older.values())
-        citations = [checked[number].result.citation for number in older]
-        evidence = self._evidence(claim, citations, sources)
-        judged = self._checked(claim, citations, sources, evidence)
+        judged = self._checked(claim, self._judged_sources(claim, list(older.values())))
         for number, then in zip(older, judged, strict=True):
             if changed := _changed(checked[number], then):
                 as_cited[number] = then._replace(result=replace(then.result, changed=changed))
         return as_cited
 
-    def _archived(self, citation: Citation, written: str | None) -> CitedSource | None:
+    def _archived(self, citation: Citation, written: str | None) -> ReadSource | None:
         """The archived copy of a page that was read; None if it cannot be judged."""
-        found = self.copies.archived(citation, written)
-        return found if found and isinstance(self._readable(found).source, Document) else None
+        found = containment.attempted(
+            lambda: self.copies.archived(citation, written), lambda why: None
+        )
+        read = self._cut(citation, found) if found else None
+        return read if read and isinstance(read.source, Document) else None
 
     def _outcome(
-        self,
-        source: Document | Unchecked,
-        found: Sequence[Evidence],
-        judged: Sequence[Part],
-        atoms: Sequence[Part],
-        aim: pinpoint.Aim | None,
+        self, read: ReadSource, judged: Sequence[Part], atoms: Sequence[Part]
     ) -> Evidence | Unchecked:
-        """What speaks for a source: of nearly equal passages one that the citation points at."""
-        outcome = aggregation.speaking(found, self.threshold)
+        """What decides on a source: of nearly equal passages one that the citation points at.
+
+        Of a claim that is supported in a part, one that says it.
+        """
+        outcome = aggregation.deciding_evidence(read.evidence, self.threshold)
         if outcome is None:
-            return _why_not(source)
+            return _why_not(read.source)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
-        for other in pinpoint.preferred(found, outcome, aim):
+        said = [part.evidence for part in judged if part.supported and part.evidence]
+        if label is Label.PARTLY_SUPPORTED and not outcome.quote:
+            for other in said:
+                outcome = next(
+                    (
+                        replace(each, quote=other.quote)
+                        for each in read.evidence
+                        if other.quote and each.passage == other.passage
+                    ),
+                    outcome,
+                )
+        for other in pinpoint.preferred(read.evidence, outcome, read.aim):
             if aggregation.label_of(other, self.threshold, judged, atoms) is label:
                 return other
         return outcome
 
-    def _clauses(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> list[list[Part]]:
+    def _clauses(self, claim: Claim, sources: Sequence[ReadSource]) -> list[list[Part]]:
         """For each source the claim's clauses, judged in one batch; none of a claim of one.
 
         None either where the whole claim is surely supported: there clauses change no verdict.
         """
         found = clauses(claim.text)
         if len(found) < 2:
-            return [[] for _ in evidence]
+            return [[] for _ in sources]
         best = [
-            sorted(of_source, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
-            if not aggregation.is_sure(of_source, self.threshold)
+            sorted(read.evidence, key=lambda e: -e.score)[: parts.BEST_PASSAGES]
+            if not aggregation.is_sure(read.evidence, self.threshold)
             else []
-            for of_source in evidence
+            for read in sources
         ]
         asked = [replace(claim, text=clause.text) for clause in found]
         pages = [
@@ -282,7 +361,7 @@ class VerifyPipeline:
             for clause in asked
             if of_source
         ]
-        answers = cascade.read(pages, self.verifier.verify, self._fails, first=1)
+        answers = cascade.read(pages, self._verified, self._fails, first=1)
         strongest = filter(None, map(aggregation.best, answers))
         return [
             parts.judged(found, list(islice(strongest, len(found))), self.threshold) if s else []
@@ -292,38 +371,72 @@ class VerifyPipeline:
     def _fails(self, evidence: Sequence[Evidence]) -> bool:
         return all(each.prob_supported < self.threshold for each in evidence)
 
-    def _with_suggestions(
-        self, finding: Finding, candidates: list[Evidence], shares_of: Mapping[str, float]
-    ) -> Finding:
-        """The finding with better sources: better for the whole claim, parts are not asked for."""
-        if finding.label is not Label.SUPPORTED:
-            candidates = [*candidates, *self._wider(finding.claim, candidates)]
-        existing = aggregation.group_score(finding.citations, finding.together, "max")
-        suggested = aggregation.suggestions(candidates, existing, self.k, self.threshold, shares_of)
-        return replace(
-            finding,
-            suggestions=tuple(map(self._listed, self._from_stored_text(suggested))),
-            n_candidates=len(candidates),
+    def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
+        """A group's passages read as one text, one from each source: each may support a part.
+
+        None where one of the sources surely supports all of it.
+        """
+        read = [of_source for of_source in evidence if of_source]
+        if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
+            return None
+        chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
+        if len(chosen) < 2:
+            return None
+        text, title, about, page = (
+            "\n".join(texts)
+            for texts in zip(
+                *((p.text, p.title, p.about, p.page or p.text) for p in chosen), strict=True
+            )
         )
+        joint = Passage("", "", title, text, Span(0, len(text)), about, page)
+        (judged,) = self._verified([(claim, joint)])
+        return None if containment.failure(judged) else judged
+
+    # ── Better ones ──────────────────────────────────────────────────────────────────────────────
+
+    def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
+        """The finding with better sources: better for the whole claim, parts are not asked for."""
+        claim = found.claim
+        hits, excluded = self._candidates(claim, written)
+        judged = self._judged(claim, [hit.passage for hit in hits[: self.judged]])
+        shares_of = _best_shares(hits)
+        if self.online and found.label is not Label.SUPPORTED:
+            more, barred = self._from_the_web(claim, written)
+            judged += self._verified([(claim, hit.passage) for hit in more])
+            shares_of |= _best_shares(more)
+            excluded = (*excluded, *barred)
+        if found.label is not Label.SUPPORTED:
+            judged += self._wider(claim, judged)
+        judged = [each for each in judged if not containment.failure(each)]
+        existing = aggregation.group_score(found.citations, found.together, "max")
+        most = RECONSIDERED * self.k  # some will not show why they support the claim
+        ordered = aggregation.suggestions(judged, existing, most, self.threshold, shares_of)
+        stored = self._from_stored_text(ordered)
+        shown = [each for each in stored if self._shows_why(claim, each.evidence)][: self.k]
+        return replace(
+            found,
+            suggestions=tuple(map(self._listed, shown)),
+            n_candidates=len(judged),
+            excluded=excluded,
+        )
+
+    def _shows_why(self, claim: Claim, evidence: Evidence) -> bool:
+        """Whether the quote alone shows that the source supports the claim.
+
+        It states the claim's values and names, or the verifier reads support in it alone.
+        """
+        passage, quote = evidence.passage, evidence.quoted
+        if not quote:
+            return False
+        alone = replace(passage, text=quote, page="")
+        if not parts.missing_atoms(claim.text, [alone]) and parts.atoms(claim.text):
+            return True
+        (read,) = self._verified([(claim, alone)])
+        return read.prob_supported >= aggregation.SUGGESTED_FROM
 
     def _listed(self, suggestion: Suggestion) -> Suggestion:
         url = suggestion.evidence.passage.url
         return replace(suggestion, listing=self.exclusions.listing_of(url))
-
-    def _source(self, citation: Citation, written: str | None) -> CitedSource:
-        """What was read for a citation, else the reason why nothing was."""
-        return self._readable(self.copies.read(citation, written))
-
-    def _readable(self, found: CitedSource) -> CitedSource:
-        """The same, unless the model does not know its language."""
-        source = found.source
-        if isinstance(source, Unchecked) or not source.language:
-            return found
-        if source.language in self.languages:
-            return found
-        detail = f"the page is in {source.language!r}, the model reads "
-        why = Unchecked(source.url, Reason.LANGUAGE, detail + ", ".join(self.languages))
-        return found._replace(source=why)
 
     def _candidates(
         self, claim: Claim, written: str | None
@@ -358,33 +471,12 @@ class VerifyPipeline:
         found = self.online.get(urls) if self.online else none
         return [first or other for first, other in zip(stored, found, strict=True)]
 
-    def _together(self, claim: Claim, evidence: Sequence[Sequence[Evidence]]) -> Evidence | None:
-        """A group's passages read as one text, one from each source: each may support a part.
-
-        None where one of the sources surely supports all of it.
-        """
-        read = [of_source for of_source in evidence if of_source]
-        if len(read) < 2 or any(aggregation.is_sure(found, self.threshold) for found in read):
-            return None
-        chosen = list(dict.fromkeys(aggregation.complementary(claim.text, read)))
-        if len(chosen) < 2:
-            return None
-        text, title, about, page = (
-            "\n".join(texts)
-            for texts in zip(
-                *((p.text, p.title, p.about, p.page or p.text) for p in chosen), strict=True
-            )
-        )
-        joint = Passage("", "", title, text, Span(0, len(text)), about, page)
-        (judged,) = self.verifier.verify([(claim, joint)])
-        return judged
-
     def _judged(self, claim: Claim, hits: Sequence[Passage]) -> list[Evidence]:
         """The best hits judged; all of them where none of those surely supports the claim."""
         first = CANDIDATES_AT_FIRST
-        judged = self.verifier.verify([(claim, passage) for passage in hits[:first]])
+        judged = self._verified([(claim, passage) for passage in hits[:first]])
         if not aggregation.is_sure(judged, self.threshold):
-            judged += self.verifier.verify([(claim, passage) for passage in hits[first:]])
+            judged += self._verified([(claim, passage) for passage in hits[first:]])
         return judged
 
     def _wider(self, claim: Claim, candidates: Sequence[Evidence]) -> list[Evidence]:
@@ -401,7 +493,7 @@ class VerifyPipeline:
             for evidence, document in zip(best, documents, strict=True)
             if document
         ]
-        found = cascade.read(pages, self.verifier.verify, self._is_open, first=WIDER_AT_FIRST)
+        found = cascade.read(pages, self._verified, self._is_open, first=WIDER_AT_FIRST)
         return list({each.passage.passage_id: each for page in found for each in page}.values())
 
     def _from_stored_text(self, suggested: Sequence[Suggestion]) -> list[Suggestion]:
@@ -421,6 +513,71 @@ class VerifyPipeline:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class SecondOpinion:
+    """Asks a language model about findings that it may change, and makes one verdict of both."""
+
+    judge: Judge
+    copies: CitedCopies
+    threshold: float
+    band: tuple[float, float]  # of our probability of support, in which it is asked
+    every: bool = False
+    at_once: int = 4
+
+    @property
+    def stopped(self) -> bool:
+        """Whether Ctrl-C ended the asking."""
+        return self.judge.calls.stopped
+
+    def on(
+        self, article: Article, findings: Sequence[Finding], tell: Tell | None = None
+    ) -> list[Finding]:
+        """The findings, those with an opinion by what both say. After Ctrl-C those it had."""
+        chosen = fusion.worth_asking(findings, self.band, every=self.every)
+        asking = [partial(self._opinion, findings[n], article.timestamp) for n in chosen]
+        opinions = all_at_once(asking, self.at_once, self.judge.calls, tell)
+        found = list(findings)
+        for n, opinion in zip(chosen, opinions, strict=True):
+            said = opinion or Failed("stopped", "the run was stopped")
+            found[n] = fusion.fused(findings[n], said, self.threshold)
+        return found
+
+    def _opinion(self, finding: Finding, written: str | None) -> Opinion | Failed:
+        return containment.attempted(lambda: self._asked(finding, written), lambda why: why)
+
+    def _asked(self, finding: Finding, written: str | None) -> Opinion | Failed:
+        sources = self._sources(finding, written)
+        if not sources:
+            return Failed("source", "the sources may not be sent, or are not there any more")
+        return self.judge.opinion(finding.claim, sources)
+
+    def _sources(self, finding: Finding, written: str | None) -> list[Document]:
+        """What was read for the claim's citations; never a paid copy, which stays here."""
+        found: list[Document] = []
+        for result in finding.citations:
+            if isinstance(result.outcome, Unchecked) and not fusion.is_foreign(result.outcome):
+                continue
+            read = self.copies.archived if result.changed else self.copies.read
+            source = read(result.citation, written)
+            document = source.source if source else None
+            if isinstance(document, Document) and own.digest_of(document.url) is None:
+                found.append(document)
+        return list({document.doc_id: document for document in found}.values())
+
+
+def _with_evidence(claim: Claim, source: ReadSource, evidence: Sequence[Evidence]) -> ReadSource:
+    """A source with what its passages say; unchecked if none of them could be judged."""
+    judged = [each for each in evidence if not containment.failure(each)]
+    kinds = [why for each in evidence if (why := containment.failure(each))]
+    if kinds and not judged:
+        return source.failing(kinds[0])
+    text = source.source.text if isinstance(source.source, Document) else ""
+    return source._replace(
+        evidence=[aggregation.discard_rebutted(claim.text, each, text) for each in judged],
+        unjudged=kinds[0] if kinds else None,
+    )
+
+
 def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
     """Of each page the share of its best hit."""
     of_hits = list(zip(hits, shares(hits), strict=True))
@@ -435,28 +592,8 @@ def _stands_in(passage: Passage, document: Document) -> bool:
     return passage.span.of(document.text) == passage.text
 
 
-def _passages(source: Document | Unchecked) -> list[Passage]:
-    return cited_passages(source) if isinstance(source, Document) else []
-
-
 def _whole(source: Document | Unchecked) -> list[Passage]:
     return whole(source) if isinstance(source, Document) else []
-
-
-def _text(source: Document | Unchecked) -> str:
-    return source.text if isinstance(source, Document) else ""
-
-
-def _aim(citation: Citation, source: Document | Unchecked) -> pinpoint.Aim | None:
-    return pinpoint.aim_of(citation, source) if isinstance(source, Document) else None
-
-
-def _place(
-    outcome: Evidence | Unchecked, source: Document | Unchecked, aim: pinpoint.Aim | None
-) -> Place | None:
-    if isinstance(outcome, Evidence) and isinstance(source, Document):
-        return pinpoint.place_of(outcome, source, aim)
-    return None
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:
@@ -477,13 +614,32 @@ def _may_have_changed(result: CitationResult) -> bool:
 
 
 def _changed(today: _Checked, archived: _Checked) -> Changed | None:
-    """Today's page, if the archived copy bears more out, by what is no longer there."""
-    now, then = today.result, archived.result
-    if not isinstance(then.outcome, Evidence) or not changes.bears_more(then.label, now.label):
+    """Today's page, if the archived copy supports more, by what is no longer there."""
+    now, then, page = today.result, archived.result, today.read.source
+    if not isinstance(then.outcome, Evidence) or not _supports_more(then.label, now.label):
         return None
-    assert isinstance(today.source, Document)
-    if changes.still_stands(then.outcome.passage.text, today.source.text):
+    assert isinstance(page, Document)
+    if still_stands(then.outcome.passage.text, page.text):
         return None
     assert isinstance(now.outcome, Evidence)
     assert now.copy
     return Changed(now.copy, now.outcome, now.label)
+
+
+def _supports_more(label: Label, other: Label) -> bool:
+    order = (Label.SUPPORTED, Label.PARTLY_SUPPORTED)
+    return label in order[: order.index(other) if other in order else None]
+
+
+def still_stands(passage: str, text: str) -> bool:
+    r"""Whether every sentence of a passage stands in a text, line breaks aside.
+
+    A page that still holds them has not lost what supported the claim, whatever else moved on it.
+
+    >>> still_stands("It opened in 1911.", "News. It opened\nin 1911. More.")
+    True
+    >>> still_stands("It opened in 1911.", "It opened in 1913.")
+    False
+    """
+    lines = " ".join(text.split())
+    return all(" ".join(span.of(passage).split()) in lines for span in sentences(passage))

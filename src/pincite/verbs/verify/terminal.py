@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pincite import containment
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import FLAGS, Funnel, Stage
 from pincite.notes import Note
@@ -140,7 +141,7 @@ def _table(findings: Sequence[tuple[int, Finding]]) -> Table:
     table.add_column("verdict", width=19)
     table.add_column("claim, source, better source", ratio=1)
     for rank, finding in findings:
-        table.add_row(str(rank), _verdict(finding), _details(finding))
+        table.add_row(str(rank), _verdict(finding), containment.shown(_details, finding))
     return table
 
 
@@ -276,7 +277,7 @@ def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
         head.append(f"\n{group.steps}" if group.steps else "", style="dim")
         table.add_row(Text("–", style="yellow"), head)
         for rank, finding in group.findings[:SHOWN]:
-            table.add_row(str(rank), _open_claim(finding))
+            table.add_row(str(rank), containment.shown(_open_claim, finding))
         if len(group.findings) > SHOWN:
             more = f"… and {len(group.findings) - SHOWN} more; --html or --json has all"
             table.add_row("", Text(more, style="dim"))

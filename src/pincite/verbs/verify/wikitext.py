@@ -5,7 +5,10 @@ that begin with `#` are for the editor and stay out of the article.
 """
 
 from datetime import date
+from functools import partial
 
+from pincite import containment
+from pincite.judgement import aggregation
 from pincite.report import cells
 from pincite.types import (
     CitationResult,
@@ -37,11 +40,17 @@ def to_wikitext(report: Report, today: date) -> str:
         for f in report.findings
         if f.label in FAILED or f.suggestions or any(map(archived, f.citations))
     ]
-    blocks = [_block(finding, number, today) for number, finding in enumerate(findings, 1)]
+    blocks = [
+        containment.shown(partial(_block, number=number, today=today), finding)
+        for number, finding in enumerate(findings, 1)
+    ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
     head = f"# {cells.one_line(report.title)}: {cells.n_of(len(blocks), 'claim')}. {advice}\n"
     head += f"# {funnel_words.line(report.funnel)}\n"
-    blocks += [_uncited(each, today) for each in report.uncited or ()]
+    blocks += [
+        containment.shown_uncited(partial(_uncited, today=today), each)
+        for each in report.uncited or ()
+    ]
     return "\n".join([head, *blocks])
 
 
@@ -85,9 +94,10 @@ def _what(finding: Finding) -> str:
 
 
 def reference(suggestion: Suggestion, today: date) -> str | None:
-    """`<ref>{{cite web|…}}</ref>`; None for a page without a web address."""
+    """`<ref>{{cite web|…}}</ref>`; None for a page without a web address, or not likely enough."""
     passage = suggestion.evidence.passage
-    if not passage.url.startswith(("http://", "https://")):
+    likely = suggestion.evidence.prob_supported >= aggregation.PROPOSED_FROM
+    if not likely or not passage.url.startswith(("http://", "https://")):
         return None
     return suggest.reference(
         suggest.cite_web(

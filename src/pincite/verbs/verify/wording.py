@@ -75,6 +75,7 @@ STEPS = {
     Reason.TITLE_ONLY: "hand in the full text if you have it",
     Reason.WITHDRAWN: "look why it was withdrawn before you keep the citation",
     Reason.USURPED: "look for an archived copy from before",
+    Reason.INTERNAL_ERROR: "run it again with --debug, and report what it prints",
 }
 COPIES = {
     CopyKind.LIVE: "the page itself",
@@ -310,6 +311,8 @@ def absent_and_denied(missing: Sequence[Part]) -> tuple[list[Part], list[Part]]:
 
 def _may_be_denied(part: Part) -> bool:
     evidence = part.evidence
+    if part.kind == "contradiction":
+        return True
     return evidence is not None and evidence.prob_refuted >= aggregation.REFUTED_FROM
 
 

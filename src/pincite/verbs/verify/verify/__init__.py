@@ -1,1 +1,0 @@
-"""`verify`: does the cited source support the sentence, and if not, what would?"""

@@ -1,0 +1,62 @@
+"""One item that raises costs itself; what is expected passes through."""
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pincite import containment
+from pincite.errors import InputError
+from pincite.types import Citation, Claim, Evidence, Failed, Label, Passage, Reason, Span, Unchecked
+
+
+def doubled(numbers: Sequence[int]) -> list[int]:
+    return [2 * number // (number != 0) for number in numbers]  # 0 raises, with its whole batch
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12))
+def test_only_items_that_raise_are_lost(numbers: list[int]) -> None:
+    logging.disable(logging.ERROR)
+    found = containment.each(doubled, numbers, lambda number, why: f"{number} {why.detail}")
+    logging.disable(logging.NOTSET)
+    assert found == [2 * n if n else "0 ZeroDivisionError" for n in numbers]
+
+
+def test_a_contained_error_keeps_its_traceback_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    found = containment.attempted(lambda: 1 // 0, lambda why: why)
+    assert found == Failed("internal", "ZeroDivisionError")
+    (record,) = caplog.records
+    assert record.name == "pincite"
+    assert record.exc_info
+    assert record.exc_info[0] is ZeroDivisionError
+
+
+@pytest.mark.parametrize("error", [InputError("x"), KeyboardInterrupt(), ModuleNotFoundError("x")])
+def test_expected_errors_pass_through(error: BaseException) -> None:
+    def raising(items: Sequence[int]) -> list[int]:
+        raise error
+
+    with pytest.raises(type(error)):
+        containment.each(raising, [1, 2], lambda item, why: 0)
+
+
+def test_a_pair_that_cannot_be_judged_is_told_apart_from_a_neutral_one() -> None:
+    claim, good, bad = Claim("c", "x"), *(Passage("d", "", "", t, Span(0, 1)) for t in "gb")
+
+    def verify(pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        return [Evidence(p, {"g": 0.9}[p.text], 0.0, 0.1, 2.2) for _, p in pairs]
+
+    found = containment.verified(verify, [(claim, good), (claim, bad), (claim, good)])
+    assert [e.passage for e in found] == [good, bad, good]
+    assert [containment.failure(e) for e in found] == [None, Failed("internal", "KeyError"), None]
+
+
+def test_a_bare_finding_accuses_nothing() -> None:
+    claim = Claim("c", "x", citations=(Citation("r1", Span(0, 1), Span(0, 1), url="u"),))
+    found = containment.bare(claim, Failed("internal", "KeyError"))
+    assert (found.label, found.score) == (Label.UNCHECKED, None)
+    assert found.citations[0].outcome == Unchecked("u", Reason.INTERNAL_ERROR, "KeyError")
