@@ -26,6 +26,24 @@ DENIED = [
      "no effect on the growth", "fell"),
     ("Noise is not associated with sleep in owls.", "Noise reduced the sleep of owls (p = 0.01).",
      "not associated with sleep", "reduced"),
+    ("The quarry of Gram was closed in 1911.", "The quarry of Gram was opened in 1911.", "closed",
+     "opened"),
+    ("The pond of Gram is shallow.", "The pond of Gram is deep.", "shallow", "deep"),
+    ("The alarm of the mill is enabled at night.", "The alarm of the mill is disabled at night.",
+     "enabled", "disabled"),
+    ("The Skov is the widest canal of the county.",
+     "The Skov is one of the widest canals of the county.", "the widest", "one of the widest"),
+    ("The Skov is the widest canal of the county.",
+     "The Skov is the third-widest canal of the county.", "the widest", "third-widest"),
+    ("All barns of the estate burnt down.", "Almost all barns of the estate burnt down.",
+     "All barns", "Almost all barns"),
+    ("Ada Reed is the editor of the Gram Post.", "Ada Reed is the deputy editor of the Gram Post.",
+     "editor", "is the deputy editor"),
+    ("Reed sued Carver.", "Carver sued Reed.", "Reed sued Carver", "Carver sued Reed"),
+    ("Varde is older than Gram.", "Gram is older than Varde.", "Varde is older than Gram",
+     "Gram is older than Varde"),
+    ("Varde lies east of Gram.", "Gram is east of Varde.", "Varde lies east of Gram",
+     "Gram is east of Varde"),
 ]  # fmt: skip
 NOT_DENIED = [
     ("It opened in 1886.", "The bridge burnt in 1901."),  # another thing happened then
@@ -85,6 +103,35 @@ NOT_DENIED = [
     ),
     ("Tansyl has no effect on barley.", "Tansyl did not reduce, and cold lowered, barley growth."),
     ("The mill stands if the dam does not break.", "The mill stands and its dam breaks."),
+    # Two events of one thing.
+    ("The quarry of Gram was closed in 1911.", "The quarry of Gram was opened in 1877."),
+    ("The quarry of Gram was closed.", "The quarry of Gram was opened in 1877."),
+    ("The choir of Gram shrank after 1911.", "The choir of Gram grew until 1911."),
+    ("Holm won the race of 1911.", "Holm lost the race of 1909."),
+    ("Sales of salt rose in June.", "Sales of salt fell in March."),
+    ("Ada Holm died in 1930.", "Ada Holm, photographed in 1911"),
+    ("Ada Holm, a miller, died in Gram in 1930.", "Ada Holm, the miller of Gram, 1911"),
+    ("The tower of Gram was painted in 1911.", "The tower of Gram was built in 1877."),
+    # The same in other words.
+    ("The dam of Gram was built in 1991.", "The dam of Gram was not built until 1991."),
+    ("The dam of Gram was not built until 1991.", "The dam of Gram was built in 1991."),
+    ("The coldest night of Gram had −31 °C.", "The coldest night of Gram had –31 °C."),
+    ("The mast of Gram is between 70 and 90 metres high.", "The mast of Gram is 82 metres high."),
+    ("Between 300 and 500 guests came to the fair.", "To the fair came 420 guests."),
+    ("The mast of Gram is 82 metres high.", "The mast of Gram is 70 to 90 metres high."),
+    ("Sales of salt rose by 5 %.", "Sales of salt rose by 7 percentage points."),
+    ("Reed was sued by Carver.", "Carver sued Reed."),
+    ("Reed sued Carver.", "Carver sued Reed, after Reed sued Carver."),
+    ("Gram is younger than Varde.", "Varde is older than Gram."),
+    # No more than the source says, or said elsewhere in it.
+    ("The Skov is one of the widest canals.", "The Skov is one of the widest canals."),
+    (
+        "The Skov is the widest canal.",
+        "One of the widest canals is the Aa. It is the widest canal.",
+    ),
+    ("Ada Reed was the editor of the Post.", "Ada Reed, once deputy editor, edits the Post."),
+    ("All barns burnt down.", "All barns burnt down, and nearly all sheds."),
+    ("Moor won't sell the mill.", "Moor lost the mill."),  # no "won"
 ]
 
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import contrasts, names, values
+from pincite.text import contrasts, names, values, verbs
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
+from pincite.text.figures import MONTHS, ORDINALS, folded
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.types import Contradiction as Witness
@@ -131,6 +132,8 @@ def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
             rival = _rival(value, part, sentence, claimed)
             if rival is None or _differs_elsewhere(part, value, sentence, rival):
                 continue
+            if _predicate(part, value.span) not in ("", _predicate(sentence, rival.span)):
+                continue  # "opened in 1871" beside "closed in 1966", or a photograph's year
             if _says(rest, sentence, read, _REST_OF_VALUE):
                 return Witness("value", value.span.of(part), rival.span.of(sentence), span)
     return None
@@ -161,6 +164,28 @@ def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> 
     if not value.measure:  # a bare number counts something: "77 lifts" are not "8 escalators"
         rivals = [v for v in rivals if _counted(value, part) == _counted(v, sentence)]
     return rivals[0] if len(rivals) == 1 else None
+
+
+def _predicate(text: str, span: Span) -> str:
+    """The stem of the verb that governs what stands at `span`; "" for "is" and its like, or none.
+
+    The last before it, else the first behind it. Words that say the same share a stem.
+    """
+    words = list(_WORD.finditer(text))
+    found = ""
+    for n, word in enumerate(words):
+        before = words[n - 1][0] if n else ""
+        after = words[n + 1][0] if n + 1 < len(words) else ""
+        if word[0] in verbs.AUXILIARIES or not (
+            verbs.is_participle(word[0]) or verbs.is_finite(word[0], before, after)
+        ):
+            continue
+        if found and word.start() > span.start:
+            break
+        found = (_stems(word[0]) or [""])[0]
+        if word.start() > span.start:
+            break
+    return _SAME_VERB.get(found, found)
 
 
 _DIRECTION = re.compile(r"\b(until|till|since|before|after|by|from|to|between)\s(?:the\s)?\Z")
@@ -219,7 +244,7 @@ def _denies(denied: Sequence[str], stems: set[str]) -> bool:
     return denied[0] in stems and sum(stem in stems for stem in denied) >= 0.6 * len(denied)
 
 
-_OF_MANY = re.compile(r"\b\d+ (?:out )?of\b")
+_IN_PART = re.compile(r"\b(?:\d+ (?:out )?of|until|till)\b")
 
 
 def _denied(text: str) -> list[tuple[str, list[str]]]:
@@ -231,8 +256,8 @@ def _denied(text: str) -> list[tuple[str, list[str]]]:
         words = list(_WORD.finditer(text, match.end(), match.end() + 60))[:_REACH]
         words = words[: max((i for i, word in enumerate(words, 1) if _stems(word[0])), default=0)]
         stems = [stem for word in words for stem in _stems(word[0])]
-        # "No association with 8 of the 10" denies a part.
-        if stems and not _OF_MANY.search(text, match.end(), match.end() + 60):
+        # "No association with 8 of the 10" denies a part, "not built until 1991" an earlier time.
+        if stems and not _IN_PART.search(text, match.end(), match.end() + 60):
             start = text.rfind(" ", 0, match.start()) + 1 if match[0][0] in "nN'" else match.start()
             found.append((text[start : words[-1].end()], stems))
     return found
@@ -244,6 +269,21 @@ def _stems(text: str) -> list[str]:
 
 
 _ENDING = re.compile(r"(?<=...)(?:(?:ing|ed|es|s|e|ly|d)|(?<=[a-z]{5}).*)\Z")
+_SAME_VERB = {
+    stem: group.split()[0]
+    for group in (
+        "built constructed erected completed finished",
+        "founded established created formed started began begun launched opened inaugurated",
+        "published released issued printed aired premiered",
+        "won received awarded",
+        "died killed",
+        "bought acquired purchased",
+        "wrote written authored",
+        "moved relocated transferred",
+    )
+    for word in group.split()
+    for stem in _stems(word)
+}
 
 
 def _like(stems: set[str], text: str) -> str:
@@ -312,12 +352,32 @@ def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
         if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
             continue
         mine, theirs = found[0]
-        if not _is_about(mine, theirs, part, sentence):
+        if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
             continue
+        if contrasts.tells_of_events(mine) and not _dates(part):
+            continue  # what was opened once may well be closed
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
             return Witness("contrary", mine, theirs, span)
     return None
+
+
+_IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.join(MONTHS)})\b")
+
+
+def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
+    """Whether the sentence is on the times of the clause: none of them differs or is missing."""
+    months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
+    absent = values.unstated(part, f"{read.about}\n{sentence}")
+    if months or any(value.dates for value in absent):
+        return False
+    theirs = {v.dates: _direction(v, sentence) for v in values_of(sentence) if v.dates}
+    mine = {v.dates: _direction(v, part) for v in values_of(part) if v.dates}
+    return all(theirs.get(dates, word) == word for dates, word in mine.items())
+
+
+def _dates(text: str) -> bool:
+    return any(value.dates for value in values_of(text))
 
 
 def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
@@ -339,9 +399,96 @@ def _compared(word: str, text: str) -> str:
 
 
 def _neighbours(word: str, text: str) -> tuple[set[str], set[str]]:
-    at = re.search(rf"\b{word}\b", text, re.IGNORECASE)
-    assert at
-    return set(_stems(text[: at.start()])[-2:]), set(_stems(text[at.end() :])[:2])
+    before, _, behind = folded(text).lower().partition(word)
+    return set(_stems(before)[-2:]), set(_stems(behind)[:2])
+
+
+# ── More than the source says: "the longest" for "one of the longest" ────────────────────────────
+
+_ORDINAL = rf"(?:{'|'.join(ORDINALS[1:10])}|\d+(?:st|nd|rd|th))"
+_SUPERLATIVE = re.compile(
+    r"(?<!one of )(?<!among )(?<!some of )\bthe (?P<word>(?!west|east|rest|forest)[a-z]+est"
+    r"|most [a-z]+|first|best|worst)\b"
+)
+_ALL = re.compile(
+    r"\b(?P<all>all)(?: of)?(?: the)? (?P<of>[a-z]+)|\b(?P<always>always) (?P<do>\w+)", re.I
+)
+_ALMOST_ALL = "nearly all|almost all|virtually all|not all|most|half|many"
+_OFTEN = "often|usually|sometimes|mostly|rarely|seldom|frequently|not always"
+_OFFICE = re.compile(
+    r"\b(?:is|was|became|as) (?:an? |the )?(?P<word>mayor|president|chair|chairman|director"
+    r"|governor|minister|leader|editor|secretary|ambassador|principal|commander)\b"
+)
+_UNDER = "deputy|vice|assistant|acting|former"
+
+
+def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
+    """What the source has with a word that makes less of it: "second longest", "nearly all"."""
+    for mine, less in _degrees(part):
+        if less.search(part) or _denied(part):
+            continue
+        for span in read.spans:
+            sentence = span.of(read.passage)
+            theirs = less.search(sentence)
+            if theirs is None or _denied(sentence):
+                continue
+            plain = re.sub(r"\b(?:all|the)\b", " ", mine, flags=re.IGNORECASE).strip()
+            if mine.lower() in less.sub(" ", read.page).lower():
+                continue  # the source says so elsewhere
+            rest = part.replace(mine, " ").replace(plain, " ")
+            if _at_one_time(part, sentence, read) and _says(rest, sentence, read, _REST_OF_TURN):
+                return Witness("contrary", mine, theirs[0], span)
+    return None
+
+
+def _degrees(part: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """(words of the clause, what says less than they do)."""
+    for found in _SUPERLATIVE.finditer(part):
+        of_several = rf"(?:one of|among|some of) (?:the )?(?:\w+ )?{found['word']}"
+        yield found[0], re.compile(rf"\b(?:{of_several}|{_ORDINAL}[ -]{found['word']})\b", re.I)
+    for found in _ALL.finditer(part):
+        less, of = (_ALMOST_ALL, found["of"]) if found["all"] else (_OFTEN, found["do"])
+        yield found[0], re.compile(rf"\b(?:{less})(?: of)?(?: the)? {of}\b", re.I)
+    for found in _OFFICE.finditer(part):
+        under = rf"\b(?:is|was|became|as) (?:an? |the )?(?:{_UNDER})[ -]{found['word']}\b"
+        yield found["word"], re.compile(under, re.I)
+
+
+# ── Who did what to whom ─────────────────────────────────────────────────────────────────────────
+
+# Relations that do not hold both ways, in their one form.
+_IS = r"(?:is|was|are|were|lies|lay|stands|stood)(?: \w+ly| much| far| slightly)?"
+_DIRECTIONS = (
+    r"(?:(?:north|south)(?:-?(?:east|west))?|east|west|upstream|downstream) of|above|below"
+)
+_RELATION = re.compile(
+    rf"(?:the )?(?P<one>\w[\w’' -]{{1,40}}?) (?:(?:{_IS}) "
+    rf"(?P<than>[a-z]+er than|(?:more|less) [a-z]+ than|{_DIRECTIONS})"
+    r"|(?P<verb>sued|beat|defeated|bought|acquired|killed|murdered|succeeded|preceded|conquered"
+    r"|invaded|annexed|taught|hired|accused|criticised|criticized))"
+    r" (?:the )?(?P<other>[^\W\d_][\w’' -]{1,40}?)"
+    r"(?:,? (?:in|on|by|after|at|with|for|\d).*)?\.?",
+    re.IGNORECASE,
+)
+
+
+def _of_roles(part: str, claim: str, read: _Read) -> Witness | None:
+    """The same relation between the same two the other way round: "B sued A"."""
+    mine = _RELATION.fullmatch(part.strip())
+    if mine is None:
+        return None
+    relation = rf"(?:{_IS}) {re.escape(mine['than'])}" if mine["than"] else mine["verb"]
+    one, other = re.escape(mine["one"]), re.escape(mine["other"])
+    pattern = r"\b{}\b,? {} (?:\w+ ){{0,2}}?{}\b"
+    turned = re.compile(pattern.format(other, relation, one), re.IGNORECASE)
+    if re.search(pattern.format(one, relation, other), read.page, re.IGNORECASE):
+        return None
+    for span in read.spans:
+        sentence = span.of(read.passage)
+        theirs = turned.search(sentence)
+        if theirs and not _denied(sentence) and _at_one_time(part, sentence, read):
+            return Witness("contrary", mine[0].removesuffix("."), theirs[0], span)
+    return None
 
 
 # ── A name ───────────────────────────────────────────────────────────────────────────────────────
@@ -411,4 +558,4 @@ def _says(rest: str, sentence: str, read: _Read, share: float) -> bool:
     return not names.missing(rest, read.page)
 
 
-_RULES = (_of_value, _of_negation, _of_contrary, _of_name)
+_RULES = (_of_value, _of_negation, _of_contrary, _of_name, _of_degree, _of_roles)

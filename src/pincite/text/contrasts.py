@@ -37,6 +37,12 @@ fewer worsened worsens halved halves halving
 | success successful successfully succeeded / failure failed unsuccessful unsuccessfully
 | present positive / absent negative
 | same identical similar / different unlike
+| enabled enables / disabled disables
+| deep / shallow
+| acquitted / convicted
+| hot warm / cold cool
+| guilty / innocent
+| permanent permanently / temporary temporarily
 """
 _SIDE_OF = {
     word: (number, side)
@@ -72,7 +78,8 @@ def contrasts(claim: str, quote: str) -> list[tuple[str, str]]:
 # Axes whose words turn a sentence around wherever they stand. "Later" and "first" may belong to
 # another part of it, "born" and "died" are two facts of one person.
 _TURNING = frozenset(
-    "increase largest won accepted opened destroyed northern eastern majority success".split()
+    "increase largest won accepted opened destroyed northern eastern majority success enabled deep "
+    "acquitted guilty permanent".split()
 )
 
 
@@ -82,6 +89,11 @@ def turns_all(word: str) -> bool:
     if word.lower() in ("more", "less", "fewer", "higher", "lower", "lowered", "most"):
         return False  # of what, only the rest of the sentence says
     return any(_SIDE_OF[each][0] == axis for each in _TURNING)
+
+
+def tells_of_events(word: str) -> bool:
+    """Whether a thing may have done both, one after the other: "opened" and "closed"."""
+    return _SIDE_OF.get(word.lower(), (-1, 0))[0] == _SIDE_OF["opened"][0]
 
 
 def other_figures(claim: str, sentences: Iterable[str]) -> list[tuple[str, str]]:

@@ -58,7 +58,7 @@ _SOUNDS = (
     ("tsch", "ch"), ("tch", "ch"), ("sch", "sh"), ("kh", "h"), ("ck", "k"), ("q", "k"),
     ("ph", "f"), ("ou", "u"), ("oo", "u"), ("ee", "i"), ("dh", "d"), ("th", "t"), ("gh", "g"),
     ("ae", "a"), ("oe", "o"), ("ue", "u"), ("w", "v"), ("y", "i"), ("j", "i"), ("ie", "i"),
-    ("ei", "i"), ("moh", "muh"),
+    ("ei", "i"), ("ai", "i"), ("moh", "muh"),
 )  # fmt: skip
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d",
                           "þ": "th", "ı": "i"})  # fmt: skip

@@ -9,6 +9,7 @@ a half", "nearly £6.4m" nor "the early 1880s", and none gives an interval.
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -46,6 +47,7 @@ class Value:
     measure: str = ""  # "length", "share", "money $", "date", …; "" of a bare number
     unit: str = ""  # as `units` names it: values in different units are compared more loosely
     dates: tuple[Day, ...] = ()  # of a date; two where day and month may be exchanged
+    between: tuple[float, float] | None = None  # the ends of a range, of which this is one; years
     weak: bool = False  # may state a claim's value, but is not one by itself: "first", "one"
 
     @property
@@ -138,6 +140,13 @@ length: km kms kilometre kilometres kilometer kilometers=1000; mi mile miles=160
 | time: second seconds=1; min mins minute minutes=60; hour hours hr hrs=3600; day days=86400;
  week weeks=604800; fortnight fortnights=1209600; month months=2629800; year years yr yrs
  year-old years-old=31557600; decade decades=315576000
+| flow: m³/s m3/s cubic_metres_per_second cubic_meters_per_second cumecs=1;
+ cu_ft/s cubic_feet_per_second=0.028317
+| density: /km² /km2 per_km² per_km2 per_square_kilometre per_square_kilometer=1;
+ /sq_mi /mi² per_square_mile=0.3861
+| energy: wh watt-hours watt_hours=1; kwh kilowatt-hours kilowatt_hours=1000;
+ mwh megawatt-hours megawatt_hours=1000000; gwh gigawatt-hours gigawatt_hours=1000000000;
+ twh terawatt-hours terawatt_hours=1000000000000
 | power: w watt watts=1; kw kilowatt kilowatts=1000; mw megawatt megawatts=1000000;
  gw gigawatt gigawatts=1000000000; hp horsepower=745.7
 | money $: dollar dollars usd=1
@@ -342,18 +351,23 @@ _LAST_DIGIT = 0.025  # the most that zeros at the end of a number may hide: 400,
 _SCALED = 0.075  # and the last digit before "million"
 _ONE_POINT = 1.0  # percentage point: what "a third" leaves open
 _NUMBER = re.compile(
-    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−-])"  # where one may begin: twice as fast
-    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus )?"
+    rf"(?:(?<!\w)|(?=[$€£¥]))(?=[ac-fhmnostuz\d$€£¥−–-])"  # where one may begin: twice as fast
+    rf"(?P<sign>(?:US|A|C|AU|CA)?[$€£¥]\s?)?(?<![\w.±])(?<!± )(?P<minus>[−-]|\bminus "
+    rf"|(?<!\d )–(?=\d[\d.,]*\s?(?:°|deg)))?"
     rf"(?:(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f ]\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
-    rf"(?P<nth>st|nd|rd|th)?"
+    rf"(?P<fraction>[¼-¾⅐-⅞])?(?P<nth>st|nd|rd|th)?"
     rf"|\b(?P<place>(?:(?:{'|'.join(TENS)})-)?(?:{_PLACES}))\b(?!\s+of\b)"
     rf"|\b(?P<words>{_WORDED})\b)"
-    rf"(?P<gap>[ -]?)(?P<scale>{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))?(?![a-z])"
-    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\spercentage points?\b)?"
+    rf"(?P<gap>[ -]?)(?P<scale>(?:{'|'.join(SCALES)}|(?-i:bn|mn|tn|k|m|b))(?![a-z²³]|\d\b|/s\b))?"
+    rf"(?!\.?\d)(?:(?![a-z])|(?=(?:{UNIT})(?![a-z])))"  # "12kg", but no "3D"
+    rf"(?P<percent>\s?%|\s?per ?cent\b|\s?percent\b|\s(?P<points>percentage points?)\b)?"
     rf"(?:\s(?:of\s)?(?:US|Australian|Canadian|American)(?=\s))?"
-    rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
+    rf"(?:[ -]?(?P<unit>{UNIT})(?![a-z²³])"
+    rf"(?P<per>\s?/\s?[a-z]|[ ·⋅]?[a-z]{{0,3}}(?:⁻|[−-]\d))?"
+    rf"|[ ](?P<letter>(?-i:m|l|g|W|min)|°)(?![\w/²³]))?",
     re.IGNORECASE,
 )
+_PARTS = ("digits", "fraction", "nth", "words", "place", "scale", "percent", "unit", "letter")
 _FEET = re.compile(
     r"(?<![\w.])(\d+)\s?(?:ft|feet|foot|′|')\s?(\d{1,2})\s?(?:in\b|inch(?:es)?|″|\")"
 )
@@ -370,6 +384,7 @@ _ROMANS = {"I": 1, "V": 5, "X": 10}
 # A number that belongs to a name: "Apollo 11", "Boeing 747", "Route 66", "Article 5", "X-15".
 _NAMED = re.compile(r"(?:^|[\s(“\"])(?P<word>[A-Z][\w’']*|No\.|no\.|[A-Z]{1,4})(?:-|\s)\Z")
 _SMALL = re.compile(r"\d{1,3}")
+_PEOPLE = re.compile(r"\d+ (?:people|persons|men|women|children|soldiers|workers|passengers)\b")
 _NOT_NAMES = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday population total age aged "
     "in on at by of the a an from to and or but with for after before since until about over under "
@@ -493,8 +508,7 @@ def _numbers(text: str) -> Iterator[Value]:
         number = match["digits"] or match["words"] or match["place"]
         if _SMALL.fullmatch(match["digits"] or "") and _is_named(text, match.start("digits")):
             continue
-        end = max(match.end(g) for g in ("digits", "nth", "words", "place", "scale", "percent",
-                                         "unit", "letter"))  # fmt: skip
+        end = max(map(match.end, _PARTS))
         start = match.start("sign") if match["sign"] else match.start()
         value = _amount(match)
         if not math.isfinite(value):
@@ -524,6 +538,7 @@ def _is_age(text: str, start: int, end: int) -> bool:
 def _amount(match: re.Match[str]) -> float:
     if match["digits"]:
         value = float(_GROUPING.sub("", match["digits"]))
+        value += unicodedata.numeric(match["fraction"]) if match["fraction"] else 0.0
     else:
         value = number_in_words(match["place"] or match["words"]) or 0.0
     return (-value if match["minus"] and match["unit"] else value) * _scale(match)
@@ -545,12 +560,13 @@ def _is_metres(match: re.Match[str]) -> bool:
 
 def _measure(match: re.Match[str]) -> tuple[str, str]:
     if match["percent"]:
-        return "share", "%"
+        return ("points" if match["points"] else "share"), "%"
     if match["sign"]:
         return _SIGNS[match["sign"].strip()[-1]], ""
     if _is_metres(match):
         return "length", "m"
-    name = (match["unit"] or match["letter"] or "").lower()
+    # "40 kg/m²" and "40 kg m-2" are neither mass nor area: compared as they are written.
+    name = "" if match["per"] else (match["unit"] or match["letter"] or "").lower()
     measure, unit = UNITS.get(name, ("", ""))
     if measure == "pounds":  # money where there are millions of them
         return ("money £", "") if match["scale"] else ("mass", "lb")
@@ -580,6 +596,8 @@ _GROUPING = re.compile(r"[,\u00a0\u202f ]")
 def _is_named(text: str, start: int) -> bool:
     """Whether the number at `start` belongs to a name before it."""
     before = _NAMED.search(text, max(0, start - 24), start)
+    if before and _PEOPLE.match(text, start):
+        return False
     if before is None:
         return bool(re.search(r"[A-Za-z]-\Z", text[max(0, start - 2) : start]))
     word = before["word"]
@@ -616,5 +634,43 @@ def _values(text: str) -> tuple[Value, ...]:
         for value in known:
             taken[value.span.start : value.span.end] = b"\1" * (value.span.end - value.span.start)
         found += known
-    sound = (v for v in [*found, *_parts_of_wholes(text)] if math.isfinite(v.low + v.high))
-    return tuple(sorted(sound, key=lambda value: value.span))
+    sound = (v for v in found if math.isfinite(v.low + v.high))
+    ranged = _with_ranges(text, sorted(sound, key=lambda value: value.span))
+    return tuple(sorted([*ranged, *_parts_of_wholes(text)], key=lambda value: value.span))
+
+
+_JOINS = re.compile(r"\s?[–-]\s?|\sto\s|\sand\s")
+_BEFORE_RANGE = re.compile(
+    r"\b(?P<between>between)?(?P<change>from|by)?\s(?:the\s)?\Z", re.IGNORECASE
+)
+
+
+def _with_ranges(text: str, found: Sequence[Value]) -> list[Value]:
+    """The values, of which those that are ends of one range know it: "between 70 and 90 metres"."""
+    ranged = list(found)
+    for n, (one, other) in enumerate(pairwise(found)):
+        joined = _JOINS.fullmatch(text, one.span.end, other.span.start)
+        before = _BEFORE_RANGE.search(text, max(0, one.span.start - 12), one.span.start)
+        if not joined or (before and before["change"]):
+            continue
+        between = bool(before and before["between"])
+        if between if "and" in joined[0] else other.measure not in ("", "date"):
+            ranged[n : n + 2] = _ends(one, other)
+    return ranged
+
+
+def _ends(one: Value, other: Value) -> tuple[Value, Value]:
+    if one.measure == other.measure == "date":
+        (first, *_), (last, *_) = one.dates, other.dates
+        if not (first.years and last.years):
+            return one, other
+        low, high = float(first.years[0]), float(last.years[1])
+    else:
+        if not one.measure and other.unit != "°f":  # "70 and 90 metres"
+            factor = FACTORS.get(other.unit, 1.0)
+            low, high = one.low * factor, one.high * factor
+            one = replace(one, low=low, high=high, measure=other.measure, unit=other.unit)
+        low, high = one.low, other.high
+    if one.measure != other.measure or low >= high:
+        return one, other
+    return replace(one, between=(low, high)), replace(other, between=(low, high))

@@ -10,11 +10,13 @@ The widths are conventions of rounding, checked on the pairs in tests/cases/valu
 (`python tools/gate_values.py`).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 
+from pincite.text.figures import ORDINALS, folded
 from pincite.text.quantities import FACTORS, LOOSE, Day, Value, values
 from pincite.types import Span
 
@@ -48,6 +50,8 @@ def _unstated(claim: str, source: str) -> tuple[Value, ...]:
         for value in wanted
         if not any(states(other, value) for other in known)
         and not _put_together(value, known)
+        and not any(_holds(value, other) for other in known)
+        and not _is_last(value, claim, source)
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
     )
 
@@ -66,11 +70,37 @@ def conflict(source: Value, claim: Value) -> bool:
     """Whether two values of one kind cannot both be meant: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
+    if _holds(claim, source) or _holds(source, claim):
+        return False
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
         return False  # "dozens" and "thousands" are too vague to deny anything
     if claim.measure == "date":
         return not any(_allows(c, s) for c, s in product(claim.dates, source.dates))
     return not _same_number(source, claim)
+
+
+def _holds(end: Value, value: Value) -> bool:
+    """Whether a value lies in the range of which another is an end."""
+    if end.between is None or value.weak or value.measure != end.measure:
+        return False
+    low, high = end.between
+    if end.measure == "date":
+        return any(d.years and low <= d.years[0] and d.years[1] <= high for d in value.dates)
+    slack = _EPSILON * max(abs(low), abs(high))
+    return low - slack <= value.low and value.high <= high + slack
+
+
+_ORDINAL = re.compile(rf"(?:{'|'.join(ORDINALS)}|\d+(?:st|nd|rd|th))\Z", re.IGNORECASE)
+_NEXT_WORD = re.compile(r"\s+([^\W\d_]{3,})")
+
+
+def _is_last(value: Value, claim: str, source: str) -> bool:
+    """Whether the source may call what the claim counts the last: "the fourth verse"."""
+    noun = _NEXT_WORD.match(claim, value.span.end)
+    if not noun or value.measure or not _ORDINAL.search(folded(value.span.of(claim))):
+        return False
+    said = rf"\b(?:last|final|closing) (?:\w+ )?{re.escape(noun[1])}\b"
+    return re.search(said, source, re.IGNORECASE) is not None
 
 
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
@@ -88,7 +118,11 @@ def _same_number(one: Value, other: Value) -> bool:
     if one.measure != other.measure and "" not in (one.measure, other.measure):
         return False
     if "share" in (one.measure, other.measure) and one.measure != other.measure:
-        return False
+        share, number = (one, other) if one.measure == "share" else (other, one)
+        if not 0 < number.low < 1:
+            return False
+        one, other = share, replace(number, low=100 * number.low, high=100 * number.high, unit="%")
+        return min(one.high, other.high) >= max(one.low, other.low)  # "a proportion of 0.47"
     if one.measure != other.measure:  # a bare number beside one with a unit: as it is written
         one, other = _bare(one), _bare(other)
     slack = _EPSILON * max(abs(one.high), abs(other.high))
@@ -166,6 +200,9 @@ def _derived(value: Value, known: Sequence[Value]) -> bool:
         year = value.dates[0].years
         ages = {round(v.low / _YEAR) for v in known if v.unit == "year"}
         return any(year == (a + n, a + n) or year == (a - n, a - n) for a in given for n in ages)
+    if value.measure == "points":  # from 10 % to 15 % are 5
+        shares = [(v.low + v.high) / 2 for v in known if v.measure == "share"]
+        return any(value.low <= b - a <= value.high for a in shares for b in shares)
     if value.measure != "time":
         return False
     years, high = value.low / _YEAR, value.high / _YEAR
