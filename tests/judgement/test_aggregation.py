@@ -12,6 +12,7 @@ from pincite.types import (
     Citation,
     CitationResult,
     Claim,
+    Contradiction,
     Evidence,
     Finding,
     Label,
@@ -143,6 +144,67 @@ def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
     found = aggregation.suggestions(candidates, existing=0.5, k=3)
     assert [s.evidence.score for s in found] == [3.0, 2.5]
     assert [s.gain for s in found] == [2.5, 2.0]
+
+
+def test_the_order_agrees_with_the_probabilities_that_are_shown() -> None:
+    """Parts may lower a score; what a report prints of a claim is the support of its whole."""
+    group = [of(-2.0, NONE), of(-1.0, [clause(0, -9), clause(10, -9)])]
+    findings = [
+        dataclasses.replace(
+            finding(Label.NOT_SUPPORTED, aggregation.group_score([each], None, "parts"), f"{n}"),
+            citations=(each,),
+        )
+        for n, each in enumerate(group)
+    ]
+    shown = [aggregation.support(each) or 0.0 for each in aggregation.ranked(findings[::-1])]
+    assert shown == sorted(shown)
+    assert findings[0].score > findings[1].score  # type: ignore[operator]
+
+
+SAID = Contradiction("value", "1886", "1889", Span(0, 9))
+
+
+@pytest.mark.parametrize(
+    ("supported", "refuted", "named", "label"),
+    [
+        (0.43, 0.57, SAID, Label.REFUTED),
+        (0.31, 0.68, None, Label.REFUTED),
+        (0.55, 0.44, SAID, Label.PARTLY_SUPPORTED),
+        (0.90, 0.06, SAID, Label.PARTLY_SUPPORTED),
+        (0.55, 0.10, None, Label.SUPPORTED),
+        (0.35, 0.30, None, Label.SUPPORTED),
+        (0.10, 0.30, SAID, Label.NOT_SUPPORTED),
+    ],
+)
+def test_a_claim_whose_contradiction_is_named_or_likelier_is_not_supported(
+    supported: float, refuted: float, named: Contradiction | None, label: Label
+) -> None:
+    found = dataclasses.replace(
+        evidence(0.0), prob_supported=supported, prob_refuted=refuted, contradiction=named
+    )
+    assert aggregation.label_of(found) is label
+
+
+def test_contradicted_words_are_named_in_the_claim() -> None:
+    text = "It opened in 1886."
+    denied = dataclasses.replace(evidence(0.5, refuted=0.3), contradiction=SAID)
+    (part,) = aggregation.contradicted(text, denied)
+    assert (part.kind, part.span.of(text)) == ("contradiction", "1886")
+    assert aggregation.missing(Label.PARTLY_SUPPORTED, [], [part, atom(13)]) == (part,)
+    elsewhere = replace(SAID, claim="1886 opened")  # stems that do not stand together
+    (part,) = aggregation.contradicted(text, replace(denied, contradiction=elsewhere))
+    assert part.span.of(text) == text
+    assert aggregation.contradicted(text, evidence(0.5)) == []
+    assert aggregation.contradicted(text, DEAD) == []
+
+
+def test_what_is_unlikely_or_contradicts_is_no_better_source() -> None:
+    unlikely = evidence(aggregation.log_odds(0.39), url="https://x.example/")
+    assert aggregation.suggestions([unlikely], existing=None, k=3) == []
+    good = evidence(2.0, url="https://y.example/")
+    against = dataclasses.replace(evidence(-2.0, url=good.passage.url), contradiction=SAID)
+    assert aggregation.suggestions([good, against], existing=None, k=3) == []
+    assert len(aggregation.suggestions([good], existing=None, k=3)) == 1
 
 
 def test_a_candidate_that_fails_itself_is_no_better_source() -> None:

@@ -262,6 +262,27 @@ def test_without_citations_sources_are_still_offered() -> None:
     assert len(found.suggestions) == 1
 
 
+def test_a_better_source_shows_why_in_its_quote() -> None:
+    """Its passage may support the claim, but nobody sees that where the quote says less."""
+
+    class Trusting(WordVerifier):
+        def _evidence(self, claim: Claim, passage: Passage) -> Evidence:
+            quote = Span(0, passage.text.find(".") + 1)
+            found = super()._evidence(claim, passage)
+            likely = 0.9 if len(passage.text) > 60 else found.prob_supported
+            return replace(found, prob_supported=likely, score=2.2, quote=quote)
+
+    silent = replace(
+        BETTER, text="The bridge is old. It was opened by a king, in 1911, in May. Rain."
+    )
+    telling = replace(
+        BETTER, text="In 1911 the bridge of Varde opened. A king came, it rained, he left."
+    )
+    for page, n in ((silent, 0), (telling, 1)):
+        searched = pipeline(page, verifier=Trusting(), documents_of=None)
+        assert len(searched.finding(claim()).suggestions) == n
+
+
 def test_candidates_of_one_page_can_be_limited() -> None:
     """Two passages of one page: both are judged, or the better-ranked one alone."""
     other = replace(BETTER, text="Trams crossed the bridge when it opened in 1911.")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pincite.text.sentences import sentences
 from pincite.types import Span
 
-NONE = "no sentence of it comes close to the claim"
+NONE = "no single sentence of it says this"  # under any verdict: a passage may, as a whole
 # A line of the report has about 95 characters on a screen: five lines of them.
 MAX_SHOWN = 450
 MAX_BEFORE = 130  # characters of them before the quote, so that the mark comes first

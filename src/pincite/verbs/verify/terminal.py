@@ -193,6 +193,9 @@ def _details(finding: Finding) -> Text:
                 text.append(f"\n      {place}", style="dim")
         else:
             text.append(f"\n      {why_unchecked(result.outcome)}", style="dim")
+    if finding.together is not None:
+        support = cells.percent(finding.together.prob_supported)
+        text.append(f"\n  all sources read together: support {support} %", style="dim")
     for n, line in enumerate(wording.second_opinion(finding)[:OPINION_LINES]):
         text.append(
             f"\n  {'      ' if n else '⚖ '}{cells.shortened(line, CLAIM_WIDTH)}", style="dim"

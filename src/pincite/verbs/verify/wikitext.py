@@ -45,7 +45,8 @@ def to_wikitext(report: Report, today: date) -> str:
         for number, finding in enumerate(findings, 1)
     ]
     advice = wording.flag_advice(report.flag_precision) or wording.ADVICE
-    head = f"# {cells.one_line(report.title)}: {cells.n_of(len(blocks), 'claim')}. {advice}\n"
+    n_claims = f"{len(blocks)} of {cells.n_of(report.n_claims, 'claim')}"
+    head = f"# {cells.one_line(report.title)}: {n_claims} with something to do. {advice}\n"
     head += f"# {funnel_words.line(report.funnel)}\n"
     blocks += [
         containment.shown_uncited(partial(_uncited, today=today), each)
