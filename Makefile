@@ -10,7 +10,7 @@ RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker bench profile bench-server bench-html calibrate verifier verifier-gpu schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker bench profile bench-server bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -153,15 +153,6 @@ verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is 
 	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
 		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
-
-verifier-gpu: $(TRAIN) ## train the shipped verifier on, on a GPU: make verifier-gpu CLAIMS=folder
-	$(BIN)/pincite train verifier $(CLAIMS)/train --base pincite-verifier \
-		--recipe src/pincite/training/verifier_gpu.toml --run build/verifier-gpu
-	$(BIN)/pincite train export build/verifier-gpu/model build/verifier-gpu/exported \
-		--source "pincite train verifier, from pincite-verifier" --licence Apache-2.0
-	$(BIN)/python tools/calibrate.py $(CLAIMS) --model build/verifier-gpu/exported
-	$(BIN)/python tools/measure_verifier.py $(CLAIMS) pincite-verifier build/verifier-gpu/exported \
-		--windows build/verifier-gpu/windows.jsonl
 
 $(BENCH)/.installed: $(STAMP)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

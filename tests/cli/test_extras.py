@@ -121,7 +121,7 @@ def test_a_command_without_its_extra(
         assert code != 6
 
 
-@pytest.mark.parametrize("words", ["serve", "worker", "study create 1", "train shrink 1 1"])
+@pytest.mark.parametrize("words", ["serve", "worker", "study create 1", "train export 1 1"])
 def test_what_is_missing_and_what_to_do_fit_on_one_line(
     words: str, ends: dict[tuple[str, ...], tuple[object, str]]
 ) -> None:

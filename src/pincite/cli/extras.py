@@ -17,6 +17,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
+    "milvus": ("pincite_milvus", "pymilvus"),
 }
 _WHAT = {
     "server": "The server",
@@ -25,6 +26,7 @@ _WHAT = {
     "train": "Training",
     "qlora": "Training",
     "ray": "--on ray",
+    "milvus": "A corpus in Milvus",
 }
 
 

@@ -60,7 +60,7 @@ def command() -> None:
 @click.option(
     "--teacher",
     type=options.FilePath,
-    help="A trained model that is imitated too, or what research/scripts/teach.py kept of some.",
+    help="A trained model that is imitated too.",
 )
 @click.option(
     "--extra",
@@ -210,41 +210,3 @@ def export(model: Path, out: Path, quiet: bool, **given: Any) -> None:
         "answerer": "docs/training.md says how to serve it",
     }[write(model, out, **given)]
     options.say(f"Use it: {use}", quiet)
-
-
-@command.command("shrink")
-@click.argument("model", type=options.FilePath)
-@click.argument("out", type=options.FilePath)
-@click.option("--layers", default=6, show_default=True, help="How many are kept.")
-@quiet_option
-def shrink(model: Path, out: Path, layers: int, quiet: bool) -> None:
-    """Write a student OUT with fewer layers than the trained MODEL; train it with --teacher."""
-    extras.require("train")
-    from pincite.training.shrink import shrink as write
-
-    kept = ", ".join(map(str, write(model, out, layers)))
-    options.say(
-        f"Layers {kept} are kept. Next: pincite train verifier DATA --base {out} --teacher {model}",
-        quiet,
-    )
-
-
-@command.command("average")
-@click.argument("first", type=options.FilePath)
-@click.argument("second", type=options.FilePath)
-@click.argument("out", type=options.FilePath)
-@click.option(
-    "--share",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="Of the second in the mean.",
-)
-@quiet_option
-def average(first: Path, second: Path, out: Path, share: float, quiet: bool) -> None:
-    """Write the weights' mean of two verifiers, trained from one base, as a third one."""
-    extras.require("train")
-    from pincite.training.average import average as write
-
-    write(first, second, out, share)
-    options.say(f"The model is in {out}. Next: pincite train export {out} EXPORTED", quiet)

@@ -5,15 +5,12 @@ its int8 ONNX file (`recover`), since no float copy lies on PyPI. Its one logit 
 the head for three classes starts from that direction, so that the first step ranks well already.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -279,52 +276,6 @@ class Exported:
     def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
         """(n_pairs, 3) float32, in order, on the CPU."""
         return torch.from_numpy(self._session.logits(pairs))
-
-
-class Told:
-    """What teachers said of pairs before, in a file: they need not be there, nor be asked twice."""
-
-    def __init__(self, file: Path) -> None:
-        """Read it, as `told` does."""
-        self._file, self._said = file, told(file)
-
-    def judged(self, pairs: Sequence[tuple[str, str]]) -> Tensor:
-        """(n_pairs, 3) float32, in order.
-
-        Raises:
-            ConfigError: nobody was asked of one of them: recipe, steps or data are others.
-        """
-        keys = [key_of(*pair) for pair in pairs]
-        unknown = sum(key not in self._said for key in keys)
-        if unknown:
-            raise ConfigError(
-                f"{self._file} does not say what its teachers think of {unknown} of {len(pairs)} "
-                "pairs of a step. Use the recipe and the data that it was made with, or make it "
-                "anew: python research/scripts/teach.py."
-            )
-        return torch.from_numpy(np.stack([self._said[key] for key in keys]))
-
-
-def told(file: Path) -> dict[int, npt.NDArray[np.float32]]:
-    """Three logits by `key_of` a pair, of a file of research/scripts/teach.py.
-
-    It is a .npz with `pairs`, uint64 (n,), and `said`, float16 (n, 3).
-
-    Raises:
-        ConfigError: it is no such file.
-    """
-    try:
-        with np.load(file, allow_pickle=False) as kept:
-            pairs, said = kept["pairs"].tolist(), kept["said"].astype(np.float32)
-        return dict(zip(pairs, said.reshape(len(pairs), len(CLASSES)), strict=True))
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{file} is no file of research/scripts/teach.py ({error!r}).") from error
-
-
-def key_of(claim: str, passage: str) -> int:
-    """A number for a pair, the same on every machine: 64 bits of its SHA-256."""
-    digest = hashlib.sha256(f"{claim}\0{passage}".encode()).digest()
-    return int.from_bytes(digest[:8], "little")
 
 
 @contextmanager

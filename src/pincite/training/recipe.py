@@ -1,6 +1,6 @@
 """What a model is trained on and how: the recipe file as frozen dataclasses.
 
-A recipe is TOML (`verifier.toml` beside this file is the one behind the shipped weights), so that
+A recipe is TOML (`verifier.toml` beside this file is the default), so that
 a run can be read, changed and repeated without touching code.
 """
 
@@ -15,8 +15,6 @@ from pincite.llm.templates import LANGUAGES
 from pincite.retrieval.queries import VARIANTS
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
-SECOND = Path(__file__).parent / "verifier_second.toml"
-GPU = Path(__file__).parent / "verifier_gpu.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")

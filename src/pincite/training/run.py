@@ -76,9 +76,7 @@ def train_verifier(
 
 
 def teacher_of(place: str, recipe: Recipe, device: str = "cpu", threads: int = 0) -> Teacher:
-    """Exported verifiers answer in int8, Hugging Face folders in torch, a file what it holds."""
-    if place.endswith(".npz"):
-        return network.Told(Path(place))
+    """Exported verifiers answer in int8, Hugging Face folders in torch."""
     if place in network.FROM_ONNX or (Path(place) / "model.onnx").is_file():
         return network.Exported(weights.locate(place), recipe.max_tokens, threads)
     model, tokenizer = network.load_trained(Path(place))

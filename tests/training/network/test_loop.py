@@ -19,7 +19,7 @@ from pincite.models import weights  # noqa: E402
 from pincite.models.session import Session  # noqa: E402
 from pincite.training import loop, network  # noqa: E402
 from pincite.training.groups import Group, write_groups  # noqa: E402
-from pincite.training.recipe import GPU, STRATEGIES, Recipe, SetRecipe, read_recipe  # noqa: E402
+from pincite.training.recipe import SHIPPED, STRATEGIES, Recipe, SetRecipe, read_recipe  # noqa: E402
 
 Rows = Callable[..., list[dict[str, Any]]]
 RECIPE = Recipe(
@@ -330,7 +330,7 @@ def test_the_recipe_for_a_gpu_trains_in_bfloat16_and_resumes(
     groups: list[Group], tiny_bert: Path, tmp_path: Path
 ) -> None:
     recipe = replace(
-        read_recipe(GPU), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
+        read_recipe(SHIPPED), steps=20, max_tokens=64, batch_tokens=600, frozen_layers=1,
         precision="bfloat16", learning_rate=5e-3,
     )  # fmt: skip
     whole, means = trained(groups * 4, recipe, tiny_bert, tmp_path / "whole")

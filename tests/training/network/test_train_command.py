@@ -152,8 +152,6 @@ def test_rows_of_ones_own_are_counted_in_the_card_and_kept_to(
     for more in (["--extra", "moved.jsonl"], [], ["--extra", "moved.jsonl", "--extra-visits", 5]):
         message = train("--run", "run", *more, code=2)
         assert "holds another run: extra rows was ['sha256 " in message
-    pincite("train", "average", "run/model", "run/model", "mean")
-    assert weights.read_card(home / "mean")["own_rows"] == 10
 
 
 def test_a_bad_file_of_ones_own_can_be_mended(

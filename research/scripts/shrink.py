@@ -4,6 +4,7 @@ Half of the layers cost half of the time. The student begins where its teacher's
 (Sanh et al. 2019, DistilBERT, §3: one layer out of two) and has to be trained with `--teacher`.
 """
 
+import argparse
 from pathlib import Path
 
 from pincite.errors import ConfigError
@@ -31,3 +32,12 @@ def shrink(folder: Path, out: Path, n_layers: int) -> list[int]:
     model.config.num_hidden_layers = n_layers
     write_model(model, tokenizer, out, own_rows(folder))
     return kept
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("out")
+    parser.add_argument("--layers", type=int, default=6)
+    given = parser.parse_args()
+    print(shrink(Path(given.model), Path(given.out), given.layers))

@@ -4,6 +4,7 @@ Runs that begin at the same network end close enough for the mean of their weigh
 better than either (Wortsman et al. 2022, Model soups, §2), at the price of one network.
 """
 
+import argparse
 from pathlib import Path
 
 from pincite.errors import ConfigError
@@ -30,3 +31,13 @@ def average(first: Path, second: Path, out: Path, share: float = 0.5) -> None:
     mixed = {name: weight.lerp(theirs[name], share) for name, weight in ours.items()}
     model.load_state_dict(mixed)
     write_model(model, tokenizer, out, own_rows(first) + own_rows(second))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("first")
+    parser.add_argument("second")
+    parser.add_argument("out")
+    parser.add_argument("--share", type=float, default=0.5)
+    given = parser.parse_args()
+    average(Path(given.first), Path(given.second), Path(given.out), given.share)
