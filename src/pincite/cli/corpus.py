@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -126,7 +126,6 @@ def _updated(
 
     from pincite.corpus import engines
     from pincite.corpus.origins import Origins
-    from pincite.errors import ServerError
     from pincite.library import spool
     from pincite.library.update import NoCorpus, update
     from pincite.models import weights
@@ -145,10 +144,15 @@ def _updated(
             corpus = stack.enter_context(_writing(folder, model))
         notes = engines.notes_of(folder, kept / "origins")
         origins = stack.enter_context(Origins(notes, write=not how.dry))
+        before = 0 if how.dry else corpus.status().n_documents
         try:
             return update(corpus, origins, inputs.paths, how, _teller(shown), parallel)
-        except ServerError:
-            options.say("What was added stays. The same command goes on from there.", quiet)
+        except Exception:
+            if not how.dry:
+                with suppress(Exception):  # what stopped it is told, not that nobody can count
+                    n = corpus.status().n_documents
+                    options.say(f"{folder} has {_documents(n)}; it had {before}.")
+                options.say("The same command goes on from there.", quiet)
             raise
 
 

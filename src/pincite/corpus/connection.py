@@ -56,6 +56,6 @@ def mode(path: Path, write: bool) -> str:
 def failed(path: Path, error: sqlite3.OperationalError) -> str:
     """The message about a file that could not be read or written now."""
     return (
-        f"{path}: {error}. The corpus is as it was before. Is the disk full, or the file on a "
-        "medium that cannot be written or read?"
+        f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
+        "disk full, or the file on a medium that cannot be written or read?"
     )
