@@ -285,7 +285,7 @@ def test_indexes_that_follow_are_left_by_an_error_and_made_later(folder: Path) -
 def test_indexes_that_cannot_follow_say_so_at_the_end(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(index: LexicalIndex, tell: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise CorpusError("the disk is full")
 
     with EmbeddedCorpus.create(folder, FakeEncoder()) as corpus:

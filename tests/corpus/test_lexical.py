@@ -7,9 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pincite.corpus import lexical
+from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 K1, B = 1.2, 0.75  # Lucene's and tantivy's
@@ -104,7 +108,6 @@ def test_other_rule_is_indexed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(lexical, "LEXICAL_RULE", "another")
     with EmbeddedCorpus.open(tmp_path / "c", None) as corpus:
         assert len(corpus.lexical().retrieve(["words"], 5)[0]) == 1
-        assert corpus.manifest()["lexical_rule"] in ("another", "simple-lower-fold-english-v1")
     [after] = (tmp_path / "c" / "g1").glob("lexical-*")
     assert after != before
 
@@ -156,3 +159,63 @@ def test_common_words_count_where_the_others_bring_too_few(large: EmbeddedCorpus
     assert len(found(large, "the bridge", 8)) == 8
     assert found(large, "the bridge", 8)[0][0] == "the bridge"
     assert len(found(large, "the", 8)) == 8
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("İstanbul", "istanbul"),
+        ("istanbul", "İSTANBUL"),
+        ("Straße", "STRASSE"),
+        ("Οδυσσεύς", "ΟΔΥΣΣΕΎΣ"),
+        ("Ｗｉｄｅ １９１１", "wide 1911"),
+        ("ﬁsh", "FISH"),
+        ("ſix", "six"),
+        ("cafe\u0301", "CAFÉ"),
+    ],
+)
+def test_case_is_folded_as_unicode_does(tmp_path: Path, written: str, asked: str) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", None) as corpus:
+        add(corpus, {"a": f"Old {written} here.", "b": "Another place."})
+        search = corpus.lexical()
+        found = search.retrieve([asked, written], 5)
+    assert [[hit.passage.title for hit in hits] for hits in found] == [["a"], ["a"]]
+
+
+@given(st.text(max_size=40))
+def test_a_text_has_the_words_of_its_folded_forms(text: str) -> None:
+    assert lexical.words_of(text.casefold()) == lexical.words_of(text)
+
+
+@pytest.mark.parametrize("query", ["", " ", "?!", "…", "“”", "\u0301", "🙂"])
+def test_a_query_without_a_letter_or_digit_finds_nothing(tmp_path: Path, query: str) -> None:
+    with EmbeddedCorpus.create(tmp_path / "c", FakeEncoder(16)) as corpus:
+        add(corpus, {"a": "The bridge opened.", "b": "!?"})
+        for way in ("lexical", "dense", "hybrid"):
+            search = corpus.by(way)  # type: ignore[arg-type]
+            found = search.retrieve([query, "bridge"], 5)
+            assert found[0] == search.retrieve([query], 5)[0] == []
+            assert found[1][0].passage.title == "a"
+
+
+def test_scores_do_not_depend_on_what_was_deleted(tmp_path: Path, texts: dict[str, str]) -> None:
+    gone = {f"gone{i}": text + " ape jay" for i, text in enumerate(texts.values()) if i % 2}
+    queries = ["ape", "jay cat", "hen hen fox eel"]
+
+    def found(corpus: EmbeddedCorpus) -> list[list[tuple[str, float]]]:
+        runs = corpus.lexical().retrieve(queries, 100)
+        return [[(hit.passage.url, hit.score) for hit in hits] for hits in runs]
+
+    with EmbeddedCorpus.create(tmp_path / "fresh", None) as corpus:
+        add(corpus, texts)
+        expected, counted = found(corpus), corpus.counted(["ape", "jay"])
+    with EmbeddedCorpus.create(tmp_path / "worn", None) as corpus:
+        with corpus.indexing_behind():
+            add(corpus, gone)
+            add(corpus, texts | {"t3": "ape jay ape"})
+        corpus.delete([f"u:{name}" for name in gone])
+        add(corpus, texts)  # t3 changes
+        assert (found(corpus), corpus.counted(["ape", "jay"])) == (expected, counted)
+    with EmbeddedCorpus.open(tmp_path / "worn", None) as corpus:
+        assert found(corpus) == expected
+    assert verify(tmp_path / "worn") == []

@@ -340,8 +340,15 @@ class EmbeddedCorpus:
         accepted = generation.accepted.of(filters) if filters else None
         if vectors is not None:
             generation.dense.open()
+        asked = [any(map(str.isalnum, text_of(query))) for query in queries]
 
         def search(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
+            found = iter(search_for([i for i in positions if asked[i]], depth))
+            return [next(found) if asked[i] else [] for i in positions]
+
+        def search_for(positions: Sequence[int], depth: int) -> list[list[tuple[int, float]]]:
+            if not positions:
+                return []
             if vectors is not None:
                 return generation.dense.search(vectors[list(positions)], depth, accepted)
             chosen = [queries[i] for i in positions]

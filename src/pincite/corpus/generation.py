@@ -106,9 +106,9 @@ class Generation:
         else:
             self.catch_up()
 
-    def catch_up(self, tell: Tell = silent) -> None:
+    def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
         """Replay on the derived indexes what they miss; needs the writer's lock."""
-        self.lexical.catch_up(tell)
+        self.lexical.catch_up(tell, purge=purge)
         if self.has_vectors and self.dense.is_due():
             self.dense.build(tell)
         self.dense.sweep()
@@ -142,7 +142,7 @@ class _Follower:
         with suppress(CorpusError, _Abandoned), closing(Generation(self._folder, write=False)) as g:
             while self._news.wait() and not self._ending:
                 self._news.clear()
-                g.catch_up(self._tell)
+                g.catch_up(self._tell, purge=False)
 
     def _tell(self, what: str, n_done: int, n_all: int) -> None:
         if self._at_once:

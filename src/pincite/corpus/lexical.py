@@ -5,8 +5,9 @@ query and with which weight: tantivy's own query parser drops repeated words (en
 Only the passages' keys are stored. The index follows the store's log of changes: the stamp names
 the last sequence number it holds; replaying is harmless: keys are deleted before they are added.
 
-Known and accepted, as in Lucene: deleted passages count in the word statistics until their segment
-is merged, so scores move a little when an index is built anew.
+Tantivy counts deleted passages in the word statistics until their segment is merged. So that scores
+do not depend on what a corpus held before, an index with deletions is made anew: a small one at
+once, a large one when `DEAD_SHARE` of it is dead (until then its scores may be off by that share).
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import math
 import os
 import shutil
 import tempfile
+import unicodedata
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     import tantivy
 
 # How text becomes words. It stands in the stamp: an index made by another rule is made anew.
-LEXICAL_RULE = "simple-lower-fold-english-v1"
+LEXICAL_RULE = "simple-casefold-english-v2"
 TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
 MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
 WRITER_BYTES = 64 << 20  # of memory for new passages; one thread, so segments come in one order
@@ -61,6 +63,8 @@ MORE = 1.5  # times the depth that a filter's share of all passages asks for
 # often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
 LARGE = 200_000
 COMMON_SHARE = 0.1
+# Making an index of 20,000 passages of 100 words anew takes 2.7 s of one core.
+SMALL, DEAD_SHARE = 20_000, 0.02
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
 
@@ -75,6 +79,7 @@ class _Stamp:
     meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
     opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
     seen: dict[str, list[int]] = field(default_factory=dict)  # the files' witnesses
+    n_dead: int = 0  # deleted passages that may still be counted
 
 
 class LexicalIndex:
@@ -121,8 +126,11 @@ class LexicalIndex:
         """The store's sequence number up to which passages can be found; -1 without an index."""
         return self._stamp.sequence if self._stamp else -1
 
-    def catch_up(self, tell: Tell = silent) -> None:
-        """Replay what the store did since; from the beginning if there is no sound index."""
+    def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
+        """Replay what the store did since; from the beginning if there is no sound index.
+
+        `purge`: make it anew if too many deleted passages are counted.
+        """
         self.open()
         if self.sequence != self._store.sequence:
             try:
@@ -132,8 +140,17 @@ class LexicalIndex:
                 raise
             self._trouble = ""
             self.open()
+        if purge and self._is_worn():
+            self.close()
+            with contextlib.suppress(CorpusError):  # a full disk: what is there stays good
+                self._follow(tell)
+            self.open()
         for other in self.leftovers():
             shutil.rmtree(other, ignore_errors=True)
+
+    def _is_worn(self) -> bool:
+        n_dead, n_all = self._stamp.n_dead if self._stamp else 0, self._store.n_passages()
+        return n_dead > 0 and (n_all <= SMALL or n_dead > DEAD_SHARE * n_all)
 
     def leftovers(self) -> list[Path]:
         """Folders that no stamp names: of a build that was killed, or one that was replaced."""
@@ -157,10 +174,14 @@ class LexicalIndex:
     def _follow(self, tell: Tell) -> None:
         folder = self._stamp.folder if self._stamp else f"lexical-{uuid.uuid4().hex[:8]}"
         with _reported(self._folder):
+            n_dead = self._stamp.n_dead if self._stamp else 0
+            if self._stamp:
+                gone = self._store.changes(self.sequence).deleted
+                n_dead += sum(last - first + 1 for first, last in gone)
             sequence = self._replay(self._index or _new_index(self._folder / folder), tell)
             files, seen = _noted(self._folder / folder, self._stamp)
             meta = self._folder / folder / "meta.json"
-            rest = (files, checksum(meta), _opstamp(meta), seen)
+            rest = (files, checksum(meta), _opstamp(meta), seen, n_dead)
             stamp = _Stamp(folder, self._identity, sequence, LEXICAL_RULE, *rest)
             write_stamp(self._folder / STAMP, asdict(stamp))
 
@@ -192,7 +213,7 @@ class LexicalIndex:
         with _reported(self._folder):
             searcher = self._index.searcher()
             n_all = searcher.num_docs
-            # Deleted passages still count in doc_freq, so it may be above the number of passages.
+            # In a large index doc_freq may count deleted passages too.
             having = [min(n_all, searcher.doc_freq("text", form)) if form else 0 for form in forms]
         return n_all, list(zip(forms, having, strict=True))
 
@@ -455,8 +476,14 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted)
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """The text as it is indexed and asked for: one form of each letter, case folded.
+
+    Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it.
+    """
+    if text.isascii():
+        return text  # the analyzer lowers it
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.replace("i\u0307", "i").encode("utf-8", "replace").decode("utf-8")
 
 
 def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str, list[int]]]:
