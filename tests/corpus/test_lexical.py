@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import FakeEncoder
 
 from pincite.corpus import lexical
 from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.testing import FakeEncoder
 from pincite.types import Document
 
 K1, B = 1.2, 0.75  # Lucene's and tantivy's
