@@ -13,9 +13,9 @@ from pincite.documents.body import Limits
 from pincite.errors import InputError
 from pincite.judgement.own import digest_of
 from pincite.library import own_refs, own_sources
-from pincite.library.identifiers import isbn13, pmid_of, work_key
 from pincite.library.own_copies import OwnCopies, OwnCopy
 from pincite.library.own_sources import OwnSources, attach
+from pincite.text.identifiers import isbn13, pmid_of, work_key
 from pincite.types import (
     Citation,
     CitationResult,

@@ -178,3 +178,12 @@ def test_missing_empty_large_and_foreign_files(
     path.write_bytes(gzip.compress(b"It is old." * 100)[:-20])
     with pytest.raises(InputError, match="cannot be"):
         list(read_articles(path))
+
+
+def test_a_deleted_revision_is_told_from_an_empty_page(tmp_path: Path) -> None:
+    gone = page("Gone").replace(f">{TEXT}</text>", ' deleted="deleted" />')
+    path = tmp_path / "dump.xml"
+    path.write_bytes(DUMP.replace(b"</mediawiki>", gone.encode() + b"</mediawiki>"))
+    assert [a.title for a in read_articles(path)] == ["Alba", "Borg Hall"]
+    with pytest.raises(InputError, match="deleted"):
+        list(read_articles(path, title="Gone"))

@@ -19,8 +19,10 @@ def exact_key(url: str) -> str:
 
     >>> exact_key("HTTP://Example.org:80/a%7eb/?utm_source=x#top")
     'example.org/a~b'
+    >>> exact_key("https://example.org/?a=1&amp;b=2")
+    'example.org?a=1&b=2'
     """
-    url = url.strip()
+    url = url.strip().replace("&amp;", "&")  # as wikitext may write it
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").rstrip("."), parts.port

@@ -14,7 +14,7 @@ from pincite.contract.verify import ReportRecord
 from pincite.documents.addresses import exact_key
 from pincite.documents.clean import one_line
 from pincite.errors import InputError
-from pincite.library.identifiers import doi_of, isbn13, pmid_of, work_key
+from pincite.text.identifiers import doi_of, isbn13, pmid_of, work_key
 from pincite.types import Article, Citation
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")

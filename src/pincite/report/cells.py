@@ -52,7 +52,8 @@ def shortened(text: str, limit: int) -> str:
 
 def safe_link(url: str | None) -> str | None:
     """The URL if a browser may open it: `javascript:` and its like become plain text."""
-    return url if url and url.lower().startswith(("http://", "https://")) else None
+    web = url is not None and url.lower().startswith(("http://", "https://"))
+    return url.replace("&amp;", "&") if url and web else None  # as wikitext may write it
 
 
 def cell(value: object) -> object:

@@ -93,6 +93,7 @@ def target_of(url: str, ports: Collection[int] = PORTS) -> Target:
     >>> target_of("HTTPS://Example.org:443/ä?q=1#top").url
     'https://example.org/%C3%A4?q=1'
     """
+    url = url.replace("&amp;", "&")  # as wikitext may write it
     shown = url if len(url) <= 200 else url[:200] + "…"
     if len(url) > MAX_URL:
         raise UnsafeAddress(f"{shown} has {len(url)} characters, the limit is {MAX_URL}.", url)

@@ -28,6 +28,7 @@ class DumpPage:
     revision_id: str | None = None
     timestamp: str | None = None
     language: str | None = None  # of the wiki
+    deleted: bool = False  # the text of this revision was deleted by administrators
 
 
 def normal_title(title: str) -> str:
@@ -86,6 +87,12 @@ def find_page(stream: IO[bytes], name: str, title: str) -> DumpPage:
 
 
 def _no_redirect(page: DumpPage, name: str) -> DumpPage:
+    if page.deleted:
+        message = (
+            f"The text of the latest revision of {page.title!r} in {name} was deleted. "
+            "Ask for another article, or use a later dump."
+        )
+        raise InputError(message)
     if page.redirect is None:
         return page
     message = (
@@ -99,13 +106,15 @@ def _page(page: Any) -> DumpPage:
     redirect = page.find("{*}redirect")
     revisions = page.findall("{*}revision")
     latest = revisions[-1] if revisions else None
+    text = latest.find("{*}text") if latest is not None else None
     namespace = page.findtext("{*}ns") or "0"
     return DumpPage(
         page.findtext("{*}title") or "",
         int(namespace) if namespace.lstrip("-").isdecimal() else 0,
-        (latest.findtext("{*}text") or "") if latest is not None else "",
+        (text.text or "") if text is not None else "",
         redirect.get("title") if redirect is not None else None,
         latest.findtext("{*}id") if latest is not None else None,
         latest.findtext("{*}timestamp") if latest is not None else None,
         page.getroottree().getroot().get("{http://www.w3.org/XML/1998/namespace}lang"),
+        text is not None and text.get("deleted") is not None,
     )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
+from pincite.text.identifiers import doi_in
 from pincite.wiki.editions import TABLE
 
 WAYBACK = "https://web.archive.org/web/"  # followed by the time of a copy and the address
@@ -19,7 +20,10 @@ _DEAD = dict.fromkeys("yes y true 1 404 ja j oui si sí sì sim tak да".split(
 _DEAD |= dict.fromkeys("no n false 0 nein non não nao nee nie нет".split(), "live")
 _YEAR = re.compile(r"\b(\d{4}[a-z]?)\b")
 _HAN_OR_KANA = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
-_WEB = re.compile(r"https?://\S+\Z", re.IGNORECASE)
+_WEB = re.compile(
+    r"(?:https?://(?=https?:))?(?P<scheme>(?:https?|ftp)://|//|(?=www\.\w))(?P<rest>[^\s/]\S*)",
+    re.IGNORECASE,
+)
 
 
 class Known(TypedDict, total=False):
@@ -50,13 +54,31 @@ def known_fields(given: Mapping[str, str]) -> Known:
     known = Known()
     for ours, aliases in TABLE["fields"].items():
         value = next((given[alias] for alias in aliases if given.get(alias)), "")
-        if value and (not ours.endswith("url") or _WEB.match(value)):
+        if ours.endswith("url"):
+            value = address_in(value) or ""
+        if value:
             known[ours] = value  # type: ignore[literal-required]  # the fields are Known's
     if "url_status" in known:
         known["url_status"] = _DEAD.get(known["url_status"].lower(), known["url_status"].lower())
+    url = known.get("url", "")
+    if doi := doi_in(known.get("doi") or (url if "doi.org/" in url.lower() else "")):
+        known["doi"] = doi
     if authors := tuple(_authors(given)):
         known["authors"] = authors
     return known
+
+
+def address_in(text: str) -> str | None:
+    """The address at the beginning of a text, with a scheme; None if there is none.
+
+    >>> address_in("//a.example/x"), address_in("www.a.example see"), address_in("p. 5")
+    ('https://a.example/x', 'http://www.a.example', None)
+    """
+    found = _WEB.match(text.strip())
+    if found is None:
+        return None
+    scheme = {"//": "https://", "": "http://"}.get(found["scheme"], found["scheme"])
+    return scheme + found["rest"]
 
 
 def translated(given: Mapping[str, str]) -> dict[str, str]:

@@ -88,7 +88,8 @@ def _dump(stream: IO[bytes], name: str, title: str | None) -> Iterator[PageText]
     if title is not None:
         pages = iter([find_page(stream, name, title)])
     else:
-        pages = (p for p in read_pages(stream, name) if p.namespace == 0 and p.redirect is None)
+        every = read_pages(stream, name)
+        pages = (p for p in every if not (p.namespace or p.redirect or p.deleted))
     for page in pages:
         yield PageText(
             page.text,

@@ -34,7 +34,7 @@ class Use:
     name: str | None = None
     group: str | None = None
     sources: tuple[Source, ...] = ()
-    pages: str | None = None  # {{rp}}
+    pages: str | None = None  # {{rp}}, or the details of a sub-reference
     tags: tuple[str, ...] = ()  # inline tags that stand directly after this use
 
 

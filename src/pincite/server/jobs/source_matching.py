@@ -19,14 +19,13 @@ from pincite.documents.addresses import loose_key
 from pincite.documents.formats import Format
 from pincite.documents.lines import line_formats
 from pincite.judgement.funnel import addresses
-from pincite.library.identifiers import doi_of
 from pincite.server.jobs.source_files import Unused, Why
+from pincite.text.identifiers import doi_in, doi_of
 from pincite.types import Article, Citation, Document, Unchecked
 
 SENT = "sent"  # the folder of the files as they came, beside the manifest
 HEAD = 3_000  # characters of a text in which its title and DOI stand
 _NUMBERED = re.compile(r"r([1-9]\d{0,3})(?=[\W_]|$)")
-_DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
 _NAMELESS = frozenset({"index", "default", "download", "article", "document", "home", "main"})
 NAME_LETTERS = 6  # of an address's last part: "vol2.pdf" is the name of many files
 TITLE_WORDS = 3  # "Annual report" is the title of many documents
@@ -178,8 +177,8 @@ def _of_name(stem: str, urls: Sequence[str]) -> Iterable[Key]:
 
 def _of_document(document: Document) -> Iterable[Key]:
     """Keys that a text gives: a DOI at its beginning, its title with or without its site's name."""
-    stated = _DOI.search(document.meta.get("doi", "") or document.text[:HEAD])
-    if stated and (doi := doi_of(stated[0].rstrip(".,;)"))):
+    stated = doi_in(document.meta.get("doi", "") or document.text[:HEAD])
+    if stated and (doi := doi_of(stated)):
         yield "doi", doi
     first = next((line for line in document.text.splitlines() if line.strip()), "")
     for said in (document.title, *re.split(r"\s[|–—-]\s", document.title), first):

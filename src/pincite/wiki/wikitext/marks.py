@@ -25,6 +25,12 @@ from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, parameter
 # Options of a picture that are no caption: [[File:x.jpg|thumb|left|200px|alt=…|caption]].
 _PICTURE_OPTIONS = ("alt=", "link=", "upright", "class=", "lang=", "page=", "thumbtime=", "start=")
 _FOOTNOTE = re.compile(r"[ _-]*(?:footnotes?|refs?|notes?|sources?|citations?|reference)\d*\Z")
+# What stands before a number of a page, in the ten languages: <ref name=a details="pp. 4–5" />.
+_PAGES = re.compile(
+    r"(?:pp?|pages?|pgs?|S|Seiten?|págs?|páginas?|pagg?|pagine|pagina|blz|str|strony|с|стр)\b\.?\s*"
+    r"(?=[\divxlc])",
+    re.IGNORECASE,
+)
 _IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
 
 
@@ -162,7 +168,8 @@ class Marks:
     def _reference(self, node: Node) -> Use:
         name, group = node.attributes.get("name"), node.attributes.get("group")
         sources = read_sources(node.parts[0], self.source, node.span)
-        return Use(node.span, name or None, group or None, sources)
+        details = _PAGES.sub("", node.attributes.get("details", "").strip())
+        return Use(node.span, name or None, group or None, sources, details or None)
 
     def _tag(self, name: str, node: Node, out: TextBuilder) -> None:
         if name.endswith(" span"):

@@ -88,7 +88,7 @@ class _Walker:
         """Begin a line at `node`; true if what comes next still stands at the line's start."""
         if node.kind is Kind.NOTHING:
             self._render(node)
-            return self.source.startswith("<!--", node.start)
+            return self.source[node.start] == "<"  # a comment, or a tag about transclusion
         if node.kind is not Kind.TEXT:
             self._inline(node)
             return False

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from pincite.text.identifiers import doi_in
 from pincite.types import Span
 from pincite.wiki.fields import WAYBACK, translated
 from pincite.wiki.references import Source, short_key
@@ -19,7 +20,7 @@ from pincite.wiki.wikitext.templates import (
     TAGS,
     is_citation,
 )
-from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, name_of, parameters
+from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, parameters
 
 _ARCHIVE = re.compile(
     r"https?://(?:web\.archive\.org|archive\.(?:is|today|org/web|ph|fo|li)|(?:www\.)?webcitation\.org)/",
@@ -28,9 +29,9 @@ _ARCHIVE = re.compile(
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _STAMP = re.compile(r"\d{8,14}\Z")  # of the Wayback Machine: year to second
 _MANY = re.compile(r"[1-9]a1\Z")
+_BARE = re.compile(r"(?<![\w./@])www\.[\w-]+\.[^\s<>\[\]{}|\"]+", re.IGNORECASE)
 _IN_TEXT = {
     "isbn": re.compile(r"\bISBN[ :]*((?:97[89][- ]?)?[\d][\d -]{7,14}[\dXx])"),
-    "doi": re.compile(r"\bdoi[: ]*(10\.\d{4,9}/[^\s,;]+)", re.IGNORECASE),
     "pmid": re.compile(r"\bPMID[ :]*(\d{4,9})\b"),
 }
 
@@ -79,7 +80,7 @@ def read_short(node: Node, source: str, span: Span) -> tuple[Source, ...]:
     if node.name == "sfnm":
         numbers = sorted({key[0] for key in given if _MANY.match(key)})
         works = [_one_of_many(given, number) for number in numbers] or works
-    return tuple(_short(work, name_of(node, source), span) for work in works)
+    return tuple(_short(work, node.local, span) for work in works)
 
 
 def _one_of_many(given: Mapping[str, str], number: str) -> dict[str, str]:
@@ -108,7 +109,7 @@ def read_template(node: Node, source: str, span: Span) -> Source:
     given = translated(given) if node.edition.parameters else given
     if node.name in ARCHIVES:
         given = _of_archive(given)
-    return Source(span, describe(given), name_of(node, source), given)
+    return Source(span, describe(given), node.local, given)
 
 
 def _value(name: str, parameter: Parameter, source: str) -> str:
@@ -145,7 +146,7 @@ def describe(given: Mapping[str, str]) -> str:
 def _free_text(nodes: Sequence[Node], source: str, text: str, span: Span) -> Source:
     """Content without template or address; {{Greenwood&Earnshaw2nd}} is known by its name only."""
     own = next((n for n in nodes if n.kind is Kind.TEMPLATE), None)
-    name = name_of(own, source) if own and not text else ""
+    name = own.local if own and not text else ""
     if not name or (own and own.name in TAGS):
         return Source(span, text)
     return Source(span, f"{{{{{name}}}}}", name)
@@ -226,4 +227,8 @@ def _short_ref(nodes: Sequence[Node], source: str) -> str | None:
 def _identifiers(text: str) -> dict[str, str]:
     """ISBN, DOI and PMID that a free-text reference mentions."""
     found = {name: pattern.search(text) for name, pattern in _IN_TEXT.items()}
-    return {name: match[1].rstrip(".") for name, match in found.items() if match}
+    known = {name: match[1].rstrip(".") for name, match in found.items() if match}
+    doi, bare = doi_in(text), _BARE.search(text)
+    if bare:
+        known["url"] = bare[0].rstrip(".,;:!?)")
+    return known | ({"doi": doi} if doi else {})

@@ -21,9 +21,9 @@ from pincite.wiki.editions import ENGLISH, Edition, template_name
 MAX_DEPTH = 40  # brackets within brackets; deeper ones are text. MediaWiki stops at 40 too.
 
 _TOKEN = re.compile(
-    r"<[^\W\d_/]|</|<!--|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?:https?:|ftp:|mailto:)?//|mailto:)|\||\n|'{2,}"
-    r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
-    r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?:https?|ftp)://[^\s<>\[\]{}|\"]+"
+    r"<(?: ?[/\\]|!--|[^\W\d_/])|\{{2,}|\}{2,}|\[\[|\]|\[(?=(?i:https?:|ftp:)?//|(?i:mailto:))"
+    r"|\||\n|'{2,}|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6});"
+    r"|__[^\W\d_a-z][^\W\da-z]{1,39}?__|(?<![\w/])(?i:https?|ftp)://[^\s<>\[\]{}|\"]+"
 )
 _VARIANTS = re.compile(r"-\{(?!\{)[^{}\n]*\}-|" + _TOKEN.pattern)  # where scripts are converted
 _VARIANT = re.compile(r"(?:([^|]*)\|)?\s*(?:[a-z]{2}(?:-[a-z]+)?\s*:\s*)?([^;|]*)")
@@ -31,13 +31,37 @@ _UNSEEN = frozenset("HTD-")  # flags of rules that show nothing
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[\s/][^<>]*)?)>")
 _SPECIAL = re.compile(
     r"<!--|<(/?)(nowiki|pre|math|chem|ce|syntaxhighlight|source|score|hiero|timeline|graph|"
-    r"templatedata|imagemap|inputbox|categorytree|mapframe|maplink|ref|references|gallery)"
-    r"((?:[\s/][^<>]*)?)>",
+    r"templatedata|imagemap|inputbox|categorytree|mapframe|maplink|includeonly|noinclude|"
+    r"onlyinclude|ref|references|gallery)((?:[\s/][^<>]*)?)>"
+    r"|<(?P<closer> ?[/\\] ?)ref(?:\s*>|(?=[\s<]))|<(?P<broken>ref)(?=\s)",
     re.IGNORECASE,
 )
+# An opening tag whose ">" is missing: <ref name=a<ref>, <ref name="a" {{cite web|…}}</ref>
+_BROKEN = re.compile(
+    r"<ref((?:\s+\w+\s*=\s*(?:\"[^\"<>\n]*\"|'[^'<>\n]*'|[^\s\"'<>=/{}\[\]|]+))+)[ \t]*/?[ \t]*",
+    re.IGNORECASE,
+)
+_REF = re.compile(r"<\s?([/\\]?)\s?ref\b", re.IGNORECASE)
+_BRACES = re.compile(r"\{\{|\}\}")
+_ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s<>\[\]{}|\"]+")
+_LINKED = re.compile(r"\[(?i:https?:|ftp:)?//[^\]\n]*\]")
+_HERE = frozenset({"noinclude", "onlyinclude"})  # tags about transclusion around shown text
 _EXTENSIONS = frozenset({"ref", "references", "gallery"})
+# The tags that MediaWiki knows: Help:HTML_in_wikitext and Special:Version of Wikipedia, 2026.
+_TAGS = frozenset(
+    "abbr b bdi bdo big blockquote br caption center cite code data dd del dfn div dl dt em font "
+    "h1 h2 h3 h4 h5 h6 hr i ins kbd li link mark meta ol p q rb rp rt rtc ruby s samp small span "
+    "strike strong sub sup table tbody tfoot thead col colgroup td th time tr tt u ul var wbr "
+    "poem section templatestyles indicator charinsert langconvert phonos tvar translate nowiki pre "
+    "math chem ce syntaxhighlight source score hiero timeline graph templatedata imagemap inputbox "
+    "categorytree mapframe maplink includeonly noinclude onlyinclude ref references gallery".split()
+)
 _VISIBLE = frozenset({"nowiki", "math", "chem", "ce"})
-_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|[\"']?([^\s\"'>]+))")
+# What calls a module, as in {{#invoke:module|function|…}}, in the words of the ten wikis.
+_INVOKED = re.compile(r"#(?:invoke|invoque|invocar|aufrufen|вызвать|呼び出す|調用|调用):\s*(.*)\Z")
+_FOOTNOTES = {"harvard citation": "harv", "harvard citation no bracket": "harvnb"}
+MAX_NAME = 300  # characters of a template's name
 _NAME = re.compile(r"\s*([^=\[\]{}<>|]{0,100}?)\s*=")
 
 
@@ -68,6 +92,7 @@ class Node:
     parts: list[list["Node"]] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
     edition: Edition = ENGLISH  # of a template: whose it is
+    local: str = ""  # of a template: its name on its own wiki
 
     @property
     def span(self) -> Span:
@@ -99,10 +124,26 @@ class Parameter:
         return source[self.nodes[0].start : self.nodes[-1].end].strip() if self.nodes else ""
 
 
-def name_of(node: Node, source: str) -> str:
-    """The template's name on its own wiki, as the tables spell it; of {{#tag:ref|…}} "#tag:ref"."""
+def _name_of(node: Node, source: str) -> str:
+    """The template's name on its own wiki, as the tables spell it; of {{#tag:ref|…}} "#tag:ref".
+
+    {{#invoke:cite web||url=…}} is {{cite web|url=…}}: the name of the function goes, and where it
+    says which template this is (Module:Footnotes, Module:Cite), it is the name.
+    """
     raw = "".join(source[n.start : n.end] for n in node.parts[0] if n.kind is not Kind.NOTHING)
-    return template_name(raw) if len(raw) <= 300 else ""
+    name = template_name(raw) if len(raw) <= MAX_NAME else ""
+    invoked = _INVOKED.match(name)
+    if not invoked:
+        return name
+    nodes = node.parts.pop(1) if len(node.parts) > 1 else []
+    function = template_name("".join(source[n.start : n.end] for n in nodes))
+    module = invoked[1]
+    if module == "citation/cs1":
+        given = {p.name.lower(): p.written(source) for p in parameters(node, source)}
+        return f"cite {given.get('citationclass', 'web')}".lower()
+    if module == "footnotes":
+        return _FOOTNOTES.get(function, function)
+    return f"cite {function}" if module == "cite" else function or module
 
 
 def parameters(node: Node, source: str) -> list[Parameter]:
@@ -127,9 +168,9 @@ def by_name(node: Node, source: str) -> dict[str, Parameter]:
 
     Of local names for one English name the first that is filled counts.
     """
-    template, found = name_of(node, source), dict[str, Parameter]()
+    found = dict[str, Parameter]()
     for parameter in parameters(node, source):
-        key = node.edition.parameter(template, parameter.name)
+        key = node.edition.parameter(node.local, parameter.name)
         other = found.get(key, parameter)
         if other.name == parameter.name or not other.written(source):
             found[key] = parameter
@@ -154,12 +195,22 @@ def _name_after_line(part: Sequence[Node], source: str) -> Parameter | None:
 
 
 @dataclass(slots=True)
+class Opening:
+    """The opening tag of an extension; `close_at` is None where it closes itself."""
+
+    name: str
+    end: int
+    attributes: dict[str, str]
+    close_at: int | None = None
+
+
+@dataclass(slots=True)
 class Protected:
-    """Keys are positions of an opening `<` in the source."""
+    """Keys are positions in the source, mostly of an opening `<`."""
 
     opaque: dict[int, Node] = field(default_factory=dict)  # comments, nowiki, math, …
-    extensions: dict[int, int | None] = field(default_factory=dict)  # to the closing tag's `<`
-    closers: set[int] = field(default_factory=set)  # closing tags of extensions
+    extensions: dict[int, Opening] = field(default_factory=dict)
+    closers: dict[int, int] = field(default_factory=dict)  # closing tags: to their end
     warnings: list[str] = field(default_factory=list)
 
 
@@ -176,6 +227,12 @@ def read_attributes(text: str) -> dict[str, str]:
     }
 
 
+def _address_in(text: str) -> str:
+    """An address as MediaWiki ends it: a full stop behind it ends the sentence."""
+    text = text.rstrip(".,;:!?'")
+    return text if "(" in text else text.rstrip(")")
+
+
 def find_protected(source: str) -> Protected:
     """Comments, verbatim tags and the pairs of extension tags of `source`."""
     scan = _Scan(source)
@@ -189,24 +246,34 @@ class _Scan:
         self.found = Protected()
         self.open: dict[str, int] = {}  # extensions that wait for their closing tag
         self.never: set[str] = set()  # verbatim tags with no closing tag further on
+        self.closed: int | None = None  # the last <ref … />, where nothing was opened since
 
     def run(self) -> None:
         position = 0
         while (tag := _SPECIAL.search(self.source, position)) is not None:
             position = self._special(tag)
         for name in list(self.open):
-            self._unclosed(name)
+            self._unclosed(name, len(self.source))
 
     def _special(self, tag: re.Match[str]) -> int:
-        if tag[2] is None:
-            return self._comment(tag.start())
-        name = tag[2].lower()
-        if name in _EXTENSIONS:
-            self._extension(tag, name)
-            return tag.end()
-        if tag[1] or tag[3].endswith("/"):
-            return tag.end()
-        return self._verbatim(tag, name)
+        start, end = tag.span()
+        if tag["broken"]:
+            return self._broken(start)
+        if tag["closer"]:
+            self._close("ref", start, end)
+        elif tag[2] is None:
+            return self._comment(start)
+        elif (name := tag[2].lower()) in _HERE:
+            self.found.opaque[start] = Node(Kind.NOTHING, start, end)
+        elif name not in _EXTENSIONS:
+            return end if tag[1] or tag[3].endswith("/") else self._verbatim(tag, name)
+        elif tag[1]:
+            self._close(name, start, end)
+        elif tag[3].endswith("/"):
+            self._itself(name, start, end, tag[3])
+        else:
+            self._open(name, start, end, read_attributes(tag[3]))
+        return end
 
     def _comment(self, start: int) -> int:
         end = self.source.find("-->", start) + 3
@@ -216,23 +283,87 @@ class _Scan:
         self.found.opaque[start] = Node(Kind.NOTHING, start, end)
         return end
 
-    def _extension(self, tag: re.Match[str], name: str) -> None:
-        start = tag.start()
-        if tag[1]:
-            self.found.closers.add(start)
-            if name in self.open:
-                self.found.extensions[self.open.pop(name)] = start
-        elif tag[3].endswith("/"):
-            self.found.extensions[start] = None
-        else:
-            if name in self.open:  # someone forgot a closing tag: keep the text in between
-                self._unclosed(name)
-            self.open[name] = start
+    def _open(self, name: str, start: int, end: int, attributes: dict[str, str]) -> None:
+        self.closed = None
+        if name in self.open:
+            before = self.open[name]
+            opening = self.found.extensions[before]
+            if not self.source[opening.end : start].strip():  # <ref name=a<ref>, <ref><ref>
+                opening.end = end
+                opening.attributes |= attributes
+                return
+            done = self._citation_end(opening.end, start)
+            follows = self.source[end : end + 40].lstrip()
+            if (
+                not attributes
+                and done is not None
+                and not self.source[done:start].strip()
+                and not follows.startswith(("{{", "[", "http", "<"))
+            ):  # <ref>{{cite web|…}}<ref> where </ref> was meant
+                self._close(name, start, end)
+                return
+            self._unclosed(name, start)
+        self.found.extensions[start] = Opening(name, end, attributes)
+        self.open[name] = start
 
-    def _unclosed(self, name: str) -> None:
+    def _itself(self, name: str, start: int, end: int, text: str) -> None:
+        attributes = read_attributes(text)
+        if name == "ref" and not attributes and name in self.open:
+            self._close(name, start, end)  # <ref>…<ref/> where </ref> was meant
+            return
+        self.found.extensions[start] = Opening(name, end, attributes)
+        self.closed = start if name == "ref" and name not in self.open else None
+
+    def _close(self, name: str, start: int, end: int) -> None:
+        self.found.closers[start] = end
+        if name in self.open:
+            self.found.extensions[self.open.pop(name)].close_at = start
+        elif name == "ref" and self.closed is not None:
+            opening = self.found.extensions[self.closed]
+            if self._citation_end(opening.end, start) is not None:
+                opening.close_at = start  # <ref name=a />{{cite web|…}}</ref>
+        self.closed = None
+
+    def _broken(self, start: int) -> int:
+        tag = _BROKEN.match(self.source, start)
+        if tag is None:
+            return start + len("<ref")
+        end = tag.end()
+        following = _REF.search(self.source, end)
+        at_once = following is not None and following.start() == end
+        if following and bool(following[1]) != at_once:  # content, or another opening tag
+            self._open("ref", start, end, read_attributes(tag[1]))
+        else:
+            self._itself("ref", start, end, tag[1])
+        return end
+
+    def _unclosed(self, name: str, limit: int) -> None:
+        """A closing tag is missing before `limit`: a citation is the content, else there is none.
+
+        The text behind it stays text.
+        """
         start = self.open.pop(name)
-        self.found.extensions[start] = None
+        opening = self.found.extensions[start]
+        if name == "ref" and (end := self._citation_end(opening.end, limit)) is not None:
+            opening.close_at = end
+            self.found.closers[end] = end
         self.found.warnings.append(f"unclosed <{name}> at character {start}")
+
+    def _citation_end(self, start: int, limit: int) -> int | None:
+        """Where the template or the address that begins at `start` ends; None if none does."""
+        while start < limit and self.source[start].isspace():
+            start += 1
+        if self.source.startswith("{{", start):
+            depth = 0
+            for brace in _BRACES.finditer(self.source, start, limit):
+                depth += 1 if brace[0] == "{{" else -1
+                if not depth:
+                    return brace.end()
+            return None
+        if linked := _LINKED.match(self.source, start, limit):
+            return linked.end()
+        address = _ADDRESS.match(self.source, start, limit)
+        return start + len(_address_in(address[0])) if address else None
 
     def _verbatim(self, tag: re.Match[str], name: str) -> int:
         closing = None
@@ -276,7 +407,7 @@ class _Parser:
         self.source = source
         self.edition = edition
         self.protected = protected
-        self.warnings = list(protected.warnings)
+        self.warnings = protected.warnings
         self.stack = [_Frame(Kind.TEXT, 0, 0)]
 
     def run(self) -> list[Node]:
@@ -285,9 +416,10 @@ class _Parser:
         while (found := tokens.search(self.source, position)) is not None:
             self._text(position, found.start())
             position = self._piece(found.start(), found.group())
+            if self.protected.closers.get(position) == position:  # a closing tag that is missing
+                self._close_extension(position, position)
         self._text(position, len(self.source))
-        while len(self.stack) > 1:
-            self._give_up()
+        self._close_down_to(0)
         return self.stack[0].parts[0]
 
     def _piece(self, start: int, mark: str) -> int:
@@ -304,8 +436,7 @@ class _Parser:
             return self._newline(start)
         kind = {"&": Kind.ENTITY, "_": Kind.NOTHING}.get(mark[0], Kind.URL)
         if kind is Kind.URL:
-            mark = mark.rstrip(".,;:!?'")  # as MediaWiki: a full stop ends the sentence
-            mark = mark if "(" in mark else mark.rstrip(")")
+            mark = _address_in(mark)
         return self._append(Node(kind, start, start + len(mark)))
 
     # ── tags ────────────────────────────────────────────────────────────────────────────────────
@@ -313,39 +444,32 @@ class _Parser:
     def _tag(self, start: int, token: str) -> int:
         if start in self.protected.opaque:
             return self._append(self.protected.opaque[start])
-        found = _TAG.match(self.source, start)
-        if found is None:
-            return self._text(start, start + len(token))
         if start in self.protected.closers:
-            return self._close_extension(start, found.end())
-        name = found[1] + found[2].lower()
+            return self._close_extension(start, self.protected.closers[start])
         if start in self.protected.extensions:
-            return self._open_extension(found, name)
+            return self._open_extension(start, self.protected.extensions[start])
+        found = _TAG.match(self.source, start)
+        if found is None or found[2].lower() not in _TAGS:  # MediaWiki shows what it does not know
+            return self._text(start, start + len(token))
         attributes = read_attributes(found[3])
+        name = found[1] + found[2].lower()
         return self._append(Node(Kind.TAG, start, found.end(), name, [], attributes))
 
-    def _open_extension(self, found: re.Match[str], name: str) -> int:
-        close_at = self.protected.extensions[found.start()]
-        attributes = read_attributes(found[3])
-        if close_at is None or len(self.stack) > MAX_DEPTH:
-            node = Node(Kind.EXTENSION, *found.span(), name, [[]], attributes)
-            return self._append(node)
+    def _open_extension(self, start: int, opening: Opening) -> int:
+        name, end, attributes = opening.name, opening.end, opening.attributes
+        if opening.close_at is None or len(self.stack) > MAX_DEPTH:
+            return self._append(Node(Kind.EXTENSION, start, end, name, [[]], attributes))
         self.stack.append(
-            _Frame(Kind.EXTENSION, found.start(), len(found[0]), name, attributes, close_at)
+            _Frame(Kind.EXTENSION, start, end - start, name, attributes, opening.close_at)
         )
-        return found.end()
+        return end
 
     def _close_extension(self, start: int, end: int) -> int:
         owner = next((f for f in reversed(self.stack) if f.close_at == start), None)
         if owner is None:
             return self._append(Node(Kind.NOTHING, start, end))
-        while self.stack[-1] is not owner:
-            # A citation template whose braces were forgotten still says what it says.
-            if self.stack[-1].kind is Kind.TEMPLATE:
-                self.warnings.append(f"unclosed {{{{ at character {self.stack[-1].start}")
-                self._close(start)
-            else:
-                self._give_up()
+        # A citation template whose braces were forgotten still says what it says.
+        self._close_down_to(self.stack.index(owner), templates_at=start)
         return self._close(end)
 
     # ── brackets ────────────────────────────────────────────────────────────────────────────────
@@ -383,8 +507,7 @@ class _Parser:
     def _close_braces(self, start: int, run: int) -> int:
         end = start + run
         while end - start >= 2 and (depth := self._nearest(Kind.TEMPLATE)):
-            while len(self.stack) - 1 > depth:
-                self._give_up()
+            self._give_up(depth + 1)
             frame = self.stack[-1]
             if frame.width == 3 and end - start == 2:  # `{{{x}}`: a brace, then a template
                 frame.width, frame.start = 2, frame.start + 1
@@ -406,8 +529,7 @@ class _Parser:
             depth -= 1
         if self.stack[depth].kind not in (Kind.TEMPLATE, Kind.LINK):
             return self._text(start, start + 1)
-        while len(self.stack) - 1 > depth:
-            self._give_up()
+        self._give_up(depth + 1)
         self.stack[-1].pipes.append(start)
         self.stack[-1].parts.append([])
         return start + 1
@@ -440,11 +562,15 @@ class _Parser:
 
     def _newline(self, start: int) -> int:
         """External links end with their line, internal ones (but for files) with the paragraph."""
-        while self.stack[-1].kind is Kind.EXTERNAL:
-            self._give_up()
-        if self.source.startswith("\n", start + 1):
-            while self.stack[-1].kind is Kind.LINK and len(self.stack[-1].parts) < 3:
-                self._give_up()
+        blank = self.source.startswith("\n", start + 1)
+        depth = len(self.stack)
+        while self.stack[depth - 1].kind is Kind.EXTERNAL or (
+            blank
+            and self.stack[depth - 1].kind is Kind.LINK
+            and len(self.stack[depth - 1].parts) < 3
+        ):
+            depth -= 1
+        self._give_up(depth)
         return self._append(Node(Kind.NEWLINE, start, start + 1))
 
     def _append(self, node: Node) -> int:
@@ -464,21 +590,44 @@ class _Parser:
         frame = self.stack.pop()
         node = Node(frame.kind, frame.start, end, frame.name, frame.parts, frame.attributes)
         if frame.kind is Kind.TEMPLATE:
-            local = name_of(node, self.source)
-            node.name, node.edition = self.edition.names.get(local, local), self.edition
+            node.local, node.edition = _name_of(node, self.source), self.edition
+            node.name = self.edition.names.get(node.local, node.local)
         return self._append(node)
 
-    def _give_up(self) -> None:
-        """The innermost bracket never closes: it and its pipes are text after all."""
-        frame = self.stack.pop()
-        if frame.kind is Kind.TEMPLATE:
-            self.warnings.append(f"unclosed {{{{ at character {frame.start}")
-        self._text(frame.start, frame.start + frame.width)
-        for part, pipe in zip(frame.parts, [*frame.pipes, -1], strict=True):
-            for node in part:
-                if node.kind is Kind.TEXT:
-                    self._text(node.start, node.end)
-                else:
-                    self._append(node)
-            if pipe >= 0:
-                self._text(pipe, pipe + 1)
+    def _close_down_to(self, depth: int, templates_at: int = -1) -> None:
+        """End what is open above `depth`: extensions end here, and templates if a place is given.
+
+        All else is text.
+        """
+        while len(self.stack) - 1 > depth:
+            ends = (Kind.EXTENSION, Kind.TEMPLATE) if templates_at >= 0 else (Kind.EXTENSION,)
+            lowest = len(self.stack)
+            while lowest - 1 > depth and self.stack[lowest - 1].kind not in ends:
+                lowest -= 1
+            self._give_up(lowest)
+            if len(self.stack) - 1 == depth:
+                return
+            frame = self.stack[-1]
+            if frame.kind is Kind.TEMPLATE:
+                self.warnings.append(f"unclosed {{{{ at character {frame.start}")
+                self._close(templates_at)
+            else:
+                nodes = frame.parts[-1]
+                self._close(nodes[-1].end if nodes else frame.start + frame.width)
+
+    def _give_up(self, depth: int) -> None:
+        """The brackets from `depth` on never close: they and their pipes are text after all."""
+        frames = self.stack[depth:]
+        del self.stack[depth:]
+        for frame in frames:
+            if frame.kind is Kind.TEMPLATE:
+                self.warnings.append(f"unclosed {{{{ at character {frame.start}")
+            self._text(frame.start, frame.start + frame.width)
+            for part, pipe in zip(frame.parts, [*frame.pipes, -1], strict=True):
+                for node in part:
+                    if node.kind is Kind.TEXT:
+                        self._text(node.start, node.end)
+                    else:
+                        self._append(node)
+                if pipe >= 0:
+                    self._text(pipe, pipe + 1)

@@ -7,9 +7,14 @@ lines.
 import re
 import unicodedata
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
 _DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.[0-9]{4,9}/\S+)\Z", re.IGNORECASE)
+# A DOI holds any printing character; old ones (SICI) brackets, semicolons, "<" and ">".
+_DOI_IN = re.compile(r"\b10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"“”]{1,300}")
+_NEXT = re.compile(r"[,;](?=10\.[0-9]{4}|(?:doi|pmid|pmc|issn|isbn|arxiv|https?)\b)", re.IGNORECASE)
+_PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _PMID = re.compile(
     r"(?:pmid:?\s*|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/)?"
     r"0*([1-9][0-9]{0,8})/?\Z",
@@ -42,6 +47,25 @@ def doi_of(text: str) -> str | None:
     """
     match = _DOI.match(text.strip())
     return match[1].partition("#")[0].lower() if match else None
+
+
+def doi_in(text: str) -> str | None:
+    """The first DOI in a text as it is written, without the punctuation behind it.
+
+    >>> doi_in("Berg (doi:10.1577/1548(1981)110<446:EOT>2.0.CO;2), p. 4.")
+    '10.1577/1548(1981)110<446:EOT>2.0.CO;2'
+    >>> doi_in("https://doi.org/10.1000/a%3Cb"), doi_in("10.1000/a;10.1000/b"), doi_in("10.5 km/h")
+    ('10.1000/a<b', '10.1000/a', None)
+    """
+    found = _DOI_IN.search(text)
+    if found is None:
+        return None
+    doi = _NEXT.split(found[0], maxsplit=1)[0]
+    if text[: found.start()].lower().endswith("doi.org/"):
+        doi = unquote(doi.partition("?")[0].partition("#")[0])
+    while doi[-1] in ".,;:!?'’*" or doi.count(doi[-1]) > doi.count(_PAIRS.get(doi[-1], doi[-1])):
+        doi = doi[:-1]
+    return doi
 
 
 def pmid_of(text: str) -> str | None:
