@@ -34,6 +34,35 @@ def test_declared_latin_1_is_cp1252_as_in_browsers() -> None:
     assert decoded(b"\x93quoted\x94 na\xefve", "iso-8859-1") == "“quoted” naïve"
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "label"),
+    [
+        ("Le café de Zoé fut ouvert à l’été.", "mac-roman", "x-mac-roman"),
+        ("Le café de Zoé fut ouvert à l’été.", "mac-roman", "macintosh"),
+        ("Мост построен в Твери.", "mac-cyrillic", "x-mac-cyrillic"),
+        ("Мост построен в Твери.", "koi8-r", "koi8_r"),
+        ("Міст збудовано в Києві, ґанок.", "koi8-u", "KOI8-RU"),
+        ("Мост построен в Твери.", "cp1251", "x-cp1251"),
+        ("Most zbudował Łukasz Żak.", "iso8859-2", "iso88592"),
+        ("Most zbudował Łukasz Żak.", "cp1250", "windows-1250"),
+        ("Köprüyü Tuğba Yıldırım açtı.", "cp1254", "iso-8859-9"),
+        ("Η γέφυρα άνοιξε.", "iso8859-7", "sun_eu_greek"),
+        ("הגשר נפתח בחיפה", "iso8859-8", "iso-8859-8-i"),
+        ("الجسر افتتح", "cp1256", "windows-1256"),
+        ("Tilts atklāts Rīgā, ļoti šaurs.", "cp1257", "windows-1257"),
+        ("สะพานเปิดแล้ว", "cp874", "tis-620"),
+        ("髙橋①が橋を開いた", "cp932", "x-sjis"),
+        ("髙橋①が橋を開いた", "cp932", "Shift_JIS"),
+        ("橋は開かれた", "euc_jp", "x-euc-jp"),
+        ("桥梁开通，朱镕基", "gbk", "gb2312"),
+        ("橋樑啟用", "big5hkscs", "x-x-big5"),
+        ("똠방각하 다리", "cp949", "ks_c_5601-1987"),
+    ],
+)
+def test_labels_that_browsers_accept(text: str, encoding: str, label: str) -> None:
+    assert decoded(text.encode(encoding), label) == text
+
+
 def test_a_stray_byte_does_not_turn_utf8_into_something_else() -> None:
     assert decoded(SENTENCE.encode()[:-1] + b"\xc3") == SENTENCE[:-1] + "\ufffd"
 

@@ -14,6 +14,48 @@ _CHARACTER_SETS = re.compile(
     r"(utf-(8|16|32)|iso8859|iso2022|cp\d|windows|koi8|mac|gb|hz|big5|euc|shift_jis|johab|ptcp|"
     r"ascii|tis-620|latin)"
 )
+# Labels of the Encoding Standard (WHATWG, encoding.spec.whatwg.org, section 4.2) that Python does
+# not know, though it knows the encodings; and what browsers read for what is declared: pages have
+# always been written in the larger sets that Windows has under these names.
+_LABELS = {
+    label: name
+    for name, labels in {
+        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf8mb4",
+        "utf-16-le": "unicode csunicode iso-10646-ucs-2 ucs-2 unicodefeff",
+        "utf-16-be": "unicodefffe",
+        "iso8859-8": "iso-8859-8-i iso-8859-8-e csiso88598i csiso88598e logical visual",
+        "iso8859-6": "iso-8859-6-i iso-8859-6-e csiso88596i csiso88596e",
+        "iso8859-7": "sun-eu-greek",
+        "iso8859-15": "csiso885915 csisolatin9",
+        "koi8-r": "koi koi8",
+        "koi8-u": "koi8-ru",
+        "mac-roman": "csmacintosh mac",
+        "mac-cyrillic": "x-mac-ukrainian",
+        "mac-latin2": "x-mac-ce",
+        "mac-iceland": "x-mac-icelandic",
+        "cp874": "dos-874 windows-874",
+        "gb18030": "chinese csgb2312 csiso58gb231280 gb-2312-80 iso-ir-58 x-gbk gb-2312",
+        "big5hkscs": "x-x-big5 cn-big5 csbig5",
+        "euc_jp": "cseucpkdfmtjapanese",
+        "cp932": "csshiftjis windows-31j x-sjis",
+        "cp949": "cseuckr csksc56011987 korean ks-c-5601-1987 ks-c-5601-1989 ksc-5601 ksc5601 "
+        "windows-949 iso-ir-149",
+    }.items()
+    for label in labels.split()
+}
+_AS_BROWSERS = {
+    "iso8859-1": "cp1252",
+    "ascii": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+_ISO = re.compile(r"iso[-_]?8859[-_]?(\d{1,2})(:\d+)?\Z")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -75,14 +117,15 @@ def _strict(data: bytes, name: str) -> str | None:
 
 
 def _codec(label: str | None) -> str | None:
-    """Python's name for a declared label; Latin-1 is read as cp1252, as browsers do (WHATWG)."""
+    """Python's name for a declared label, read as browsers read it."""
+    said = (label or "").strip().lower()
+    said = _LABELS.get(said.replace("_", "-"), said.removeprefix("x-"))
+    said = _ISO.sub(r"iso-8859-\1", said)
     try:
-        name = codecs.lookup((label or "").strip()).name
+        name = codecs.lookup(said).name
     except (LookupError, ValueError):
         return None
-    if name in ("iso8859-1", "ascii"):
-        return "cp1252"
-    return name if _CHARACTER_SETS.match(name) else None
+    return _AS_BROWSERS.get(name, name) if _CHARACTER_SETS.match(name) else None
 
 
 def _two_byte(data: bytes) -> tuple[str, ...]:

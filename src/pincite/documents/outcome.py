@@ -1,13 +1,15 @@
 """Why a page that was fetched is no source: gone, refused, behind a paywall, or without a text.
 
-Pure functions over an HTTP status, or over a page's text and what its markup gives away. Each
-pattern needs a short text beside it: a long article with "Subscribe" in its footer is an article.
+Pure functions over an HTTP status, or over a page's text and what its markup gives away. A real
+page that is called dead costs more than a notice that is read as a page. So each pattern needs a
+short text beside it, and all but those of paywalls a text in which no sentence speaks of anything
+but the page itself: a page on bus 404 with "Sign in" in its margin is a page.
 """
 
 import re
 from dataclasses import dataclass
 
-from pincite.text.sentences import n_words
+from pincite.text.sentences import n_words, sentences
 from pincite.types import Reason, Unchecked
 
 # Calibration: of the 60 pages of Mozilla Readability's cases (median 760 words) and 82 pages of
@@ -44,11 +46,70 @@ _PAYWALL_HINT = re.compile(
     re.IGNORECASE,
 )
 _ROBOT_CHECK = re.compile(
-    r"verify(ing)? (that )?you are (a )?human|checking your browser|are you a robot"
-    r"|(complete|solve) the captcha|enable javascript and cookies to continue|unusual traffic from"
-    r"|access (to this page has been )?denied|request blocked|just a moment\.\.\."
-    r"|pardon our interruption",
+    r"verify(ing)? (that )?you are (a )?human|(checking|verifying) your browser|are you a robot"
+    r"|you are not a robot|i'm not a robot|press (&|and) hold to confirm|(complete|solve|enter) "
+    r"(the|this) (captcha|security check)|enable (javascript and cookies|cookies and javascript)"
+    r"|unusual (traffic|activity) from|access (to this page has been )?denied|request blocked"
+    r"|you have been blocked|just a moment\.\.\.|pardon our interruption|attention required!"
+    r"|ddos protection by|security check to access|bestätigen sie,? dass sie (ein mensch|kein robo)"
+    r"|vérifie[rz] que vous êtes (un )?humain|verifica(r)? que (eres|es) humano",
     re.IGNORECASE,
+)
+# We are not let in, though nobody takes us for a robot: by region, by law, for a while.
+_BLOCKED = re.compile(
+    r"(unavailable|blocked|not available) (due to|for) legal reasons"
+    r"|(content|site|page|service|video|article) is (currently |not |no longer )*"
+    r"(un)?(available|accessible|blocked) (to (visitors|users|readers) )?(in|from|to) "
+    r"(your|the|most) (country|region|location|area|european)"
+    r"|(not|un)available to (visitors|users|readers) (from|in) (the |your |most )"
+    r"|(is|are) (currently |temporarily )?(down|closed|offline|unavailable) (for|due to) "
+    r"(scheduled |planned |routine )?maintenance|(under|undergoing|scheduled) maintenance"
+    r"|(site|service|website|page|server) is (temporarily|currently) (un(available|reachable)"
+    r"|offline|down)|wartungsarbeiten|en (cours de )?maintenance|en mantenimiento"
+    r"|bandwidth limit exceeded|too many requests|error establishing a database connection"
+    r"|(502|503|504|500):? (bad gateway|service (temporarily )?unavailable|gateway time-?out"
+    r"|internal server error)|web server is down|you don(['’]t| not) have permission to access",
+    re.IGNORECASE,
+)
+_PARKED = re.compile(
+    r"(this|the) (domain|site|web ?page|website|domain name) "
+    r"(\S+ )?(is|may be|might be|could be) (available )?(for sale|parked)"
+    r"|\S+\.\S+ (is|may be) for sale\b|buy this domain|make an offer on this domain"
+    r"|is parked (free|with|by|on)|parked (free of charge|free, courtesy|domain)|domain parking"
+    r"|is this your domain\?|(this|the|your) domain( name)? (\S+ )?(has|is) (recently )?(been )?"
+    r"(expired|just been registered|registered by)|interested in this domain"
+    r"|(this|your) account has been suspended|hosting account (is|has)"
+    r"|sponsored listings|apache2? (\w+ )?default page|welcome to nginx|test page for (the )?"
+    r"(apache|nginx)|default (web )?(site|page|web page) (for|of) this|future home of"
+    r"|diese domain (steht zum verkauf|ist geparkt)|ce (nom de )?domaine est (à vendre|parqué)"
+    r"|este dominio está (en venta|aparcado)",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"(please |you (must|need to|have to) |you('ll| will) need to )?(sign|log) ?in (to|with) "
+    r"(your|view|see|access|continue|read|an existing|proceed)"
+    r"|(must|need to|have to) be (logged|signed) in|you are not (logged|signed) in"
+    r"|(login|log-in|sign-in|authentication|authorization) (is )?required"
+    r"|(only|restricted to|reserved for) (registered |logged-in )?(users|members)"
+    r"|bitte (melden sie sich|loggen)|veuillez vous (connecter|identifier)|debe iniciar sesión",
+    re.IGNORECASE,
+)
+_LOGIN_TITLE = re.compile(
+    r"(log|sign)[ -]?in|(user |member |account |secure |central )?log[ -]?(in|on)|sign[ -]?on"
+    r"|(log|sign) in (to|or (sign|create|register)) .{1,60}|anmelde[n]|anmeldung|connexion"
+    r"|se connecter|iniciar sesión|accedi|authentication required|shibboleth.{0,40}",
+    re.IGNORECASE,
+)
+_REDIRECTING = re.compile(
+    r"(you (are|will be) being|you will be|page is being)?\s*redirect(ing|ed)( (you|to|shortly|in"
+    r"|automatically))|if you are not (automatically )?(redirected|forwarded)"
+    r"|(this|the) (page|site|object) (has|may be) (moved|found)( permanently)?( to)?( here)?\b"
+    r"|301 moved permanently|302 found",
+    re.IGNORECASE,
+)
+_SEARCH_TITLE = re.compile(r"(your )?search( results)? (for|:)|search results\b", re.IGNORECASE)
+_NO_RESULTS = re.compile(
+    r"\b(0|no|zero) (results|matches|hits)|nothing (was )?found|did not match any", re.IGNORECASE
 )
 _CONSENT = re.compile(
     r"before you continue|(we|site|partners) (and our partners )?(uses?|store) cookies"
@@ -61,13 +122,63 @@ _NEEDS_SCRIPTS = re.compile(
     r"(disabled|required|enabled|turned off)",
     re.IGNORECASE,
 )
+_THING = r"(page|article|file|document|content|item|post|story|url|link|resource|product|address)"
+# A page that says of itself that it is not there.
 _GONE = re.compile(
-    r"\W*(error )?404\b|(error\W+)?((the )?page|article|file|document|content) "
-    r"(is |was |could |can )?(not|no longer|cannot)( be)? (found|available|exist)"
-    r"|(sorry\W+)?(we )?(can('|’)t|cannot|couldn('|’)t) find (that|the|this) page"
-    r"|seite (wurde )?nicht gefunden|page introuvable|página no encontrada",
+    rf"({_THING} |it |seite |inhalt |artikel )[^.!?\n]{{0,60}}?"
+    r"(not (be )?found|no longer (be )?(found|available|exists?|here)|(does|did)(n['’]t| not) exist"
+    r"|not (be )?available|has been (removed|deleted|moved)|nicht (mehr )?(gefunden|verfügbar)"
+    r"|existiert nicht)"
+    rf"|(can('|’)t|cannot|can not|couldn('|’)t|could not|unable to|were not able to) (be )?"
+    rf"(find|found|locate) (the |that |this |a )?(requested )?{_THING}?"
+    r"|\b404\b[^.!?\n]{0,20}(error|not found)|^\W*not found\W*$"
+    r"|page introuvable|cette page n['’](existe|est) p|página no (encontrada|existe)"
+    r"|pagina (non trovata|niet gevonden)|página não encontrada|(nothing|dead end|got) (here|lost)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A title, or the part of one before or after the site's name, that says so without a doubt …
+_GONE_TITLE = re.compile(
+    rf"(http )?(error |fehler |erreur )?(404\W+)?(error\W+)?(the |this |requested )*({_THING} )?"
+    r"((was |is |could |can )*not (be )?found|(does not|doesn['’]t) exist"
+    r"|no longer (available|exists)"
+    r"|unavailable|not available|has (moved|been removed))(\W+(error )?404)?"
+    r"|seite (wurde )?nicht gefunden|page (non trouvée|introuvable)|página no encontrada"
+    r"|pagina (non trovata|niet gevonden)|página não encontrada",
     re.IGNORECASE,
 )
+# … or may be the name of a bus, an album or a year.
+_PERHAPS_GONE = re.compile(
+    r"((http |status )?(error|code|fehler|erreur)\W*)?404(\W*(error|fehler))?(\W.*)?"
+    r"|oops.*|sorry.*|whoops.*",
+    re.IGNORECASE,
+)
+_TITLE_PARTS = re.compile(r"\s+[|–—:·»«-]+\s*|\s*[|:»]\s+")
+# What notices speak of: the page, the site, and whoever reads it. A sentence without any of these
+# words says something, and a page with such a sentence is one.
+_OF_NOTICES = re.compile(
+    r"\b(pages?|urls?|links?|linked|(?:web)?sites?|web|webmaster|online|internet|address(?:es)?"
+    r"|search(?:es|ing|ed)?|browsers?|cookies?|javascript|scripts?|sorry|apologi[sz]e|oops"
+    r"|errors?|404|click|try(?:ing)?|return|contact|support|servers?|requests?|requested|domains?"
+    r"|hosting|hosted|parked|listings|sponsored|captcha|robots?|bots?|human|security|verif\w+"
+    r"|access(?:ing)?|consent|privacy|partners|advertis\w+|subscri\w+|log(?:ged)? ?in|login"
+    r"|sign(?:ed)?[ -]in|accounts?|password|username|register(?:ed)?|terms|settings|maintenance"
+    r"|unavailable|available|administrators?|networks?|traffic|redirect\w*|loading|app|data"
+    r"|copyright|rights reserved|results?|visitors?|users?|reload|refresh|menu|newsletter"
+    r"|seconds|technical|features?|content|inconvenience|blocked|region|moved|removed|deleted"
+    r"|renamed|expired|mistyped|misspelled|resource|sale|seiten?|inhalte?|adresse|startseite"
+    r"|leider|zugriff|anmelden|gesuchte|accueil|recherche|lien|página|inicio|sitio|búsqueda|enlace"
+    r"|pagina|sito)\b",
+    re.IGNORECASE,
+)
+_TO_THE_READER = re.compile(
+    r"\b(we|we['’](re|ve)|us|our|you|your|you['’](re|ve)|i|me|my|please|ihre?n?|bitte|wir|uns"
+    r"|vous|votre|nous|nos|veuillez|usted|por favor|você)\b",
+    re.IGNORECASE,
+)
+# One such word may stand in a sentence that names a year or somebody: "In 404 the harbour froze".
+_DETAIL = re.compile(r"\b(1\d\d\d|20\d\d)\b|(?<=[a-z,] )[A-Z][a-z]{2,}")
+GONE_CHARS = 400  # in which a page that is nothing else says that it is gone
+MIN_SAID = 6  # words of a sentence that says something; "Page not found." has three
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,44 +215,82 @@ def of_page(url: str, text: str, article: str, markup: Markup) -> Unchecked | No
     many headlines is a short article on a page with much text.
     """
     words = n_words(text)
-    found = (
-        _notice(words, text[:NOTICE_CHARS], markup.title)
-        or _paywall(n_words(article) or words, markup)
-        or _consent_wall(words, text[:NOTICE_CHARS])
-        or _login(words, markup)
-        or _scripted(words, markup)
-    )
+    kind = None
+    if words <= TEASER_WORDS and not says_something(text, markup.title):
+        kind = _notice(words, text[:NOTICE_CHARS], markup) or _scripted(words, markup)
+    found = kind or _paywall(n_words(article) or words, markup)
+    if not found and words == 0:
+        found = Reason.EMPTY, "the page has no text"
     return Unchecked(url, *found) if found else None
 
 
-def _notice(words: int, text: str, title: str) -> tuple[Reason, str] | None:
-    """A page that is nothing but one notice: not found, are you a robot, may we store cookies."""
+def says_something(text: str, title: str = "") -> bool:
+    """Whether a sentence stands in a text that speaks of more than the page itself.
+
+    >>> says_something("Sorry, this page was moved."), says_something("It was built in May 1874.")
+    (False, True)
+    """
+    found = (span.of(text) for span in sentences(text[:NOTICE_CHARS]))
+    return any(_is_told(sentence.strip()) for sentence in found if sentence.strip() != title)
+
+
+def _is_told(sentence: str) -> bool:
+    is_whole = sentence.rstrip("\"'”’»)")[-1:] in tuple(".!?。") and n_words(sentence) >= MIN_SAID
+    if not is_whole or _TO_THE_READER.search(sentence):
+        return False
+    of_notices = {word.lower() for word in _OF_NOTICES.findall(sentence)}
+    return not of_notices or (
+        len(of_notices) == 1 and ":" not in sentence and bool(_DETAIL.search(sentence))
+    )
+
+
+def _notice(words: int, text: str, markup: Markup) -> tuple[Reason, str] | None:
+    """A page that is nothing but one notice: not found, parked, are you a robot, who are you."""
+    title = markup.title
+    said = f"{title}\n{text}"
+    if match := _PARKED.search(said):
+        return Reason.USURPED, f"the address is parked: “{match[0].strip()}”"
+    if consent := _consent(words, text):
+        return consent
     if words > NOTICE_WORDS:
         return None
-    if match := _GONE.match(title) or _GONE.match(text.lstrip()):
-        return Reason.SOFT_404, f"the page calls itself not found: “{match[0].strip()}”"
-    if match := _ROBOT_CHECK.search(f"{title}\n{text}"):
+    if match := _ROBOT_CHECK.search(said):
         return Reason.REFUSED, f"the copy holds a robot check: “{match[0]}”"
-    if words < NOTICE_WORDS // 2 and (match := _CONSENT.search(text)):
-        return Reason.CONSENT, f"the copy holds a consent notice only: “{match[0]}”"
+    if match := _BLOCKED.search(said):
+        return Reason.REFUSED, f"the copy holds a refusal: “{match[0].strip()}”"
+    if gone := _gone(title, text):
+        return Reason.SOFT_404, f"the page calls itself not found: “{gone}”"
+    named = (part for part in _TITLE_PARTS.split(title) if _LOGIN_TITLE.fullmatch(part.strip()))
+    if words < NOTICE_WORDS // 2 and (match := _LOGIN.search(text)):
+        return Reason.LOGIN, f"the page asks for a login: “{match[0].strip()}”"
+    if markup.asks_password or (part := next(named, "")):
+        asked = "a password" if markup.asks_password else f"a login: “{part}”"
+        return Reason.LOGIN, f"the page asks for {asked}; {words} words are readable"
+    if match := _REDIRECTING.search(said):
+        return Reason.NOT_SUPPLIED, f"the copy only leads to another page: “{match[0].strip()}”"
     return None
 
 
-def _consent_wall(words: int, text: str) -> tuple[Reason, str] | None:
-    """A longer notice, with vendors and purposes: it speaks of nothing but consent."""
-    if words > TEASER_WORDS:
-        return None
+def _gone(title: str, text: str) -> str:
+    """The words by which a page that says nothing else calls itself not found; empty if none."""
+    for part in (title, *_TITLE_PARTS.split(title)):
+        if match := _GONE_TITLE.fullmatch(part.strip()):
+            return match[0]
+    rest = (text.replace(title, "") if title else text).strip()
+    if match := _GONE.search(rest[:GONE_CHARS]):
+        return match[0].strip()
+    if _SEARCH_TITLE.match(title) and (match := _NO_RESULTS.search(rest)):
+        return match[0]
+    is_bare = n_words(rest) < SCRIPTED_WORDS and (not rest or _OF_NOTICES.search(rest))
+    return title if is_bare and _PERHAPS_GONE.fullmatch(title.strip()) else ""
+
+
+def _consent(words: int, text: str) -> tuple[Reason, str] | None:
+    """A question about cookies: a short one, or a longer one with vendors and purposes."""
     said = list(dict.fromkeys(match[0].lower() for match in _CONSENT.finditer(text)))
-    if len(said) < CONSENT_SIGNS:
-        return None
-    return Reason.CONSENT, f"the page asks for consent: “{said[0]}”, “{said[1]}”"
-
-
-def _login(words: int, markup: Markup) -> tuple[Reason, str] | None:
-    """A form for name and password with hardly a word beside it."""
-    if words > NOTICE_WORDS or not markup.asks_password:
-        return None
-    return Reason.LOGIN, f"the page asks for a password; {words} words are readable"
+    if len(said) >= CONSENT_SIGNS or (said and words < NOTICE_WORDS // 2):
+        return Reason.CONSENT, "the page asks for consent: " + ", ".join(f"“{s}”" for s in said[:2])
+    return None
 
 
 def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:
@@ -160,8 +309,6 @@ def _paywall(words: int, markup: Markup) -> tuple[Reason, str] | None:
 
 
 def _scripted(words: int, markup: Markup) -> tuple[Reason, str] | None:
-    if words == 0 and not markup.n_scripts:
-        return Reason.EMPTY, "the page has no text"
     asks = _NEEDS_SCRIPTS.search(markup.visible) is not None
     if markup.n_scripts and (words < SCRIPTED_WORDS or (asks and words < NOTICE_WORDS)):
         return Reason.EMPTY, f"a page drawn by scripts: {words} words without them"

@@ -50,10 +50,37 @@ _SAVED_FROM = re.compile(
     r"<!-- saved from url=\(\d+\)(\S+)|Page saved with SingleFile\s+url: (\S+)"
 )
 AFTER_NAME = 120  # characters: more than eight words
-# The bars that the Wayback Machine and archive.today put above a page.
+# The bars that archives put above a page: the Wayback Machine and Archive-It, pywb (Arquivo.pt, UK
+# Web Archive, Conifer), the UK Government Web Archive, the Library of Congress; archive.today.
 _ARCHIVE_BARS = (
-    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'] | "
+    "//*[@id='wm-ipp-base' or @id='wm-ipp' or @id='wm-ipp-print' or @id='donato'"
+    " or @id='_wb_plain_banner' or @id='_wb_frame_top_banner' or @id='wb-banner'"
+    " or @id='webArchiveInfobox' or @id='ukgwa-banner' or @id='ait-client-banner'"
+    " or @id='loc-banner' or @id='replay-banner' or @id='wayback-banner'"
+    " or @id='archive-banner'] | "
     "//body[.//*[@id='CONTENT'] and .//*[@id='DIVSHARE']]//*[@id='HEADER' or @id='DIVSHARE']"
+)
+# The same where a copy holds the words of a bar without its elements: whole lines near the top.
+_BANNER_LINES = 12
+_BANNER_LINE = re.compile(
+    r"(internet archive )?(the )?wayback machine( ?[-–—] ?https?://\S*)?"
+    r"|https?://(web\.archive\.org/web|archive\.(today|is|ph|li|fo|vn|md))/\S*"
+    r"|[\d,]+ captures?( \d.*)?|\d{1,2} \w{3,9} \d{4} ?[-–] ?\d{1,2} \w{3,9} \d{4}"
+    r"|about this capture|collected by|timestamps"
+    r"|(this is|you are (viewing|looking at)) an? (archived|cached|saved|preserved) "
+    r"(web ?page|web ?site|copy|version|snapshot|capture|page)\b.{0,300}"
+    r"|\W*(the national archives\W+)?(archived content\W+)?this "
+    r"(snapshot|page|website|copy|capture),?( was| is)? "
+    r"(taken|captured|archived|crawled|saved|acquired|preserved) (on|by|from|at)\b.{0,300}"
+    r"|external links, forms,? and search( boxes)? may not (work|function).{0,200}"
+    r"|(archive\.today|archive\.is|archive\.ph|webpage capture|all snapshots( from host.{0,100})?)"
+    r"|(saved from|no other snapshots from this url|history|←prior|next→|webpage screenshot"
+    r"|share|download \.zip|report bug or abuse)"
+    r"|archived (from|by) (the )?(original|\S+ on \d).{0,200}",
+    re.IGNORECASE,
+)
+_BANNER_SIGN = re.compile(
+    r"wayback machine|archiv|captures?\b|snapshot|webpage capture", re.IGNORECASE
 )
 SEEN_CHARS = 50_000  # enough for the teaser and all around it; in the longest, 10 MB take 9 s
 # Bylines stand near the top; a page of comments may mark thousands.
@@ -66,7 +93,10 @@ _ATTRIBUTE = re.compile(
 )
 _TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:{_ATTRIBUTE.pattern})*+")
 MAX_ATTRIBUTES = 1_000  # browsers' own pages have some 30, frameworks' generated ones some 100
-_META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(
+    rb"<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,200}?encoding)\s*=\s*[\"']?\s*([\w.:-]+)",
+    re.IGNORECASE,
+)
 
 
 _SPACES = re.compile(r"\s+")
@@ -156,7 +186,7 @@ def parsed(source: str) -> Page | None:
 
 
 def declared_charset(data: bytes) -> str | None:
-    """The encoding that a `<meta>` in the first kilobytes names."""
+    """The encoding that a `<meta>` or the XML declaration in the first kilobytes names."""
     match = _META_CHARSET.search(data[:4096])
     return match[1].decode("ascii", "replace") if match else None
 
@@ -316,6 +346,22 @@ def _stated_colour(element: Any, what: str) -> str:
     value = next(filter(None, (*stated[-1:], *map(element.get, legacy))), "")
     colour = re.sub(r"\s+|!important", "", value.lower())
     return "white" if _WHITE.fullmatch(colour) else colour
+
+
+def without_banner(text: str) -> str:
+    r"""A page's text without the lines that an archive put above it.
+
+    >>> without_banner("The Wayback Machine - https://web.archive.org/web/2013/\nA mill.")
+    'A mill.'
+    """
+    lines = text.split("\n")
+    top = [line for line in lines[:_BANNER_LINES] if not _BANNER_LINE.fullmatch(line.strip())]
+    if len(top) == min(len(lines), _BANNER_LINES):
+        return text
+    dropped = (line for line in lines[:_BANNER_LINES] if line not in top)
+    if not any(_BANNER_SIGN.search(line) for line in dropped):
+        return text
+    return "\n".join([*top, *lines[_BANNER_LINES:]]).strip("\n")
 
 
 def _drop_bars(tree: Any) -> None:

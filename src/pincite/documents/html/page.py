@@ -55,11 +55,13 @@ def read_html(body: Body) -> Document | Unchecked:
         return Unchecked(body.url, Reason.EMPTY, "the page has no text")
     markup.drop_camouflaged(page)
     visible, names, pieces = markup.visible(page, MAX_ANCHORS)
+    visible = markup.without_banner(visible)
     signs = markup.markup_of(page, markup.title_of(page), visible)
     declared = markup.language_declared(page)
     stated = markup.statements_of(page)
     article = _extracted(page, visible)  # last, since it changes the tree
     running = cleaned(_without_rules(article.text or "")) if article else ""
+    running = markup.without_banner(running)
     if _is_failed(running, visible):
         text = visible
     else:
