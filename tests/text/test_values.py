@@ -116,6 +116,7 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
         ("It rose by 5 %.", "It rose by 5 percentage points."),
         ("It rose by 5 percentage points.", "It rose from 10 % to 16 %."),
         ("The fourth verse tells of it.", "The last stanza tells of it."),
+        ("The fourth verse tells of it.", "The third and last verse tells of it."),
         ("It rose from 40 to 80 tonnes.", "It rose from 40 to 60 tonnes."),
         ("They won 1–4.", "They won 1–3."),
     ],

@@ -83,7 +83,7 @@ def _witness(claim: str, passage: str, about: str, page: str) -> Witness | None:
     read = _Read(passage, _told(passage), about, source)
     for part in _clauses(claim):
         # Whoever says "not by Moor" is not contradicted by "by Reed".
-        rules = (_of_negation, _of_effect, _of_contrary) if _denied(part) else _RULES
+        rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
         for rule in rules:
             found = rule(part, claim, read)
             if found:
@@ -290,53 +290,6 @@ def _like(stems: set[str], text: str) -> str:
     """The words of `text` with one of the stems."""
     found = [m[0] for m in _WORD.finditer(text) if stems & set(_stems(m[0]))]
     return " ".join(found[:3])
-
-
-# ── An effect that is denied ─────────────────────────────────────────────────────────────────────
-
-# Whoever says "no effect on", "not associated with" or "no difference in" is contradicted by a
-# change, but not by one that may be chance, that both groups show, or that is only thought of.
-_EFFECT = re.compile(
-    r"\b(?:(?:effect|influen|impact|affect|alter|associa|correla|differ)\w*|changed?)\b",
-    re.IGNORECASE,
-)
-_CHANGED = re.compile(
-    r"\b(?:(?:(?:in|de)creas|reduc|improv|declin|worsen|rais|lower)(?:ed|es|e|s|ing|tions?)?"
-    r"|rose|fell|higher|(?:significantly|strongly|inversely) (?:associated|correlated))\b",
-    re.IGNORECASE,
-)
-_NO_CHANGE = re.compile(
-    r"\b(?:may|might|could|would|can|trend|suggest\w*|possib\w+|potential\w*|similar\w*|equal\w*"
-    r"|comparable|both|groups|baseline|(?:non-?|in)significant\w*|adjust\w*)\b"
-    r"|\bp\s*(?:>|[=<]\s*0?\.(?:0[6-9]|[1-9]))",
-    re.IGNORECASE,
-)
-_SIGNIFICANT = frozenset(_stems("significant"))
-
-
-def _of_effect(part: str, claim: str, read: _Read) -> Witness | None:
-    denial = next((words for words, _ in _denied(part) if _EFFECT.search(words)), "")
-    on_what = set(_stems(_EFFECT.sub(" ", _NEGATION.sub(" ", denial)))) - _SIGNIFICANT
-    if not on_what or _HALF_DENIED.search(part):
-        return None
-    rest = _EFFECT.sub(" ", _NEGATION.sub(" ", part))
-    for span in read.spans:
-        sentence = span.of(read.passage)
-        if any(no.search(sentence) for no in (_NO_CHANGE, _NEGATION, _HALF_DENIED)):
-            continue
-        change = next(
-            (c for c in _CHANGED.finditer(sentence) if on_what & _around(c, sentence)), None
-        )
-        if change and _says(rest, sentence, read, _REST_OF_TURN):
-            return Witness("negation", denial, change[0], span)
-    return None
-
-
-def _around(change: re.Match[str], sentence: str) -> set[str]:
-    """Content words that may be what changed: two before and two behind, within its commas."""
-    before = sentence[: change.start()].rpartition(",")[2]
-    behind = sentence[change.end() :].partition(",")[0]
-    return {*_stems(before)[-2:], *_stems(behind)[:2]}
 
 
 # ── A word that means the contrary ───────────────────────────────────────────────────────────────

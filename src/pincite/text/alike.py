@@ -10,6 +10,7 @@ names: there the title stands before it. And what only asks is left out, since i
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import zip_longest
 
 from pincite.text import names, values
 from pincite.text.asking import asks
@@ -24,6 +25,8 @@ def in_words_of(source: str, claim: str) -> str:
 
     >>> in_words_of("Of the 90 hands 64 per cent were women.", "Nearly two thirds were women.")
     'Nearly 64 per cent were women.'
+    >>> in_words_of("In all 42 came.", "Between 30 and 50 came.")
+    '42 came.'
     >>> in_words_of("It opened in 1889.", "It opened in 1886.")
     'It opened in 1886.'
     """
@@ -84,17 +87,28 @@ def _in_words_of(source: str, claim: str) -> str:
 
 
 def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
-    said = source.lower()
-    for value in values_of(claim):
-        if value.weak or value.span.of(claim).lower() in said:
+    said, theirs = source.lower(), [value for value in values_of(source) if not value.weak]
+    mine = [value for value in values_of(claim) if not value.weak]
+    for value, other in zip_longest(mine, mine[1:]):
+        if value.span.of(claim).lower() in said:
             continue
-        same = [other for other in values_of(source) if not other.weak and _is_same(other, value)]
+        same = [each for each in theirs if _is_same(each, value)]
+        held = [each for each in theirs if values.holds(value, each)] if not same else []
         if same:
             yield value.span, _closest(same, value).span.of(source)
+        elif held and other and other.between == value.between:
+            opening = _BETWEEN.search(claim, 0, value.span.start)
+            start = opening.start() if opening else value.span.start
+            words = held[0].span.of(source)
+            yield Span(start, other.span.end), f"in {words}" if value.dates else words
+
+
+_BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
 
 
 def _is_same(source: Value, claim: Value) -> bool:
-    return source.measure == claim.measure and values.states(source, claim)
+    alike = source.measure == claim.measure or {source.measure, claim.measure} == {"share", ""}
+    return alike and values.states(source, claim)
 
 
 def _closest(same: list[Value], claim: Value) -> Value:

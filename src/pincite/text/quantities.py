@@ -450,7 +450,8 @@ _TIMES = re.compile(
     rf"\b(?=[adefhnopstz\d])(?:(?P<quarters>three quarters|a quarter) of an hour"
     rf"|(?P<n1>{_COUNT}) (?P<u1>hours?|days?|weeks?|months?|years?) and (?P<n2>{_COUNT}) "
     r"(?P<u2>minutes?|hours?|days?|weeks?|months?)"
-    r"|(?:an?|each|every|per|the (?:past|last|next|following|previous|first|same)|following) "
+    r"|(?<!metres )(?<!meters )(?<!miles )(?:an?|each|every|per|following"
+    r"|the (?:past|last|next|following|previous|first|same)) "
     r"(?P<one>minute|hour|day|week|fortnight|month|year|decade))\b(?! and a half)",
     re.IGNORECASE,
 )
@@ -661,10 +662,10 @@ def _with_ranges(text: str, found: Sequence[Value]) -> list[Value]:
 
 def _ends(one: Value, other: Value) -> tuple[Value, Value]:
     if one.measure == other.measure == "date":
-        (first, *_), (last, *_) = one.dates, other.dates
-        if not (first.years and last.years):
+        first, last = one.dates[0].years, other.dates[0].years
+        if not (one.is_year and other.is_year and first and last):
             return one, other
-        low, high = float(first.years[0]), float(last.years[1])
+        low, high = float(first[0]), float(last[0])
     else:
         if not one.measure and other.unit != "°f":  # "70 and 90 metres"
             factor = FACTORS.get(other.unit, 1.0)

@@ -50,7 +50,7 @@ def _unstated(claim: str, source: str) -> tuple[Value, ...]:
         for value in wanted
         if not any(states(other, value) for other in known)
         and not _put_together(value, known)
-        and not any(_holds(value, other) for other in known)
+        and not any(holds(value, other) for other in known)
         and not _is_last(value, claim, source)
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
     )
@@ -70,7 +70,7 @@ def conflict(source: Value, claim: Value) -> bool:
     """Whether two values of one kind cannot both be meant: neither states nor allows the other."""
     if source.weak or claim.weak or source.measure != claim.measure:
         return False
-    if _holds(claim, source) or _holds(source, claim):
+    if holds(claim, source) or holds(source, claim):
         return False
     if any(0 < 2 * value.low < value.high for value in (source, claim)):
         return False  # "dozens" and "thousands" are too vague to deny anything
@@ -79,7 +79,7 @@ def conflict(source: Value, claim: Value) -> bool:
     return not _same_number(source, claim)
 
 
-def _holds(end: Value, value: Value) -> bool:
+def holds(end: Value, value: Value) -> bool:
     """Whether a value lies in the range of which another is an end."""
     if end.between is None or value.weak or value.measure != end.measure:
         return False
@@ -99,8 +99,10 @@ def _is_last(value: Value, claim: str, source: str) -> bool:
     noun = _NEXT_WORD.match(claim, value.span.end)
     if not noun or value.measure or not _ORDINAL.search(folded(value.span.of(claim))):
         return False
-    said = rf"\b(?:last|final|closing) (?:\w+ )?{re.escape(noun[1])}\b"
-    return re.search(said, source, re.IGNORECASE) is not None
+    said, ordinal = re.escape(noun[1]), rf"\b{_ORDINAL.pattern[:-2]}"
+    if re.search(rf"{ordinal}\W+(?:\w+\W+){{0,3}}?{said}\b", source, re.IGNORECASE):
+        return False  # "the seventh and last season"
+    return bool(re.search(rf"\b(?:last|final) (?:\w+ )?{said}\b", source, re.IGNORECASE))
 
 
 _POUNDS = {("mass", "lb"), ("money £", "")}  # "18,000 pounds" may be either
