@@ -263,3 +263,11 @@ def test_what_confirms_quotes_the_sentence_that_does_so_alone() -> None:
     assert found((here, 0.4, 0.35)) == (confirmation.STRONG, here), "hardly likelier than not"
     assert found((here, 0.3, 0.4))[0] == 0.0
     assert found()[0] == 0.0
+
+
+def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
+    text = "Councillors in Varde passed a budget of 92 crowns. The vote was 27 to 21. It rained."
+    passage = Passage("d", "", "", text, Span(0, len(text)))
+    reading = "Councillors in Varde passed the budget with 27 votes to 21."
+    told = [span.of(text) for span in confirmation.readable_alone(reading, passage)]
+    assert told[-1] == text.removesuffix(" It rained.")
