@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from web.zoo import Zoo, after_failures, closed_at_once, drip, mute, reply, zoo_server
 
-from pincite.text.archives import Snapshot
+from pincite.text.hosts import Snapshot
 from pincite.types import Reason
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient, WebRules

@@ -7,7 +7,7 @@ for those that rarely do (`www.`, an archive's prefix). A store is asked for the
 import re
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from pincite.text.archives import original_of
+from pincite.text.hosts import original_of
 
 _TRACKING = re.compile(r"(utm_\w+|fbclid|gclid|dclid|msclkid|mc_cid|mc_eid|igshid)(=|$)", re.I)
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from pincite.judgement import aggregation
 from pincite.text import values, words
-from pincite.text.asking import asks
+from pincite.text.sentences import asks
 from pincite.types import CopyKind, Evidence, Failed, Passage, Span
 
 # Probability of support from which a passage confirms a reading; below it, and without a witness

@@ -19,8 +19,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pincite.text.archives import original_of
-from pincite.text.hosts import host_of
+from pincite.text.hosts import host_of, original_of
 from pincite.types import Listing, Reliability
 
 BARRED = frozenset({Reliability.DEPRECATED, Reliability.BLACKLISTED})  # never suggested

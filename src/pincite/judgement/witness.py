@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import contrasts, names, values, verbs
+from pincite.text import contrasts, names, syntax, values
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
@@ -176,8 +176,8 @@ def _predicate(text: str, span: Span) -> str:
     for n, word in enumerate(words):
         before = words[n - 1][0] if n else ""
         after = words[n + 1][0] if n + 1 < len(words) else ""
-        if word[0] in verbs.AUXILIARIES or not (
-            verbs.is_participle(word[0]) or verbs.is_finite(word[0], before, after)
+        if word[0] in syntax.AUXILIARIES or not (
+            syntax.is_participle(word[0]) or syntax.is_finite(word[0], before, after)
         ):
             continue
         if found and word.start() > span.start:

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from pincite.text import names, values
-from pincite.text.asking import asks
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
+from pincite.text.sentences import asks
 from pincite.text.words import sentences_of
 from pincite.types import Span
 

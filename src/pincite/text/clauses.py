@@ -9,7 +9,7 @@ the rules are not sure of stays together: a whole claim is judged anyway.
 
 from itertools import pairwise
 
-from pincite.text import verbs
+from pincite.text import syntax
 from pincite.text.figures import MONTHS
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Clause, Segment, Sentence, Token, Verb
@@ -96,7 +96,7 @@ def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int)
     if len(left) != 1 or sentence.subordinate(left[0].start, end):
         return None
     auxiliary = sentence.word(left[0].start)
-    if auxiliary in verbs.AUXILIARIES and left[0].end == end:
+    if auxiliary in syntax.AUXILIARIES and left[0].end == end:
         return None  # "was trained and experienced in law": half a verb
     subject = segment.lead or _subject(sentence, segment.start, left[0].start)
     if subject is None or not sentence.word(n):
@@ -108,7 +108,7 @@ def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int)
     if verb.start != n:
         return None
     later = bool(others) and not sentence.subordinate(n, others[0].start)
-    if later and not verbs.is_sure(sentence.word(n), ""):
+    if later and not syntax.is_sure(sentence.word(n), ""):
         return None  # a participle of what the later verb is said of
     return Segment(start, _subject_alone(subject, segment.lead))
 
@@ -116,7 +116,7 @@ def _without_subject(sentence: Sentence, segment: Segment, end: int, start: int)
 def _subject_alone(subject: str, lead: str) -> str:
     """A lead without the auxiliary that was put behind it: "The mill was" built, closed."""
     words = subject.split(" ")
-    while lead and len(words) > 1 and words[-1] in verbs.AUXILIARIES | {"been", "be"}:
+    while lead and len(words) > 1 and words[-1] in syntax.AUXILIARIES | {"been", "be"}:
         words.pop()
     return " ".join(words)
 
@@ -124,21 +124,21 @@ def _subject_alone(subject: str, lead: str) -> str:
 def _passive(sentence: Sentence, n: int) -> bool:
     """Whether a participle leans on the auxiliary before: "known as", "designed by Holm"."""
     word, following, agent = (sentence.word(m) for m in (n, n + 1, n + 2))
-    without_object = following.lower() in verbs.PREPOSITIONS
-    if word in verbs.PARTICIPLES or (word in verbs.TRANSITIVE and without_object):
+    without_object = following.lower() in syntax.PREPOSITIONS
+    if word in syntax.PARTICIPLES or (word in syntax.TRANSITIVE and without_object):
         return True
     by_someone = following == "by" and not agent[:1].isdigit() and agent not in MONTHS
-    return verbs.is_participle(word) and by_someone and bool(agent)
+    return syntax.is_participle(word) and by_someone and bool(agent)
 
 
 def _passive_auxiliary(sentence: Sentence, verb: Verb) -> str:
     """Such as "was" of "was later built", "has been" of "has been built"; else empty."""
     words = [sentence.word(n) for n in range(verb.start, verb.end)]
-    forms = [word for word in words if not verbs.is_adverb(word)]
-    passive = forms[0] in verbs.BE or "been" in forms or "be" in forms
-    if passive and len(forms) > 1 and verbs.is_participle(forms[-1]):
+    forms = [word for word in words if not syntax.is_adverb(word)]
+    passive = forms[0] in syntax.BE or "been" in forms or "be" in forms
+    if passive and len(forms) > 1 and syntax.is_participle(forms[-1]):
         return " ".join(forms[:-1])
-    return forms[0] if forms[0] in verbs.BE and len(forms) == 1 else ""
+    return forms[0] if forms[0] in syntax.BE and len(forms) == 1 else ""
 
 
 def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) -> Segment | None:
@@ -151,11 +151,11 @@ def _with_subject(sentence: Sentence, segment: Segment, end: int, start: int) ->
     if sentence.subordinate(start, verb):
         return None
     first, listing = sentence.word(start), sentence.word(start - 1) == "and"
-    sure = verbs.is_sure(sentence.word(verb), sentence.word(verb + 1))
+    sure = syntax.is_sure(sentence.word(verb), sentence.word(verb + 1))
     if not _may_open_subject(first):  # "volunteers reopened the line"
         return Segment(start) if verb == start + 1 and (sure or not listing) else None
     # After "and", "the house built in 1901" may be one more thing in a list.
-    return Segment(start) if sure or first in verbs.PRONOUNS or not listing else None
+    return Segment(start) if sure or first in syntax.PRONOUNS or not listing else None
 
 
 def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clause, Segment] | None:
@@ -173,7 +173,7 @@ def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clau
     if closing is None or subject is None or _antecedent(sentence, segment.start, comma) is None:
         return None
     after = sentence.past_adverbs(closing + 1)
-    if not sentence.verbs_in(after, after + 1) and not verbs.may_be_past(sentence.word(after)):
+    if not sentence.verbs_in(after, after + 1) and not syntax.may_be_past(sentence.word(after)):
         return None
     span = sentence.clause(segment, closing).span
     text = f"{subject} {sentence.raw(start, closing)}"
@@ -186,7 +186,7 @@ def _at_relative(sentence: Sentence, segment: Segment, comma: int) -> tuple[Clau
 def _subject(sentence: Sentence, start: int, end: int) -> str | None:
     """The words before a verb as a subject; None if they are more, or something else."""
     words = sentence.tokens[start:end]
-    while words and verbs.is_adverb(words[-1].word):
+    while words and syntax.is_adverb(words[-1].word):
         words.pop()
     words = _past_opening(words)
     cut = next((n for n, token in enumerate(words) if token.inside), len(words))
@@ -199,17 +199,17 @@ def _subject(sentence: Sentence, start: int, end: int) -> str | None:
     if not 0 < len(words) <= MAX_SUBJECT or not _may_open_subject(words[0].word):
         return None
     lower = {token.word.lower() for token in words}
-    if lower & verbs.SUBORDINATORS or "there" in lower:
+    if lower & syntax.SUBORDINATORS or "there" in lower:
         return None
     return sentence.text[words[0].start : words[-1].end]
 
 
 def _past_opening(words: list[Token]) -> list[Token]:
     """Without "In 1911," or "Later" before the subject."""
-    while words and verbs.is_adverb(words[0].word.lower()):
+    while words and syntax.is_adverb(words[0].word.lower()):
         words = words[2:] if len(words) > 1 and words[1].word == "," else words[1:]
     first = words[0].word.lower() if words else ""
-    if first not in verbs.PREPOSITIONS and first != "born":
+    if first not in syntax.PREPOSITIONS and first != "born":
         return words
     comma = next((n for n, token in enumerate(words) if token.word == ","), None)
     if comma is not None:
@@ -228,7 +228,7 @@ def _antecedent(sentence: Sentence, start: int, comma: int) -> str | None:
     if n == comma:
         n = _last_article(sentence, max(start, comma - 5), comma)
     between = [sentence.word(m) for m in range(n, comma)]
-    if not between or not all(between) or set(between) & (verbs.PREPOSITIONS | {","}):
+    if not between or not all(between) or set(between) & (syntax.PREPOSITIONS | {","}):
         return None
     if sentence.verbs_in(n, comma):
         return None  # said of all that happened, not of a thing
@@ -245,18 +245,18 @@ def _article(sentence: Sentence, n: int) -> bool:
 
 def _may_open_subject(word: str) -> bool:
     lower = word.lower()
-    known = lower in verbs.DETERMINERS or lower in verbs.PRONOUNS
+    known = lower in syntax.DETERMINERS or lower in syntax.PRONOUNS
     return known or word[:1].isupper() or word[:1].isdigit()
 
 
 def _opens_subordinate(sentence: Sentence) -> bool:
     """Whether the sentence begins with a clause of time or reason: its verbs are not in a row."""
     first = sentence.word(0).lower()
-    if first in verbs.SUBORDINATORS:
+    if first in syntax.SUBORDINATORS:
         return True
     in_opening = sentence.verbs_in(0, sentence.next_stop(0))
     return (
-        first in verbs.PREPOSITIONS
+        first in syntax.PREPOSITIONS
         and bool(in_opening)
         and sentence.word(sentence.next_stop(0)) == ","
     )
@@ -314,7 +314,9 @@ def _first_item(
 ) -> int | None:
     """Where the first item begins, by the shape of the others: with article, names, one word."""
     others = [[sentence.word(n) for n in range(a, b)] for a, b in rest]
-    if any(not 0 < len(o) <= MAX_ITEM or set(o) & verbs.PREPOSITIONS or not all(o) for o in others):
+    if any(
+        not 0 < len(o) <= MAX_ITEM or set(o) & syntax.PREPOSITIONS or not all(o) for o in others
+    ):
         return None
     articles = all(o[0].lower() in _ARTICLES for o in others)
     if articles:
@@ -330,7 +332,7 @@ def _first_item(
     before = sentence.word(n - 1) if n else ""
     if not start <= n < end or before in ("between", "among"):
         return None
-    fits = articles or n == start or before in verbs.PREPOSITIONS or before == "of"
+    fits = articles or n == start or before in syntax.PREPOSITIONS or before == "of"
     return n if fits else None
 
 
@@ -338,7 +340,7 @@ def _last_article(sentence: Sentence, start: int, end: int) -> int:
     """The last article in the range with nothing but its noun phrase behind it, else `end`."""
     n = next((n for n in range(end - 1, start - 1, -1) if _article(sentence, n)), end)
     words = [sentence.word(m) for m in range(n, end)]
-    return end if set(words) & verbs.PREPOSITIONS or not all(words) else n
+    return end if set(words) & syntax.PREPOSITIONS or not all(words) else n
 
 
 def _is_name(word: str) -> bool:

@@ -2,7 +2,7 @@
 
 A part that is a clause stays as it is. One without a finite verb takes in the part before it, or
 at the sentence's start the part behind it; one without a subject is given that of its sentence.
-Verbs are found by the closed lists of `verbs.py`, leaning towards "yes": a piece that may be a
+Verbs are found by the closed lists of `syntax.py`, leaning towards "yes": a piece that may be a
 clause stays one. For languages other than English only the number of words is looked at.
 """
 
@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from enum import StrEnum
 
-from pincite.text import verbs
+from pincite.text import syntax
 from pincite.text.clauses import clauses
 from pincite.text.sentences import n_words
 from pincite.types import Span
@@ -32,7 +32,7 @@ _CONJUNCTIONS = frozenset(
 )
 _COORDINATING = frozenset("and but or nor yet then also later".split())
 _JOINING = frozenset({"and", "but", "or", "nor", "yet"})
-_UNSURE = verbs.PREPOSITIONS | verbs.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
+_UNSURE = syntax.PREPOSITIONS | syntax.SUBORDINATORS | frozenset({"what", "while", "since", "both"})
 _RELATIVE = frozenset("which who whom whose where".split())
 _SUBORDINATING = frozenset(
     "which who whom whose where when that because although though if".split()
@@ -74,7 +74,7 @@ def standing(piece: str, language: str = "en") -> Standing:
 def _subordinates(words: Sequence[str], n: int) -> bool:
     """Whether word `n` opens a clause within a clause; "that" of "for that reason" does not."""
     before = words[n - 1].lower() if n else ""
-    shown = words[n].lower() == "that" and (not n or before in verbs.PREPOSITIONS)
+    shown = words[n].lower() == "that" and (not n or before in syntax.PREPOSITIONS)
     return words[n].lower() in _SUBORDINATING and not shown
 
 
@@ -179,7 +179,7 @@ def _subject(words: Sequence[str], n: int) -> tuple[int, int] | None:
     """The subject of the predicate at word `n`, as a range of words; None if that is not sure."""
     found = [v for v in _verbs(words) if v < n]
     opening = _past(words, frozenset())
-    if words[opening].lower() in verbs.PREPOSITIONS and "," in words[:12]:
+    if words[opening].lower() in syntax.PREPOSITIONS and "," in words[:12]:
         opening = words.index(",") + 1  # "In 1911, the mill …"
     if not found or not opening < found[0] <= opening + MAX_SUBJECT:
         return None
@@ -187,7 +187,7 @@ def _subject(words: Sequence[str], n: int) -> tuple[int, int] | None:
     first = subject[0]
     lower = {word.lower() for word in subject}
     opens = (
-        first[:1].isupper() or first[:1].isdigit() or first in verbs.DETERMINERS | verbs.PRONOUNS
+        first[:1].isupper() or first[:1].isdigit() or first in syntax.DETERMINERS | syntax.PRONOUNS
     )
     if not opens or lower & (_SUBORDINATING | {",", ":", ";", "there"}) or first.lower() in _UNSURE:
         return None
@@ -195,13 +195,13 @@ def _subject(words: Sequence[str], n: int) -> tuple[int, int] | None:
     if between & (_SUBORDINATING | {":", ";"}) or not all(_joined(words, v) for v in found[1:]):
         return None
     verb = words[_past(words[n:], _COORDINATING) + n]
-    half = words[found[0]] in verbs.AUXILIARIES and verb not in verbs.AUXILIARIES
-    return None if half and verbs.is_participle(verb) else (opening, found[0])
+    half = words[found[0]] in syntax.AUXILIARIES and verb not in syntax.AUXILIARIES
+    return None if half and syntax.is_participle(verb) else (opening, found[0])
 
 
 def _joined(words: Sequence[str], n: int) -> bool:
     """Whether verb `n` is one more of the same subject: "and closed"."""
-    while n and verbs.is_adverb(words[n - 1].lower()):
+    while n and syntax.is_adverb(words[n - 1].lower()):
         n -= 1
     return n > 0 and words[n - 1] in (",", "and", "but", "or")
 
@@ -210,7 +210,7 @@ def _past(words: Sequence[str], skipped: frozenset[str]) -> int:
     """The first word that is neither in `skipped` nor an adverb."""
     n = 0
     while n < len(words) and (
-        words[n].lower() in skipped or verbs.is_adverb(words[n].lower()) or words[n] == ","
+        words[n].lower() in skipped or syntax.is_adverb(words[n].lower()) or words[n] == ","
     ):
         n += 1
     return n
@@ -222,10 +222,10 @@ def _verbs(words: Sequence[str]) -> list[int]:
     for n, word in enumerate(words):
         before = words[n - 1] if n else ""
         after = words[n + 1] if n + 1 < len(words) else ""
-        if n and verbs.is_adverb(before.lower()) and n > 1:
+        if n and syntax.is_adverb(before.lower()) and n > 1:
             before = words[n - 2]
-        may = verbs.may_be_finite(word, "" if before in ",;:(" else before, after)
-        if verbs.may_be_past(word) and word not in verbs.AUXILIARIES:
+        may = syntax.may_be_finite(word, "" if before in ",;:(" else before, after)
+        if syntax.may_be_past(word) and word not in syntax.AUXILIARIES:
             may = _past_form(words, n, before, after, may=may)
         if may and not _leans(words, n, found):
             found.append(n)
@@ -234,10 +234,10 @@ def _verbs(words: Sequence[str]) -> list[int]:
 
 def _past_form(words: Sequence[str], n: int, before: str, after: str, *, may: bool) -> bool:
     """Whether a past tense or participle at word `n` is a verb with an object, or behind a noun."""
-    if n == _past(words[:n], _COORDINATING) and verbs.is_sure(words[n], after):
+    if n == _past(words[:n], _COORDINATING) and syntax.is_sure(words[n], after):
         return True
     if before == ",":
-        return may and (verbs.is_sure(words[n], after) or after[:1].isupper())
+        return may and (syntax.is_sure(words[n], after) or after[:1].isupper())
     return may and before not in ";:("
 
 
@@ -245,4 +245,4 @@ def _leans(words: Sequence[str], n: int, found: Sequence[int]) -> bool:
     """Whether word `n` belongs to the verb before it: "was" + "not" + "opened"."""
     between = words[found[-1] + 1 : n] if found else ()
     near = bool(found) and len(between) <= 2
-    return near and all(verbs.is_adverb(w.lower()) or w in ("been", "be") for w in between)
+    return near and all(syntax.is_adverb(w.lower()) or w in ("been", "be") for w in between)

@@ -1,12 +1,19 @@
-"""Which sites a suggestion must never come from: Wikipedia itself and what copies it.
+"""Hosts and archives of web addresses.
 
-A page that copies the article supports every claim of it (circular sourcing), so these hosts are
-left out before ranking. A host stands for itself and everything below it. The list follows the
-English community's "Wikipedia:Mirrors and forks" as far as the sites are large and alive;
-settings can add more.
+Suggestions never come from Wikipedia or what copies it: a page that copies the article supports
+every claim of it (circular sourcing). A host stands for itself and everything below it. The list
+follows the English community's "Wikipedia:Mirrors and forks" as far as the sites are large and
+alive; settings can add more.
+
+The Wayback Machine writes `/web/TIME/PAGE`; `TIME` is up to 14 digits (it then gives the nearest
+copy), `*` is a calendar and no copy, and nothing means the newest. Two letters behind the digits
+say how the page is given: `id_` as it was, all else with a bar above it and its links rewritten.
+archive.today writes `/TIME/PAGE`, or a short name that says nothing.
 """
 
+import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 WIKIPEDIA_AND_MIRRORS = (
@@ -62,3 +69,95 @@ def is_below(url: str, hosts: Collection[str]) -> bool:
         return False
     labels = host_of(url).split(".")
     return any(".".join(labels[i:]) in hosts for i in range(len(labels)))
+
+
+WAYBACK_HOSTS = ("archive.org",)  # and what is below it
+NEWEST = "2"  # as a time: the Wayback Machine takes it for the latest there is
+_WAYBACK = re.compile(
+    r"(?P<base>https?://[^/]+/(?:web|wayback)/)"
+    r"(?:(?P<time>\d{1,14})(?:[a-z]{2}_)?/|\d{0,14}\*/|(?=https?:/))(?P<page>.+)",
+    re.IGNORECASE,
+)
+_TODAY = re.compile(
+    r"https?://(?:www\.)?archive\.(?:today|is|ph|li|vn|fo|md)/"
+    r"(?P<time>\d{8,14}|\d{4}(?:\.\d\d){2}-\d{6})/(?P<page>https?:.+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What the address of an archived copy says."""
+
+    url: str  # as it was given
+    page: str  # address of the page itself
+    time: str  # digits, the year first; empty if the address names no time
+    base: str = ""  # of a Wayback Machine, up to `/web/`; empty for other archives
+
+    @property
+    def date(self) -> str | None:
+        """ISO date of the copy; None of an address that only asks for the nearest one.
+
+        >>> snapshot_at("https://web.archive.org/web/20140302101500/http://a.example/").date
+        '2014-03-02'
+        """
+        if len(self.time) < 14:
+            return None
+        return f"{self.time[:4]}-{self.time[4:6]}-{self.time[6:8]}"
+
+    @property
+    def address(self) -> str:
+        """The address for a person."""
+        return f"{self.base}{self.time}/{self.page}" if self.base and self.time else self.url
+
+    def raw(self, near: str = "") -> str:
+        """The address of the page as it was, without the archive's bar where that can be had.
+
+        Args:
+            near: digits of a time, the year first, for an address that names none.
+
+        >>> snapshot_at("http://web.archive.org/web/2014/http:/a.example/x").raw()
+        'https://web.archive.org/web/2014id_/http://a.example/x'
+        """
+        if not self.base:
+            return self.url
+        return f"{self.base}{self.time or near or NEWEST}id_/{self.page}"
+
+
+def snapshot_at(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> Snapshot | None:
+    """What an archive's address says; None for any other address, and for short names.
+
+    Args:
+        url: any address.
+        hosts: of Wayback Machines; a host stands for itself and all below it.
+    """
+    url = url.strip()
+    if (found := _WAYBACK.match(url)) and is_below(url, hosts):
+        base = found["base"]
+        if is_below(url, WAYBACK_HOSTS):  # it sends everyone from http to https
+            base = re.sub("^http:", "https:", base, flags=re.IGNORECASE)
+        return Snapshot(url, _with_scheme(found["page"]), found["time"] or "", base)
+    if found := _TODAY.match(url):
+        return Snapshot(url, _with_scheme(found["page"]), re.sub(r"\D", "", found["time"]))
+    return None
+
+
+def original_of(url: str, hosts: Collection[str] = WAYBACK_HOSTS) -> str:
+    """The address of the page itself: without an archive's prefix.
+
+    >>> original_of("https://web.archive.org/web/20130105/http:/www.example.org/a")
+    'http://www.example.org/a'
+    """
+    for _ in range(3):  # archives hold copies of archives
+        found = snapshot_at(url, hosts)
+        if not found:
+            break
+        url = found.page
+    return url
+
+
+def _with_scheme(url: str) -> str:
+    """Prefixed addresses lose a slash (`http:/example.org`) or their scheme on the way."""
+    if match := re.match(r"(https?):/+", url, re.IGNORECASE):
+        return f"{match[1]}://{url[match.end() :]}"
+    return f"http://{url}"

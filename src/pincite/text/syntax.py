@@ -1,7 +1,10 @@
 """A sentence as the splitting of claims reads it: words, finite verbs, and where it may be cut.
 
-Offsets count in the claim that the sentence stands in; what is inside of brackets or quotation
-marks is read over, since nothing there may be cut.
+Finite verbs are found by closed lists and endings. No tagger: it would be a model, and the
+splitting asks only one thing, "surely a finite verb here?". A word that may as well be a noun, an
+adjective or a participle counts only where what stands around it decides; where nothing does, the
+answer is no and the claim stays whole. Offsets count in the claim that the sentence stands in; what
+is inside of brackets or quotation marks is read over, since nothing there may be cut.
 """
 
 import re
@@ -10,8 +13,218 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pincite.text import verbs
 from pincite.types import Span
+
+AUXILIARIES = frozenset("was were is are has have had will would did does do can could".split())
+BE = frozenset("was were is are".split())
+# Past forms that are no participles: they decide by themselves.
+_PAST = frozenset(
+    "became began came went gave took wrote spoke broke chose drove flew grew knew threw ran sang "
+    "sank swam wore withdrew undertook overcame fell drew arose ate forgot froze hid rode shook "
+    "stole swore tore woke blew".split()
+)
+# Past forms that are participles too.
+_EITHER = frozenset(
+    "built rebuilt won lost held kept made remade sold told sent spent taught brought bought "
+    "caught fought sought stood understood paid laid said led fled met left struck swung "
+    "dealt lent shut cost".split()
+)
+# Participles that are no past forms: after "and" they lean on the auxiliary before it.
+PARTICIPLES = frozenset(
+    "born known seen taken given written driven shown done drawn grown thrown chosen broken torn "
+    "worn begun sung flown fallen withdrawn undertaken overthrown stolen frozen hidden".split()
+)
+# Verbs that need an object: without one behind them they are participles.
+TRANSITIVE = frozenset(
+    "used sent released held made sold built rebuilt bought caught described named called "
+    "considered adapted adopted replaced demolished destroyed restored listed inducted awarded "
+    "elected appointed promoted transferred converted renamed published".split()
+)
+# Present forms that are hardly ever plural nouns.
+_PRESENT = frozenset(
+    "flows lies contains includes connects consists belongs operates becomes goes comes rises "
+    "joins begins makes gives lives provides serves produces publishes employs extends stands "
+    "runs crosses".split()
+)
+_MODALS = frozenset(
+    "am be may might must shall should cannot ought need remains became did does done has "
+    "isn't aren't wasn't weren't don't doesn't didn't can't couldn't won't wouldn't hasn't "
+    "haven't hadn't shouldn't mustn't".split()
+) - {"be", "done", "need"}
+# Irregular past forms beside those above; "set", "put" and the like are participles as often.
+_MORE_PAST = frozenset(
+    "rose blew clung crept dug felt got hung heard leapt meant rang saw sought slept slid spun "
+    "stole strode swept thought woke wound bore bound bred burst cast cut hit let put read rent "
+    "rid set shed shot shut split spread thrust dreamt learnt spelt burnt lay beat bid "
+    "overtook".split()
+)
+# Verbs whose present is hardly ever a noun, in the form of the plural.
+_PLURAL_PRESENT = frozenset(
+    "accept account achieve acquire add admit affect affirm agree allow announce attract "
+    "attribute compare focus follow generate help host include join lay manage manufacture need "
+    "outnumber point range rank rely reside urge cause preclude pray remove report state visit "
+    "appear apply argue arise arrive assert assume attend avoid become begin believe belong bring "
+    "carry cite claim collect come comprise conclude confirm consider consist constitute contain "
+    "continue contribute convert create decide declare define denote depend derive describe "
+    "destroy develop die differ discover discuss earn emphasise emphasize employ enable encourage "
+    "enjoy ensure exist expand explain express extend form get give go grow happen have hold "
+    "identify imply improve incorporate increase indicate influence involve keep know lack lead "
+    "learn live lose maintain make marry mean mention observe obtain occupy occur offer operate "
+    "oppose originate own participate perform permit possess prefer prevent produce prohibit "
+    "promote propose prove provide publish react receive recognise recognize reduce refer reflect "
+    "refuse regard reject relate remain replace represent require respond retain reveal say see "
+    "seek seem sell serve show speak spend stand stem suggest support take teach tell tend think "
+    "travel treat understand undergo use vary want wear win write".split()
+)
+# In this form a noun is as likely: only an object behind it makes a verb of it.
+_MAYBE_NOUN = frozenset(
+    "claim claims account accounts help host hosts cause causes need needs point points range "
+    "ranks ranges rank report reports state states visit visits focus form forms influence "
+    "influences increase increases lead leads offer offers support supports use uses show shows "
+    "stands stand want wants live lives hold holds own treat treats travel travels win wins stem "
+    "stems say lack react".split()
+)
+_NOT_PAST = frozenset(
+    "red bed bred shed led indeed hundred sacred naked wicked kindred speed seed need feed weed "
+    "breed deed reed creed steed unneeded need aged beloved learned".split()
+)
+DETERMINERS = frozenset(
+    "the a an its his her their our this that these those some several many both all each every "
+    "another no".split()
+)
+# What a noun follows and a verb does not; "these" and "all" may be subjects themselves.
+_BEFORE_NOUN = frozenset("the a an its his her their our every no".split())
+_BEFORE_INFINITE = frozenset("be been being to having get got".split())
+_SUBJECTS_ONLY = frozenset("it he she they who which".split())
+_OPENERS = frozenset("well here £ $ € ¥".split())
+PRONOUNS = frozenset("it he she they there we you i him them us".split())
+PREPOSITIONS = frozenset(
+    "in on at by to from with as for into onto of over under through during after before until "
+    "till since between among against around across along near within without upon about via "
+    "off out up down above below behind beside besides beyond inside outside towards toward "
+    "because back away".split()
+)
+SUBORDINATORS = frozenset(
+    "that which who whom whose where when while because although though if whether how why what "
+    "unless once whereas".split()
+)
+_ADVERBS = frozenset(
+    "later then also soon never not often again once still twice now eventually afterwards thus "
+    "therefore always already instead first".split()
+)
+_LIKE_ADVERB = re.compile(r"[a-z]{3,}ly")
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word may stand before a verb and can be skipped: "later", "finally"."""
+    return word in _ADVERBS or bool(_LIKE_ADVERB.fullmatch(word))
+
+
+def is_participle(word: str) -> bool:
+    """Whether a word may follow "was" or "had" as one verb with it."""
+    return word in PARTICIPLES or word in _EITHER or _is_regular(word)
+
+
+def is_finite(word: str, before: str, after: str) -> bool:
+    """Whether `word` is surely a finite verb, given its neighbours ("" at an end).
+
+    >>> is_finite("opened", "bridge", "in"), is_finite("abandoned", "The", "mine")
+    (True, False)
+    >>> is_finite("designed", "bridge", "by")
+    False
+    """
+    if before.lower() in DETERMINERS | PREPOSITIONS | _BEFORE_INFINITE:
+        return False
+    if word in AUXILIARIES or word in _PAST:
+        return True
+    if word in _PRESENT or may_be_past(word):
+        alone = before.lower() in _SUBJECTS_ONLY  # "it", "who": what follows is their verb
+        return (alone or opens_complement(after)) and after != "by"
+    return False
+
+
+def may_be_finite(word: str, before: str, after: str) -> bool:
+    """Whether `word` may well be a finite verb: what is not so surely is none.
+
+    The opposite lean of `is_finite`: where no word of a piece may be one, the piece says nothing.
+
+    >>> may_be_finite("include", "These", "the"), may_be_finite("effects", "nanomolar", "")
+    (True, False)
+    """
+    if word in AUXILIARIES or word in _MODALS:
+        return True
+    if before.lower() in _BEFORE_NOUN or before.lower() in PREPOSITIONS | _BEFORE_INFINITE:
+        return False
+    if word in _PAST or word in _MORE_PAST:
+        return True
+    if len(word) > 3 and word.islower() and word.endswith("s") and after.lower() in _BEFORE_NOUN:
+        return True  # "attributes the": whatever it is, it has an object
+    if word in _PRESENT or _singular(word) in _PLURAL_PRESENT or word in _PLURAL_PRESENT:
+        follows = opens_complement(after) or after.lower() in SUBORDINATORS
+        return word not in _MAYBE_NOUN or follows or before.lower() in _SUBJECTS_ONLY
+    return bool(before) and may_be_past(word) and after != "by"
+
+
+def _singular(word: str) -> str:
+    """The plural form of a present in -s: "tries" to "try"."""
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("shes", "ches", "sses", "oes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") else ""
+
+
+def is_plural_present(word: str) -> bool:
+    """Whether a word may be a present that goes with a plural."""
+    return word in _PLURAL_PRESENT
+
+
+def third_person(verb: str) -> str:
+    """The present in -s of an infinitive.
+
+    >>> third_person("carry"), third_person("reach"), third_person("have")
+    ('carries', 'reaches', 'has')
+    """
+    if verb == "have":
+        return "has"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "o")) else f"{verb}s"
+
+
+def base_of_present(word: str) -> str:
+    """The infinitive of a present in -s; "" of what may be anything else.
+
+    >>> base_of_present("carries"), base_of_present("causes"), base_of_present("opened")
+    ('carry', 'cause', '')
+    """
+    irregular = {"has": "have", "does": "do", "lies": "lie", "dies": "die", "ties": "tie"}
+    base = irregular.get(word) or _singular(word)
+    known = word in _PRESENT or base in _PLURAL_PRESENT
+    return base if known and word not in AUXILIARIES - {"has"} else ""
+
+
+def may_be_past(word: str) -> bool:
+    """Whether a word has the form of a past tense: "opened", "built"; of a participle too."""
+    return word in _PAST or word in _EITHER or _is_regular(word)
+
+
+def is_sure(word: str, after: str) -> bool:
+    """Whether a finite verb can be nothing else: "became", "reopened the"; but "built in"?"""
+    return word in AUXILIARIES or word in _PAST or after.lower() in DETERMINERS
+
+
+def opens_complement(word: str) -> bool:
+    """Whether what a verb governs may begin with `word`: "the", "in", "1911", "Varde", "later"."""
+    lower = word.lower()
+    known = lower in DETERMINERS or lower in PREPOSITIONS or lower in PRONOUNS
+    known = known or lower in _OPENERS
+    return known or is_adverb(lower) or word[:1].isupper() or word[:1].isdigit()
+
+
+def _is_regular(word: str) -> bool:
+    return len(word) > 3 and word.endswith("ed") and word.islower() and word not in _NOT_PAST
+
 
 _TOKEN = re.compile(r"[^\W_]+(?:[’'.,&/-][^\W_]+)*|[^\w\s]|_")
 _OPENING, _CLOSING, _QUOTE = "([{“«", ")]}”»", '"'
@@ -69,7 +282,7 @@ class Sentence:
             text,
             tokens,
             list(_verbs(tokens)),
-            [n for n, word in open_ if word in verbs.SUBORDINATORS],
+            [n for n, word in open_ if word in SUBORDINATORS],
             [*(n for n, word in open_ if word in (",", ";", "and", "but", "while")), len(tokens)],
             balanced,
         )
@@ -97,7 +310,7 @@ class Sentence:
 
     def past_adverbs(self, n: int) -> int:
         """The first token from `n` on that is no adverb."""
-        while verbs.is_adverb(self.word(n)):
+        while is_adverb(self.word(n)):
             n += 1
         return n
 
@@ -131,10 +344,10 @@ def _verbs(tokens: list[Token]) -> Iterator[Verb]:
         before = tokens[n - 1].word if n else ""
         after = tokens[n + 1].word if n + 1 < len(tokens) else ""
         word = tokens[n].word
-        if tokens[n].inside or not verbs.is_finite(word, before, after):
+        if tokens[n].inside or not is_finite(word, before, after):
             n += 1
             continue
-        end = _end_of_group(tokens, n + 1) if word in verbs.AUXILIARIES else n + 1
+        end = _end_of_group(tokens, n + 1) if word in AUXILIARIES else n + 1
         yield Verb(n, end)
         n = end
 
@@ -143,9 +356,9 @@ def _end_of_group(tokens: list[Token], n: int) -> int:
     """Behind the adverbs, "been" and the like, and the participle that follow an auxiliary."""
     while n < len(tokens) and not tokens[n].inside:
         word = tokens[n].word
-        if verbs.is_participle(word):
+        if is_participle(word):
             return n + 1
-        if not verbs.is_adverb(word) and word not in ("be", "been", "being", "have"):
+        if not is_adverb(word) and word not in ("be", "been", "being", "have"):
             return n
         n += 1
     return n

@@ -9,9 +9,8 @@ the source shares its first six letters: truncation stands in for a stemmer (McN
 import re
 from functools import lru_cache
 
-from pincite.text.asking import asks
 from pincite.text.figures import MONTHS, figures, missing, rivals
-from pincite.text.sentences import sentences
+from pincite.text.sentences import asks, sentences
 from pincite.types import Span
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

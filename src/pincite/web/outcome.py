@@ -22,7 +22,7 @@ from pincite.errors import (
     RobotsForbid,
     UnsafeAddress,
 )
-from pincite.text.archives import original_of
+from pincite.text.hosts import original_of
 from pincite.types import Reason, Unchecked
 
 REASONS: dict[type[FetchError], Reason] = {

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from urllib.parse import urlencode
 
 from pincite.errors import FetchError, FetchStopped
-from pincite.text.archives import WAYBACK_HOSTS, Snapshot, original_of, snapshot_at
-from pincite.text.hosts import host_of, is_below
+from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, host_of, is_below, original_of, snapshot_at
 from pincite.web.addresses import target_of
 from pincite.web.cache import DAY, FetchCache, Kept
 from pincite.web.fetch import Response, WebClient

@@ -41,8 +41,7 @@ def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
 def fetched(shown: Any) -> Callable[[Any], None]:
     """Progress of fetching: which host, and how many addresses are left."""
     from pincite.report.cells import one_line
-    from pincite.text.archives import snapshot_at
-    from pincite.text.hosts import host_of
+    from pincite.text.hosts import host_of, snapshot_at
 
     tasks: list[Any] = []
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pincite.judgement.confirmation import ReadingOrigin, StatementType
-from pincite.text import verbs
+from pincite.text import syntax
 from pincite.text.clauses import clauses
 from pincite.text.sentences import sentences
 from pincite.text.syntax import Sentence, Verb
@@ -313,10 +313,10 @@ def _surely_opens_a_sentence(text: str) -> bool:
     sentence = _read(text)
     start = sentence.verbs[0].start if sentence.verbs else 0
     first = sentence.word(0)  # no pronoun: "it was closed" alone speaks of nothing
-    named = first[:1].isupper() and first.lower() not in verbs.PRONOUNS
-    opens = first.lower() in verbs.DETERMINERS or named
+    named = first[:1].isupper() and first.lower() not in syntax.PRONOUNS
+    opens = first.lower() in syntax.DETERMINERS or named
     before_a_stop = sentence.next_stop(0) > start
-    sure = verbs.is_sure(sentence.word(start), sentence.word(start + 1))
+    sure = syntax.is_sure(sentence.word(start), sentence.word(start + 1))
     return start > 0 and opens and before_a_stop and sure
 
 
@@ -359,11 +359,11 @@ def _denied_saying(text: str) -> str | None:
     at, verb = match.start("verb"), match["verb"]
     if who[-1] in ("not", "never"):
         if who[-2:] == ["does", "not"]:
-            return f"{' '.join(who[:-2])} {verbs.third_person(verb)}{text[match.end('verb') :]}"
+            return f"{' '.join(who[:-2])} {syntax.third_person(verb)}{text[match.end('verb') :]}"
         return f"{' '.join(who[:-1])} {text[at:]}"
-    if who[-1] in _HAVE | verbs.AUXILIARIES:
+    if who[-1] in _HAVE | syntax.AUXILIARIES:
         return f"{text[:at]}not {text[at:]}"
-    if verbs.is_adverb(who[-1]):
+    if syntax.is_adverb(who[-1]):
         return None
     do = "do" if verb not in _SAYING else "does" if verb.endswith("s") else "did"
     return f"{text[:at]}{do} not {_SAYING.get(verb, verb)}{text[match.end('verb') :]}"
@@ -389,7 +389,7 @@ def _denied_inside(text: str) -> str | None:
         after = sentence.tokens[verb.start + 2 : verb.start + 3]
         if auxiliary.word in ("do", "does") and after:
             bare = after[0].word
-            said = verbs.third_person(bare) if auxiliary.word == "does" else bare
+            said = syntax.third_person(bare) if auxiliary.word == "does" else bare
             return f"{text[: auxiliary.start]}{said}{text[after[0].end :]}"
         return text[: auxiliary.end] + text[following.end :]
     if any(token.word.lower() in _UNDENIABLE for token in sentence.tokens[verb.start : end]):
@@ -398,10 +398,10 @@ def _denied_inside(text: str) -> str | None:
         return _inserted(text, Span(auxiliary.start, auxiliary.end))
     if verb.end - verb.start > 1:
         return None
-    base = verbs.base_of_present(auxiliary.word)
+    base = syntax.base_of_present(auxiliary.word)
     if base:
         return f"{text[: auxiliary.start]}does not {base}{text[auxiliary.end :]}"
-    plural = verbs.is_plural_present(auxiliary.word) and before[-1].endswith("s")
+    plural = syntax.is_plural_present(auxiliary.word) and before[-1].endswith("s")
     return f"{text[: auxiliary.start]}do not {text[auxiliary.start :]}" if plural else None
 
 
@@ -427,8 +427,8 @@ def _present_in(sentence: Sentence) -> list[Verb]:
     return [
         Verb(n, n + 1)
         for n, word in enumerate(words[1:], 1)
-        if (verbs.base_of_present(word) or verbs.is_plural_present(word))
-        and words[n - 1].lower() not in verbs.DETERMINERS | verbs.PREPOSITIONS
+        if (syntax.base_of_present(word) or syntax.is_plural_present(word))
+        and words[n - 1].lower() not in syntax.DETERMINERS | syntax.PREPOSITIONS
     ]
 
 
@@ -440,11 +440,11 @@ def _inserted(text: str, auxiliary: Span) -> str:
 def _takes_not(sentence: Sentence, start: int, end: int) -> bool:
     """Whether "not" behind the first word of the verb denies the sentence: "had built", "is"."""
     word = sentence.word(start)
-    if word in verbs.BE:
+    if word in syntax.BE:
         return True
     if word in ("has", "have", "had"):  # "had two arches" has no auxiliary
         return end - start > 1
-    return word in verbs.AUXILIARIES
+    return word in syntax.AUXILIARIES
 
 
 _COMMON = re.compile(  # endings of words that are hardly ever names
@@ -457,10 +457,10 @@ def _lowered(text: str) -> str:
     """The text as it stands behind "that": a small letter, but for names."""
     first, second = (*text.split(" ", 2), "", "")[:2]
     word = first.lower().rstrip(",")
-    known = verbs.DETERMINERS | verbs.PRONOUNS | verbs.PREPOSITIONS | verbs.SUBORDINATORS
+    known = syntax.DETERMINERS | syntax.PRONOUNS | syntax.PREPOSITIONS | syntax.SUBORDINATORS
     # "Articles are", "Vaccines cause": few names are plurals.
     of_plural = second in _OF_PLURALS and not _SINGULAR.search(text)
-    plural = first.endswith("s") and (of_plural or verbs.is_plural_present(second))
+    plural = first.endswith("s") and (of_plural or syntax.is_plural_present(second))
     common = word in known | _UNDENIABLE | _NO_NAMES | _NUMBERS
     if word == "i" or not (common or plural or _COMMON.fullmatch(first)):
         return text

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pincite.documents.dates import stated_date
 from pincite.judgement.funnel import addresses
-from pincite.text.archives import WAYBACK_HOSTS, Snapshot, snapshot_at
+from pincite.text.hosts import WAYBACK_HOSTS, Snapshot, snapshot_at
 from pincite.types import (
     Article,
     Citation,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.text.archives import original_of, snapshot_at
+from pincite.text.hosts import original_of, snapshot_at
 
 PAGE = "http://varde.example/a?b=1&c=2"
 TIME = "20140302101500"
