@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from ask_samples import (
@@ -311,3 +312,28 @@ def test_snapshots(snapshot: SnapshotAssertion) -> None:
     assert references.to_bibtex(given) == snapshot(name="bibtex")
     assert references.to_ris(given) == snapshot(name="ris")
     assert references.to_csl(given) == snapshot(name="csl")
+
+
+SICI = "10.1002/(SICI)1097-0258(19980815)17:15<1661:AID-SIM968>3.0.CO;2-2"
+
+
+@pytest.mark.parametrize(
+    ("meta", "url"),
+    [
+        ({"doi": SICI}, "https://e.org/a"),
+        ({"doi": f"https://doi.org/{SICI}"}, "https://e.org/a"),
+        ({}, f"https://doi.org/{quote(SICI)}"),
+        ({}, f"https://pub.example/doi/abs/{quote(SICI)}"),
+    ],
+)
+def test_bibtex_and_ris_have_the_doi_of_metadata_or_address(meta: dict[str, str], url: str) -> None:
+    reference = Reference(1, "r", Document(url, "Mills & 100% of sails", "Text.", meta=meta))
+    assert f"doi = {{{SICI}}}" in references.to_bibtex([reference])
+    assert f"DO  - {SICI}\r\n" in references.to_ris([reference])
+
+
+def test_bibtex_and_ris_have_other_numbers_of_the_address() -> None:
+    url = "https://pubmed.ncbi.nlm.nih.gov/123/"
+    reference = Reference(1, "r", Document(url, "Mills", "Text."))
+    assert "pmid = {123}" in references.to_bibtex([reference])
+    assert "AN  - 123\r\n" in references.to_ris([reference])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
+from pincite.text.identifiers import doi_address
 from pincite.types import (
     Article,
     Citation,
@@ -76,7 +77,7 @@ def addresses(citation: Citation) -> list[str]:
     >>> addresses(Citation("r1", Span(0, 1), Span(0, 1), doi="10.1000/1"))
     ['https://doi.org/10.1000/1']
     """
-    doi = f"https://doi.org/{citation.doi}" if citation.doi else None
+    doi = doi_address(citation.doi) if citation.doi else None
     pubmed = f"https://pubmed.ncbi.nlm.nih.gov/{citation.pmid}/" if citation.pmid else None
     return [url for url in (citation.url, citation.archive_url, doi, pubmed) if url]
 

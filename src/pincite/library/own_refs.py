@@ -14,7 +14,7 @@ from pincite.contract.verify import ReportRecord
 from pincite.documents.addresses import exact_key
 from pincite.documents.clean import one_line
 from pincite.errors import InputError
-from pincite.text.identifiers import doi_of, isbn13, pmid_of, work_key
+from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
 from pincite.types import Article, Citation
 
 _NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
@@ -128,8 +128,8 @@ def citation_id(number: str) -> str:
 
 def _keys_of_address(url: str) -> list[str]:
     keys = [f"url:{exact_key(url)}"]
-    if doi := doi_of(url):
-        keys.insert(0, f"doi:{doi}")
-    elif "pubmed" in url and (pmid := pmid_of(url)):
+    if doi := doi_of_url(url):
+        keys.insert(0, f"doi:{doi.lower()}")
+    elif pmid := pmid_of_url(url):
         keys.insert(0, f"pmid:{pmid}")
     return keys

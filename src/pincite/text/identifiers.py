@@ -7,13 +7,21 @@ lines.
 import re
 import unicodedata
 from collections.abc import Sequence
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlsplit
 
 _ISBN = re.compile(r"[0-9][0-9 \u2010-\u2015-]{7,21}[0-9Xx]")
-_DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.)?doi\.org/)?(10\.[0-9]{4,9}/\S+)\Z", re.IGNORECASE)
+_DOI = re.compile(r"(?:doi:\s*|https?://(?:dx\.|www\.)?doi\.org/)?10\.[0-9]{4,9}/\S+\Z", re.I)
 # A DOI holds any printing character; old ones (SICI) brackets, semicolons, "<" and ">".
 _DOI_IN = re.compile(r"\b10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s\"“”]{1,300}")
 _NEXT = re.compile(r"[,;](?=10\.[0-9]{4}|(?:doi|pmid|pmc|issn|isbn|arxiv|https?)\b)", re.IGNORECASE)
+# In publishers' addresses a DOI stands behind a slash or in a query; names of views follow it.
+_DOI_IN_URL = re.compile(r"(?<=[/=])10\.[0-9]{4,9}(?:\.[0-9]+)*/[^\s?&#]{1,300}")
+_VIEW = re.compile(
+    r"(/(full|fulltext|abstract|abs|e?pdf|html?|xml|summary|meta|references|citations?|figures?|tables?"
+    r"|metrics|supplement\w*|suppl_file|download|viewer?)(\.html?)?)+/?\Z"
+    r"|\.(full|short|abstract|long|pdf|html?|xml|full\.pdf)\Z|/\Z",
+    re.IGNORECASE,
+)
 _PAIRS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _PMID = re.compile(
     r"(?:pmid:?\s*|https?://(?:pubmed\.ncbi\.nlm\.nih\.gov|(?:www\.)?ncbi\.nlm\.nih\.gov/pubmed)/)?"
@@ -45,8 +53,37 @@ def doi_of(text: str) -> str | None:
     >>> doi_of("https://doi.org/10.1000/ABC.1"), doi_of("doi:10.1000/x"), doi_of("10 towns")
     ('10.1000/abc.1', '10.1000/x', None)
     """
-    match = _DOI.match(text.strip())
-    return match[1].partition("#")[0].lower() if match else None
+    doi = doi_in(text) if _DOI.match(text.strip()) else None
+    return doi.partition("#")[0].lower() if doi else None
+
+
+def doi_of_url(url: str) -> str | None:
+    """The DOI of the work that an address is of, as it is written there, at doi.org or a publisher.
+
+    >>> doi_of_url("https://pub.example/doi/full/10.1002/(SICI)1096-8644%2899%291:3/full")
+    '10.1002/(SICI)1096-8644(99)1:3'
+    >>> doi_of_url("https://plos.example/article?id=10.1371/journal.pone.1&type=printable")
+    '10.1371/journal.pone.1'
+    """
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return None
+    if not parts.scheme.lower().startswith("http"):
+        return None
+    if (parts.hostname or "").endswith("doi.org"):
+        return doi_in(url)
+    found = _DOI_IN_URL.search(unquote(f"{parts.path}?{parts.query}"))
+    return doi_in(_VIEW.sub("", found[0])) if found else None
+
+
+def doi_address(doi: str) -> str:
+    """Where a DOI leads.
+
+    >>> doi_address("10.1000/a<b>(1);2")
+    'https://doi.org/10.1000/a%3Cb%3E(1);2'
+    """
+    return f"https://doi.org/{quote(doi, safe='/:;().')}"
 
 
 def doi_in(text: str) -> str | None:
@@ -75,6 +112,23 @@ def pmid_of(text: str) -> str | None:
     ('123', '123', None)
     """
     match = _PMID.match(text.strip())
+    return match[1] if match else None
+
+
+def pmid_of_url(url: str) -> str | None:
+    """The PubMed id in an address of PubMed's."""
+    return pmid_of(url) if "pubmed" in url else None
+
+
+def pmc_of_url(url: str) -> str | None:
+    """The number of PubMed Central in an address of its, also of Europe PMC.
+
+    >>> pmc_of_url("https://pmc.ncbi.nlm.nih.gov/articles/PMC123/"), pmc_of_url("https://e.org/a")
+    ('PMC123', None)
+    """
+    match = re.match(
+        r"https?://[^/]*(?:ncbi\.nlm\.nih\.gov|europepmc\.org)/.*\b(PMC\d{1,9})\b", url
+    )
     return match[1] if match else None
 
 

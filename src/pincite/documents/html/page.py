@@ -26,9 +26,12 @@ from pincite.documents.html.page_metadata import (
     published_of,
 )
 from pincite.documents.language import code_of
+from pincite.text.identifiers import doi_in
 from pincite.text.sentences import n_words
 from pincite.types import Document, Reason, Unchecked
 
+# As they are written with colons, in lower case.
+DOI_METAS = ("citation_doi", "bepress_citation_doi", "prism:doi", "dc:identifier", "doi")
 MAX_ANCHORS = 500  # of a page; generated documentation has some thousand, a name for each line
 MAX_CHARS = 2_000_000  # of a text; each name is looked for in all of it
 # Words that follow a name: eight tell a section from its line in a table of contents, and the
@@ -121,7 +124,10 @@ def _is_failed(article: str, visible: str) -> bool:
 def _meta(article: Any, stated: Statements) -> dict[str, str]:
     site = one_line(article.sitename) if article else ""
     author = author_of(stated, site, str(article.author or "") if article else "")
-    return {name: value for name, value in (("site", site), ("author", author)) if value}
+    dois = (doi_in(text) for name in DOI_METAS for text in stated.metas.get(name, ()))
+    doi = next(filter(None, dois), "")
+    fields = {"site": site, "author": author, "doi": doi}
+    return {name: value for name, value in fields.items() if value}
 
 
 @cache

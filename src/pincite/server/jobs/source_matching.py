@@ -20,7 +20,7 @@ from pincite.documents.formats import Format
 from pincite.documents.lines import line_formats
 from pincite.judgement.funnel import addresses
 from pincite.server.jobs.source_files import Unused, Why
-from pincite.text.identifiers import doi_in, doi_of
+from pincite.text.identifiers import doi_in, doi_of, doi_of_url
 from pincite.types import Article, Citation, Document, Unchecked
 
 SENT = "sent"  # the folder of the files as they came, beside the manifest
@@ -149,8 +149,8 @@ def _keys_of(citation: Citation) -> Iterable[Key]:
         yield "doi", doi
     for url in addresses(citation):
         yield "url", loose_key(url)
-        if doi := doi_of(url):
-            yield "doi", doi
+        if doi := doi_of_url(url):
+            yield "doi", doi.lower()
         if name := _saved_as(url):
             yield "name", name
     if title := _title(citation.title or ""):

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
-from urllib.parse import quote
 
 from pincite.judgement.references import Retraction
+from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.verbs.ask.author_names import Authors, authors_of
 from pincite.verbs.ask.records import Reference
 
@@ -33,7 +33,6 @@ _SHOWN = re.compile(r"(\d{4})(?:\s+([A-Z][a-z]{2})[a-z]*(?:\s+(\d{1,2}))?)?(?![\
 _RANGE = re.compile(r"([A-Za-z]*)(\d+)\s*[-–—]\s*([A-Za-z]*)(\d+)(?!\w)")
 _PMID = re.compile(r"[1-9]\d{0,8}")
 _PMC = re.compile(r"PMC\d{1,9}")
-_DOI = re.compile(r"10\.\d{4,9}/\S+")
 # Marks that change in which direction a text runs.
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _STOP_WORDS = frozenset("about from into over that their these this those with".split())
@@ -141,8 +140,8 @@ def links(meta: Mapping[str, str]) -> list[tuple[str, str]]:
         found.append((f"PMID {pmid}", f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"))
     if pmc := _valid(_PMC, meta.get("pmc", "")):
         found.append((pmc, f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc}/"))
-    if doi := _valid(_DOI, line(meta.get("doi", ""))):
-        found.append((f"doi:{doi}", f"https://doi.org/{quote(doi, safe='/:;().')}"))
+    if doi := doi_in(line(meta.get("doi", ""))):
+        found.append((f"doi:{doi}", doi_address(doi)))
     return found
 
 
@@ -179,9 +178,9 @@ def _entry(reference: Reference) -> Entry:
         publisher=meta.get("publisher", ""),
         issn=meta.get("issn", ""),
         isbn=meta.get("isbn", "").split(SEPARATOR)[0],
-        doi=_valid(_DOI, meta.get("doi", "")),
-        pmid=_valid(_PMID, meta.get("pmid", "")),
-        pmc=_valid(_PMC, meta.get("pmc", "")),
+        doi=doi_in(meta.get("doi", "")) or doi_of_url(document.url) or "",
+        pmid=_valid(_PMID, meta.get("pmid", "")) or pmid_of_url(document.url) or "",
+        pmc=_valid(_PMC, meta.get("pmc", "")) or pmc_of_url(document.url) or "",
         url=line(document.url) if is_web else "",
         language=meta.get("article_language", "").split(SEPARATOR)[0] or document.language or "",
         keywords=tuple(dict.fromkeys(word for word in keywords if word)),

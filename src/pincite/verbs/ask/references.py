@@ -88,7 +88,7 @@ def _bibtex_fields(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "publisher", latex(entry.publisher)
     yield "issn", latex(entry.issn)
     yield "isbn", latex(entry.isbn)
-    yield "doi", _address(entry.doi)
+    yield "doi", quote(entry.doi, safe=_SAFE_IN_URL + "<>")
     yield "pmid", entry.pmid
     yield "pmcid", entry.pmc
     yield "url", _address(entry.url)
