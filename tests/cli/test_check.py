@@ -213,6 +213,25 @@ def test_a_verifiers_trace_is_replayed_too(run: Callable[..., Result]) -> None:
     assert written(run("replay", "run.jsonl", "--json", "-")) == first
 
 
+@pytest.mark.parametrize(("off_by", "code"), [(0.0001, 0), (0.01, 1)])
+def test_a_rounded_digit_is_no_difference(
+    run: Callable[..., Result], off_by: float, code: int
+) -> None:
+    run(*CHECK, "--trace", "run.jsonl", "-q")
+    events = list(map(json.loads, Path("run.jsonl").read_text().splitlines()))
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: moved(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [moved(each) for each in value]
+        return round(abs(value - off_by), 4) if isinstance(value, float) else value
+
+    events[-1]["report"]["checks"] = moved(events[-1]["report"]["checks"])
+    Path("run.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    run("replay", "run.jsonl", "-q", code=code)
+
+
 def test_an_older_trace_is_replayed_with_its_words(run: Callable[..., Result]) -> None:
     """Of a Pincite that wrote reasons in English only."""
 

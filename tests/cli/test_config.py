@@ -1,6 +1,7 @@
 """`pincite config`: what it shows, what it never shows, and EvidenceSeeker's files as ours."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -227,6 +228,31 @@ multiple_choice_confirmation_analysis:
     assert "{oddity}" in said["freetext_confirmation_analysis.prompt_template"]
     assert "the options" in said["multiple_choice_confirmation_analysis.prompt_template"]
     assert (result.values["check.guidance"], result.prompts) == ("json", {})
+
+
+def test_every_setting_that_is_merged_or_dropped_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        """
+used_model_key: a
+models:
+  a: {base_url: "http://localhost:1/v1", model: m, temperature: 0.7, timeout: 30}
+  b: {base_url: "http://localhost:1/v1", model: n, temperature: 0.2, timeout: 30}
+  c: {base_url: "http://localhost:1/v1", model: o}
+  d: {model: p}
+multiple_choice_confirmation_analysis:
+  llm_specific_configs: {default: {n_repetitions_mcq: 2}, b: {n_repetitions_mcq: 9}}
+freetext_confirmation_analysis: {used_model_key: b}
+negate_claim: {used_model_key: d}
+"""
+    )
+    result = imported([tmp_path / "a.yaml"])
+    said = {note.option: note.message for note in result.notes}
+    assert result.values["chat.temperature"] == 0.7
+    assert {"0.7", "0.2", "0.1"} <= set(re.findall(r"[\d.]*\d", said["temperature"]))
+    assert "timeout" in said  # d has none
+    assert "models.c" in said
+    assert "multiple_choice_confirmation_analysis.llm_specific_configs.b" in said
+    assert "negate_claim" in said
 
 
 @pytest.mark.parametrize(

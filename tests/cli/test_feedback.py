@@ -18,7 +18,7 @@ from pincite.cli import cli
 from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.documents.lines.labelled import read_labelled
-from pincite.errors import InputError, PinciteError
+from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.feedback import most_telling
 from pincite.library.rated_results import Item, read_result
 from pincite.types import Claim, Evidence, Passage
@@ -127,6 +127,18 @@ def test_an_answer_s_items_and_their_rows(home: Path) -> None:
     (row,) = rows(home / "claims.jsonl")
     assert (row["claim"], row["evidence"]) == ("The rate fell.", evidence["passage"])
     assert row["label"] == "nei"
+    # A sentence with a label of a passage is its only reference; a thumb is for the sentence.
+    assert found.chosen("1.s1").item_id == "1.s1"
+    assert found.chosen("1.s1", passage=True).item_id == "1.s1/r2"
+    run("answer.json", "--label", "support", "--item", "1.s1")
+    run("export", "claims.jsonl")
+    assert [row["label"] for row in rows(home / "claims.jsonl")] == ["support"]
+    with pytest.raises(PinciteError):
+        CliRunner().invoke(
+            cli,
+            ["feedback", "answer.json", "--item", "1", "--label", "support"],
+            catch_exceptions=False,
+        )
 
 
 def test_from_opinions_to_rows(home: Path) -> None:
@@ -212,23 +224,25 @@ def test_a_setting_names_the_place(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "kind"),
     [
-        (["check.json", "--up", "--item", "1.r9"], "is no item"),
-        (["check.json", "--label", "support", "--item", "1.r1"], "no label of a reading"),
-        (["check.json", "--label", "confirmed", "--item", "1.r1/e1"], "no label of a passage"),
-        (["check.json", "--label", "support"], "of a whole result"),
-        (["none.json", "--up"], "cannot be read"),
-        (["other.json", "--up"], "is no result of"),
-        (["broken.json", "--up"], "is no JSON"),
-        (["odd.json", "--up"], "is no result that Pincite wrote"),
+        (["check.json", "--up", "--item", "1.r9"], InputError),
+        (["check.json", "--label", "support", "--item", "1.r1"], InputError),  # which passage?
+        (["check.json", "--label", "confirmed", "--item", "1.r1/e1"], ConfigError),
+        (["check.json", "--label", "support"], ConfigError),
+        (["none.json", "--up"], InputError),
+        (["other.json", "--up"], InputError),
+        (["broken.json", "--up"], InputError),
+        (["odd.json", "--up"], InputError),
     ],
 )
-def test_what_cannot_be_kept_says_why(home: Path, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_kept_is_refused(
+    home: Path, arguments: list[str], kind: type[PinciteError]
+) -> None:
     (home / "other.json").write_text("[]")
     (home / "broken.json").write_text("{")
     (home / "odd.json").write_text('{"findings": [{}]}')
-    with pytest.raises(PinciteError, match=said):
+    with pytest.raises(kind):
         CliRunner().invoke(cli, ["feedback", *arguments], catch_exceptions=False)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -19,7 +20,7 @@ from pincite.contract import codec
 from pincite.contract.codec import EachOf, Within
 from pincite.contract.verify import ReportRecord
 from pincite.errors import InputError
-from pincite.types import Span
+from pincite.types import Reason, Span
 
 # A high half before a low one reads back as the character that they are together.
 HOSTILE = st.sampled_from('\udc00\udfff\x00\x1b\u202e\u2028"\\<&')
@@ -116,6 +117,28 @@ def test_what_is_wrong_is_named_by_its_place(values: dict[str, Any], message: st
     codec.from_values(ReportRecord, filled(ReportRecord))
     with pytest.raises(InputError, match=message):
         codec.from_values(ReportRecord, filled(ReportRecord, values))
+
+
+@given(
+    st.recursive(
+        st.one_of(
+            st.none(),
+            st.floats(),
+            st.integers(),
+            TEXTS,
+            st.sampled_from([Path("a"), Reason.DEAD]),
+        ),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_value_is_written_as_valid_json(value: Any) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    for indent in (None, 1):
+        written = codec.to_json(value, indent)
+        assert json.loads(written.encode("utf-8"), parse_constant=refuse) is not ...
+        assert indent or written.count("\n") == 1
 
 
 def test_what_a_later_pincite_adds_is_passed_over() -> None:

@@ -1,6 +1,5 @@
 """`pincite cache`: what was fetched and judged is kept; seeing it, and making it smaller."""
 
-import json
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -54,7 +53,7 @@ def show(as_json: bool, config: Path | None) -> None:
             "judgements": {"file": str(judged), "bytes": judged_bytes, "pairs": n_pairs},
             "replies": {"file": str(replies_file()), "replies": n_replies},
         }
-        click.echo(json.dumps(values, indent=1))
+        options.print_json(values)
         return
     click.echo(f"fetched pages  {held.n_bytes / MEGABYTE:.1f} MB in {pages}")
     click.echo(

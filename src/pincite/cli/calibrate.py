@@ -41,7 +41,6 @@ def judge(
         --judge-model qwen3
     """
     extras.require("eval")
-    from pincite.contract import codec
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, tables
     from pincite.evaluation.scorers import ByVerifier
@@ -67,7 +66,7 @@ def judge(
     names = tuple(file.name for file in files)
     measured = kept.keep(where, settings.judge.model, rows, settings.verify.threshold, names)
     if as_json:
-        click.echo(codec.to_json(measured), nl=False)
+        options.print_json(measured)
         return
     click.echo(tables.judge_table(measured))
     options.say(f"kept in {where}", quiet)

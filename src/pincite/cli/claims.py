@@ -1,7 +1,6 @@
 """`pincite claims`: what an article claims, and which citations stand behind each claim."""
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -70,7 +69,7 @@ def command(
                 click.echo(to_line(record))
         for claim in () if wafer else article.claims:
             if as_json:
-                click.echo(json.dumps(_as_dict(article, claim), ensure_ascii=False))
+                options.print_json(_as_dict(article, claim), line=True)
             else:
                 _print(claim)
         for warning in article.warnings:

@@ -38,7 +38,7 @@ def show(origin: bool, as_json: bool, config: Path | None) -> None:
         rows = {name: {"value": value, "origin": origins[name]} for name, value in given.items()}
         for name, key in keys.items():
             rows[name] = {"value": key, "origin": f"variable {name}"}
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        options.print_json(rows)
     else:
         said = "".join(f"\n# {name} is {key}" for name, key in keys.items())
         click.echo(f"{_toml(given, origins if origin else {})}{said}")

@@ -1,6 +1,5 @@
 """`pincite corpus`: make, fill, search and mend a corpus of sources."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -178,7 +177,7 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
 
     if as_json:
         values = dataclasses.asdict(outcome) | {"dry_run": dry_run}
-        click.echo(json.dumps(values, ensure_ascii=False, indent=1))
+        options.print_json(values)
     for unread in outcome.unread:
         options.say(f"not added: {unread.url}: {unread.reason} {unread.detail}", quiet or as_json)
     if more := outcome.n_unread - len(outcome.unread):
@@ -214,7 +213,7 @@ def status(folder: Address, as_json: bool) -> None:
     with engines.open(folder, None) as corpus:
         values = dataclasses.asdict(corpus.status()) | {"manifest": dict(corpus.manifest())}
     if as_json:
-        click.echo(json.dumps(values, indent=1))
+        options.print_json(values)
         return
     for key, value in values.items():
         parts = value.items() if isinstance(value, dict) else [("", value)]
@@ -266,7 +265,7 @@ def _print_hit(hit: Hit, as_json: bool) -> None:
     if as_json:
         row: dict[str, Any] = {"rank": hit.rank, "score": hit.score, "url": passage.url}
         row |= {"title": passage.title, "span": passage.span, "text": passage.text}
-        click.echo(json.dumps(row, ensure_ascii=False))
+        options.print_json(row, line=True)
     else:
         click.echo(f"{hit.rank:3} {hit.score:8.4f}  {one_line(passage.title or passage.url)}")
         click.secho(f"              {one_line(passage.url)}", dim=True)
@@ -328,8 +327,6 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
     Exit code 0: sound, or repaired; 1: something is wrong and says what to do. Leftovers of killed
     processes are named, and leave a corpus sound.
     """
-    import dataclasses
-
     from pincite.corpus import engines
     from pincite.corpus.protocol import Verifies
 
@@ -339,8 +336,7 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
         findings = engine.verify(folder, repair=repair, tell=options.teller(shown))
     n_wrong = sum(finding.counts for finding in findings)
     if as_json:
-        rows = [dataclasses.asdict(finding) for finding in findings]
-        click.echo(json.dumps({"sound": not n_wrong, "findings": rows}, indent=1))
+        options.print_json({"sound": not n_wrong, "findings": findings})
     for finding in () if as_json else findings:
         done = " [repaired]" if finding.repaired else ""
         click.echo(f"{finding.kind}: {finding.place}: {finding.problem}{done}")
@@ -407,7 +403,7 @@ def copy(
         stack.enter_context(other.indexing_behind())
         done = copy_corpus(one, other, lambda n, of: shown.update(task, completed=n, total=of))
     if as_json:
-        click.echo(json.dumps(dataclasses.asdict(done) | {"complete": done.is_complete}, indent=1))
+        options.print_json(dataclasses.asdict(done) | {"complete": done.is_complete})
     options.say(
         f"{_documents(done.n_copied)} copied, {done.n_vectors:,} vectors taken over; "
         f"{done.n_known:,} were there. Passages: {done.n_passages[0]:,}, {done.n_passages[1]:,}.",
@@ -434,7 +430,8 @@ def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
 
     with options.progress(quiet) as shown:
         about = package.pack(folder, file, options.teller(shown))
-    _tell_package(about, as_json)
+    if as_json:
+        options.print_json(about)
     options.say(f"{file}: {_documents(about.n_documents)}, {file.stat().st_size:,} bytes.", quiet)
 
 
@@ -463,16 +460,10 @@ def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: b
             with WebClient(settings.web.rules) as client:
                 package.download(client, file, source)
         about = package.unpack(source, folder, options.teller(shown))
-    _tell_package(about, as_json)
+    if as_json:
+        options.print_json(about)
     made = f"built with the encoder {about.encoder}"
     options.say(f"{folder}: {_documents(about.n_documents)}, {made}.", quiet)
-
-
-def _tell_package(about: Any, as_json: bool) -> None:
-    import dataclasses
-
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(about), indent=1))
 
 
 def _encoder(name: str | None, parallel: Any = None) -> Any:

@@ -1,12 +1,12 @@
 """`pincite feedback`: what you think of a result, kept here and exported as rows."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pincite.cli import options
+from pincite.contract import codec
 
 config_option = click.option("--config", type=options.FilePath, help="A TOML file with settings.")
 
@@ -53,17 +53,18 @@ def add(
 
     Of the whole of it, or of one item: a claim with one citation (CLAIM or CLAIM/r3), a suggestion
     (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1), an
-    answer (1), a sentence of it (1.s2) or that with one reference (1.s2/r3).
+    answer (1), a sentence of it (1.s2) or that with one reference (1.s2/r3). With a label of a
+    passage, 1.s2 is its only reference.
     Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
     disconfirmed, inconclusive.
     """
-    from pincite.library.feedback import Words, opinion
+    from pincite.library.feedback import LABELS, Words, opinion
     from pincite.library.rated_results import read_result
 
     if (given is None) == (label is None):
         raise click.UsageError("Expected one of --up, --down and --label LABEL.")
     found = read_result(result)
-    item = found.chosen(item_id) if item_id else None
+    item = found.chosen(item_id, passage=label in LABELS) if item_id else None
     with _opened(config) as kept:
         kept.add(opinion(result.read_bytes(), found, given or label or "", item, Words(**words)))
     options.say(f"kept: {given or label} of {item.item_id if item else result}")
@@ -81,7 +82,7 @@ def list_(as_json: bool, config: Path | None) -> None:
         found = kept.all()
     for each in found:
         if as_json:
-            click.echo(json.dumps(plain(each), ensure_ascii=False))
+            options.print_json(plain(each), line=True)
             continue
         what = one_line(each.statement) or f"{each.kind} result {each.result}"
         click.echo(f"{each.created}  {each.given:12} {each.item_id:20} {shortened(what, 80)}")
@@ -119,7 +120,7 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
         path, item = items[at]
         if as_json:
             row = {"result": path, "item": item.item_id, "prob_supported": round(share, 4)}
-            click.echo(json.dumps(row | {"statement": item.statement, "url": item.url}))
+            options.print_json(row | {"statement": item.statement, "url": item.url}, line=True)
             continue
         click.echo(f"{share:.2f}  {shortened(one_line(item.statement), 90)}  {item.url}")
         click.echo(f"      pincite feedback {path} --item {item.item_id} --label LABEL")
@@ -160,7 +161,7 @@ def export(form: str, output: Path, config: Path | None) -> None:
 
 
 def _write(rows: list[dict[str, object]], path: Path) -> None:
-    options.write("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), path)
+    options.write("".join(codec.to_json(row, None) for row in rows), path)
 
 
 def _opened(config: Path | None) -> Any:

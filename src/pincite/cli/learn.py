@@ -1,6 +1,5 @@
 """`pincite learn`: a verifier that learnt from feedback, used only if it is the better one."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -169,7 +168,7 @@ def _undone(config: Path | None) -> dict[str, Any]:
 
 def _answer(told: Mapping[str, Any], as_json: bool, quiet: bool) -> None:
     if as_json:
-        click.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        options.print_json(told)
         return
     for name, what in (("feedback", "Held-back feedback"), ("guard", "Guard")):
         if found := told.get(name):

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from pincite.contract import codec
 from pincite.settings import Settings, load
 
 FilePath = click.Path(path_type=Path)
@@ -300,6 +301,11 @@ def say(message: str, quiet: bool = False) -> None:
         sys.stderr.write(f"{message}\n")
     else:
         click.echo(message, err=True)
+
+
+def print_json(value: object, *, line: bool = False) -> None:
+    """A record or plain values on stdout as JSON, valid whatever they hold."""
+    click.echo(codec.to_json(value, None if line else 1), nl=False)
 
 
 def write(text: str, path: Path | None) -> None:

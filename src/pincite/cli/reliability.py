@@ -1,6 +1,5 @@
 """`pincite reliability`: lists of good and bad sources, imported from a wiki's own."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -65,7 +64,7 @@ def show(urls: tuple[str, ...], name: str, as_json: bool) -> None:
         return
     for url, listing in found:
         row = {"url": url, **(values_of(data.listing(listing)) or {})}
-        click.echo(json.dumps(row, ensure_ascii=False))
+        options.print_json(row, line=True)
 
 
 @command.command("list")

@@ -1,6 +1,5 @@
 """`pincite source`: your own copies of paid papers and books, which stay on your machine."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +156,7 @@ def _print(copy: Any, as_json: bool) -> None:
     if as_json:
         row = dataclasses.asdict(copy)
         row.pop("copy_id")
-        click.echo(json.dumps(row, ensure_ascii=False))
+        options.print_json(row, line=True)
     else:
         click.echo(_line(copy))
 

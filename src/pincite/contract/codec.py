@@ -5,6 +5,7 @@ described; writing does without it.
 """
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, is_dataclass, replace
@@ -21,7 +22,7 @@ T = TypeVar("T")
 MAX_BYTES = 500_000_000  # of a file; a thousand answers with their full texts have less
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 _ABSENT = object()
-_SCALARS = {str, int, float, bool, type(None)}
+_SCALARS = {str, int, bool, type(None)}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -106,15 +107,22 @@ Coded: TypeAlias = Annotated[
 # ── Written ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def to_json(value: object) -> str:
-    """A record, or plain values, as indented JSON with a line break at its end."""
-    text = json.dumps(values_of(value), ensure_ascii=False, indent=1)
+def to_json(value: object, indent: int | None = 1) -> str:
+    """A record, or plain values, as JSON with a line break at its end.
+
+    A number that is none (NaN, infinity) is written as null: JSON has no word for it.
+    """
+    text = json.dumps(
+        values_of(value), ensure_ascii=False, indent=indent, allow_nan=False, default=str
+    )
     # UTF-8 has no lone surrogates; JSON's escape for them reads back as what it was.
     return _LONE_SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def values_of(value: Any) -> Any:
     """A record as the dictionaries, lists and scalars that its JSON holds."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if type(value) in _SCALARS:
         return value
     if isinstance(value, list | tuple):

@@ -105,8 +105,8 @@ def opinion(
     of_reading = item is not None and not of_passage and result.kind == "check"
     labels = LABELS if of_passage else SIGNS if of_reading else ()
     if given not in (UP, DOWN, *labels):
-        what = "a passage" if of_passage else "a reading" if of_reading else "a whole result"
-        raise ConfigError(f"{given!r} is no label of {what}; {_expected(labels)}")
+        what = "a passage" if of_passage else "a reading" if of_reading else "what has no passage"
+        raise ConfigError(f"{given!r} is no label of {what}; {_expected(labels, item)}")
     item = item or Item("", "", "")
     return Opinion(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -126,9 +126,9 @@ def opinion(
     )
 
 
-def _expected(labels: Iterable[str]) -> str:
+def _expected(labels: Iterable[str], item: Item | None) -> str:
     if not labels:
-        return "name an item with --item, or give --up or --down."
+        return f"{'' if item else 'name an item with --item, or '}give --up or --down."
     return f"expected one of {', '.join(labels)}, or --up or --down."
 
 

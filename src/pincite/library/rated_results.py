@@ -45,14 +45,18 @@ class Result:
     versions: Mapping[str, str]
     items: tuple[Item, ...]
 
-    def chosen(self, item_id: str) -> Item:
+    def chosen(self, item_id: str, *, passage: bool = False) -> Item:
         """The one item whose id is, or begins with, `item_id`.
+
+        `passage`: one with a passage is meant; of a sentence or reading, its only one.
 
         Raises:
             InputError: none is, or several are; lists them.
         """
         found = [item for item in self.items if item.item_id == item_id]
-        found = found or [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
+        if not found or (passage and not found[0].passage):
+            below = [i for i in self.items if i.item_id.startswith(f"{item_id}/")]
+            found = below or found
         # A claim with one citation is that citation, whatever better sources stand beside it.
         cited = [i for i in found if not _SUGGESTED.fullmatch(i.item_id.rpartition("/")[2])]
         if len(cited) == 1:

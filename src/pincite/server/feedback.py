@@ -62,7 +62,7 @@ def opinion_on(
         ConfigError: a label that the item cannot have; names those that it can.
     """
     found = result_in(result, "the result")
-    chosen = found.chosen(item) if item else None
+    chosen = found.chosen(item, passage=label in opinions.LABELS) if item else None
     given = opinions.opinion(result, found, label or _SIGNS[verdict], chosen, words)
     if words.correction and words.correction in given.passage:
         return Opinion(**(asdict(given) | {"quote": words.correction}))

@@ -105,6 +105,7 @@ class _File:
         self._name, self._values, self._taken, self._path = path.name, values, taken, path
         models = values.get("models")
         self._models: Mapping[Any, Any] = models if isinstance(models, dict) else {}
+        self._used = set[Any]()
 
     def take(self) -> list[Path]:
         """Each option to its place; the files to read besides."""
@@ -119,6 +120,8 @@ class _File:
                 self._step(key, value)
             else:
                 self._option(str(key), value)
+        for key in self._models.keys() - self._used:
+            self._note(f"models.{key}", "is used by no step: left out")
         return []
 
     def _application(self) -> list[Path]:
@@ -185,11 +188,18 @@ class _File:
     def _step(self, step: str, given: Mapping[str, Any]) -> None:
         used = given.get("used_model_key") or self._values.get("used_model_key")
         model = self._models.get(used)
+        self._used.add(used)
         if isinstance(model, dict):
+            if self._taken.steps.get(step, model) != model:
+                self._note(step, "has another model in another file: this one is kept")
             self._taken.steps[step] = model
         elif used is not None:
             self._note(f"{step}.used_model_key", f"{used!r} is described in none of the models")
-        config = _of_model(given.get("llm_specific_configs"), used)
+        configs = given.get("llm_specific_configs")
+        for key in configs.keys() - {"default", used} if isinstance(configs, dict) else ():
+            place = f"{step}.llm_specific_configs.{key}"
+            self._note(place, f"is for another model than the step's, {used}: left out")
+        config = _of_model(configs, used)
         taken = {"prompt_template", "system_prompt"}
         if self._prompt(step, config) and step == CHOICE:
             taken |= self._options(config)
@@ -240,7 +250,8 @@ class _File:
         elif step == CHOICE and "{options}" not in text:
             self._note(place, "does not name the options, as a prompt of ours must: left out")
         else:
-            self._taken.prompts[f"{step}.txt"] = text
+            if self._taken.prompts.setdefault(f"{step}.txt", text) != text:
+                self._note(place, "is another one in another file: that is kept")
             return True
         return False
 
@@ -271,6 +282,8 @@ def _of_model(configs: Any, used: object) -> dict[str, Any]:
 def _one_server(taken: _Taken) -> None:
     """The server and model of the multiple choice, else of most steps; others by `step_models`."""
     asked = {s: (_text(m, "base_url"), _text(m, "model")) for s, m in taken.steps.items()}
+    for step in (step for step, place in asked.items() if not all(place)):
+        taken.notes.append(Note("", step, "its model has no base_url and model: left out"))
     usable = [place for place in asked.values() if all(place)]
     if not usable:
         return
@@ -287,10 +300,26 @@ def _one_server(taken: _Taken) -> None:
     for step in (step for step, (at, _) in asked.items() if at != url):
         taken.notes.append(Note("", step, f"asks another server; all steps of ours ask {url}"))
     main = next(models[step] for step, place in asked.items() if place == (url, name))
-    for option, setting in (("temperature", "chat.temperature"), ("timeout", "chat.seconds")):
-        if main.get(option) is not None:
+    for option, setting in _OF_ALL_STEPS.items():
+        _tell_of_merged(taken, option, models, main.get(option))
+        if setting and main.get(option) is not None:
             values[setting] = main[option]
     _choose_guidance(taken, DIALECTS.get(_text(main, "backend_type"), "openai"))
+
+
+# What has one value here and may have one for each step there; the dialect is chosen below.
+_OF_ALL_STEPS = {"temperature": "chat.temperature", "timeout": "chat.seconds", "backend_type": ""}
+
+
+def _tell_of_merged(
+    taken: _Taken, option: str, models: Mapping[str, Mapping[str, Any]], kept: Any
+) -> None:
+    """Name the steps whose models have another value than the one that is kept for all."""
+    others = {s: m.get(option) for s, m in models.items() if m.get(option) != kept}
+    if others:
+        said = ", ".join(f"{step}: {value}" for step, value in others.items())
+        message = f"is one for all steps here: {kept} is kept, and these are dropped: {said}"
+        taken.notes.append(Note("", option, message))
 
 
 def _choose_guidance(taken: _Taken, dialect: str) -> None:
