@@ -18,19 +18,19 @@ from babel.messages.pofile import read_po, write_po
 
 from pincite.judgement.reliability import LABELS as LISTED
 from pincite.report import reasons
-from pincite.server.pages import languages, words
+from pincite.server import rendering
 from pincite.verbs.verify import wording
 
-SERVER = Path(languages.__file__).parents[1]
+SERVER = rendering.LOCALE.parent
 METHODS = [
-    ("pages/**.py", "python"),
+    ("*.py", "python"),
     ("routes/**.py", "python"),
     ("templates/**.html", "jinja2"),
 ]
 # Words that the pages share with the reports: they stand there, and are translated here.
 SHARED: tuple[Mapping[Any, str], ...] = (
-    *(wording.LABELS, reasons.REASONS, words.STEPS, reasons.BARS, LISTED),
-    *words.SHARED,
+    *(wording.LABELS, reasons.REASONS, rendering.STEPS, reasons.BARS, LISTED),
+    *rendering.SHARED,
 )
 CALLS: dict[str, tuple[int, ...] | None] = {"say": None, "plural": (1, 2)}
 WIDTH = 100
@@ -72,7 +72,7 @@ def translated(language: str) -> Catalog:
 
 
 def file_of(language: str) -> Path:
-    return languages.FOLDER / language / "LC_MESSAGES" / "pincite.po"
+    return rendering.LOCALE / language / "LC_MESSAGES" / "pincite.po"
 
 
 def as_po(catalog: Catalog) -> bytes:
@@ -101,7 +101,7 @@ def untranslated(catalog: Catalog) -> list[str]:
 
 def main() -> None:
     missing = 0
-    for language in languages.LANGUAGES:
+    for language in rendering.LANGUAGES:
         if language == "en":
             continue
         catalog, path = translated(language), file_of(language)

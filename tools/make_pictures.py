@@ -24,7 +24,7 @@ from server.people_of_tests import PASSWORD  # noqa: E402
 from server.processes import Served  # noqa: E402
 
 from pincite.server import demo, wikis  # noqa: E402
-from pincite.server.people.identity import May, Role  # noqa: E402
+from pincite.server.identity import May, Role  # noqa: E402
 from pincite.server.settings import ServerSettings  # noqa: E402
 from pincite.server.site import Site, opened  # noqa: E402
 from pincite.server.study.rating import ANSWERS, Answered  # noqa: E402

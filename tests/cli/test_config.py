@@ -322,8 +322,7 @@ ui_texts:
 
 
 def test_the_demo_application_becomes_pages_of_ours(tmp_path: Path) -> None:
-    from pincite.server.branding import branding_of
-    from pincite.server.settings import load
+    from pincite.server.settings import branding_of, load
 
     config = tmp_path / "config"  # where `evse init` puts them; the paths count from above
     config.mkdir()

@@ -14,9 +14,9 @@ from server.browser.watched import CHROMIUM, FLAGS
 from server.postgres import Postgres, running
 from server.processes import Started
 
+from pincite.server import accounts
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore
-from pincite.server.people import passwords
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.settings import Settings
@@ -30,7 +30,7 @@ BOTH = ["sqlite", pytest.param("postgresql", marks=ON_POSTGRESQL)]
 def _cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Argon2id all the same, but with 1 MiB instead of 64: tests log in some hundred times."""
     cheap = PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1)
-    monkeypatch.setattr(passwords, "_HASHER", cheap)
+    monkeypatch.setattr(accounts, "_HASHER", cheap)
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+from pincite.server.identity import ALLOWED, Identity, Role
 from pincite.server.jobs.runner import Runner
-from pincite.server.people.identity import ALLOWED, Identity, Role
 from pincite.server.site import Site
 
 C = "/api/v1/corpora"

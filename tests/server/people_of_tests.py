@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fastapi.testclient import TestClient
 from server.applications import app_of
 
-from pincite.server.people.accounts import Account
-from pincite.server.people.identity import May, Role
+from pincite.server.accounts import Account
+from pincite.server.identity import May, Role
 from pincite.server.site import Site
 
 PASSWORD = "correct horse battery"

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from server.applications import app_of
 from server.people_of_tests import SERVER
 
-from pincite.server.people.rate_limit import Buckets, address_of
+from pincite.server.middleware import Buckets, address_of
 from pincite.server.site import Site
 
 LOCAL = "http://127.0.0.1:8765"
@@ -103,7 +103,7 @@ def test_people_may_follow_links_to_us_but_nobody_embeds_us(site: Site) -> None:
 
 def test_a_bucket_fills_again(monkeypatch: pytest.MonkeyPatch) -> None:
     at = 1000.0
-    monkeypatch.setattr("pincite.server.people.rate_limit.time.monotonic", lambda: at)
+    monkeypatch.setattr("pincite.server.middleware.time.monotonic", lambda: at)
     bucket = Buckets(2, 60.0)
     taken = [bucket.take("a") for _ in range(3)]
     assert [each and each.allowed for each in taken] == [True, True, False]

@@ -18,13 +18,13 @@ from server.people_of_tests import SERVER, browser, program
 from server.study_samples import study
 
 from pincite.library.feedback import Opinion
+from pincite.server import identity
 from pincite.server.app import create_app
-from pincite.server.guard import SAFE
-from pincite.server.library.register import Shared
-from pincite.server.people import identity
-from pincite.server.people.identity import ALLOWED, May, Role
-from pincite.server.people.login import cookie_name
-from pincite.server.people.sessions import csrf_of
+from pincite.server.corpora import Shared
+from pincite.server.identity import ALLOWED, May, Role
+from pincite.server.middleware import SAFE
+from pincite.server.routing import cookie_name
+from pincite.server.sessions import csrf_of
 from pincite.server.site import Site
 
 REFUSED = {401: {"not_logged_in"}, 403: {"not_allowed", "not_by_key"}}

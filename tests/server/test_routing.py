@@ -16,7 +16,7 @@ from server.applications import app_of
 from server.people_of_tests import SERVER, browser, program
 
 from pincite.server import serving
-from pincite.server.people.identity import May, Role
+from pincite.server.identity import May, Role
 from pincite.server.problems import Problem
 from pincite.server.routing import MAX_DEPTH, MAX_ITEMS, JsonLimits
 from pincite.server.site import Site

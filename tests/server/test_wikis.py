@@ -11,7 +11,7 @@ from server.people_of_tests import SERVER, somebody
 
 from pincite.errors import ConfigError
 from pincite.server import wikis
-from pincite.server.people.identity import Role
+from pincite.server.identity import Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 

@@ -300,7 +300,7 @@ def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> 
     from server.applications import app_of
 
     from pincite.models.encoder import OnnxEncoder
-    from pincite.server.library.linked import link
+    from pincite.server.corpora import link
     from pincite.server.settings import ServerSettings
     from pincite.server.site import opened
     from pincite.settings import Settings
@@ -318,7 +318,7 @@ def test_a_server_links_it(address: str, tmp_path: Path, tiny_encoder: Path) -> 
     page = client.get(f"/corpora/{here}?q=otter2").text
     assert 'href="https://example.org/2"' in page
     assert address not in page
-    site.library.shelf.close()
+    site.library.pool.close()
     site.database.close()
 
 

@@ -1,58 +1,131 @@
-"""The server as an ASGI application: what it is made of, and in which order a request meets it."""
+"""The server as an ASGI application, in which order a request meets its parts, and OpenAPI.
+
+Errors are `application/problem+json` everywhere, whichever part of the server answers.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from pincite.server import problems
-from pincite.server.branding import branding_of
-from pincite.server.guard import LOCAL_NAMES, Border
+from pincite.contract import codec
+from pincite.contract.ask import AnswerReportRecord
+from pincite.contract.check import CheckReportRecord
+from pincite.contract.verify import ReportRecord
+from pincite.server import problems, rendering
+from pincite.server.corpora import AccountFull, DiskFull
+from pincite.server.identity import Identify, identify_local
+from pincite.server.jobs.ingesting import Ingested
 from pincite.server.jobs.store import KeyReused, QueueFull, TooManyOfYours
 from pincite.server.jobs.worker import Worker
-from pincite.server.library.quotas import AccountFull, DiskFull
-from pincite.server.openapi import describe
-from pincite.server.operation.metrics import Metrics
-from pincite.server.pages import home, problem, static, welcome
-from pincite.server.people.audited import Audited
-from pincite.server.people.gate import Gated, gate_of
-from pincite.server.people.identity import Identify, identify_local
-from pincite.server.people.login import csrf_checked, identifier
-from pincite.server.people.rate_limit import Limits, RateLimited
-from pincite.server.routes import meta
-from pincite.server.routes.accounts import (
-    account_pages,
-    accounts,
-    admin_pages,
-    audit,
-    groups,
-    login_pages,
-    me,
-    session,
+from pincite.server.middleware import (
+    LOCAL_NAMES,
+    AuditMiddleware,
+    Limits,
+    RateLimitMiddleware,
+    SecurityMiddleware,
 )
-from pincite.server.routes.corpora import corpora, corpora_pages, documents, search
-from pincite.server.routes.jobs import citations, jobs, jobs_pages, links, shared
-from pincite.server.routes.results import (
+from pincite.server.operation import Metrics
+from pincite.server.problems import MEDIA_TYPE
+from pincite.server.routes import (
+    account,
+    admin,
     ask,
     check,
+    citations,
     copies,
-    copies_pages,
+    corpora,
     feedback,
-    feedback_pages,
-    verified,
+    home,
+    jobs,
+    meta,
+    results,
     verify,
 )
-from pincite.server.routes.results.verify_view import Results
 from pincite.server.routes.studies import rating, rating_pages, studies, studies_pages
-from pincite.server.settings import ServerSettings
+from pincite.server.routing import csrf_checked, identifier
+from pincite.server.settings import ServerSettings, branding_of
 from pincite.server.site import Site
 from pincite.server.wikis import Wikis, browser_token, with_token
+from pincite.verbs.check.records import Interpretation
+
+SCHEMAS = "#/components/schemas/"
+PROBLEM = {"$ref": f"{SCHEMAS}ProblemBody"}
+RESULT = "/api/v1/jobs/{job_id}/result"
+# A check that is to find readings only ends with these; files that were sent, with `Ingested`.
+RESULTS = (ReportRecord, CheckReportRecord, Interpretation, AnswerReportRecord, Ingested)
+EVERYWHERE = {
+    "421": "This server does not answer to the name in `Host`.",
+    "503": "The database does not answer; `Retry-After` says when to try again.",
+    "default": "Any other error.",
+}
+OF_BODIES = {"413": "More bytes than the server's limit.", "422": "Not understood, or not allowed."}
+METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
+
+
+def describe(app: FastAPI) -> None:
+    """Let the application describe itself so, the first time somebody asks."""
+    plain: Callable[[], dict[str, Any]] = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            _complete(plain())
+        assert app.openapi_schema is not None
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # as the framework's manual has it
+
+
+def _complete(document: dict[str, Any]) -> None:
+    for path in document["paths"].values():
+        for method in METHODS:
+            if operation := path.get(method):
+                _of_operation(operation, changes=method not in ("get", "head", "options"))
+    schemas = document.get("components", {}).get("schemas", {})
+    document["paths"][RESULT]["get"]["responses"]["200"]["content"]["application/json"] = {
+        "schema": {"oneOf": [_added(kind, schemas) for kind in RESULTS]}
+    }
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+
+
+def _added(kind: type[Any], schemas: dict[str, Any]) -> dict[str, str]:
+    """A reference to the schema of a result, which is added with all that it refers to."""
+    found = codec.described(kind, SCHEMAS)
+    for name, schema in [*found.pop("$defs", {}).items(), (kind.__name__, found)]:
+        if schemas.setdefault(name, schema) != schema:
+            raise ValueError(f"two schemas have the name {name}")
+    return {"$ref": SCHEMAS + kind.__name__}
+
+
+def _of_operation(operation: dict[str, Any], *, changes: bool) -> None:
+    answers: dict[str, Any] = operation["responses"]
+    added = dict(EVERYWHERE)
+    if changes:
+        added |= {"403": "Not allowed, or it comes from a page of another site."}
+    if "requestBody" in operation:
+        added |= OF_BODIES
+    for status, description in added.items():
+        answers.setdefault(status, {"description": description})
+    for status, answer in answers.items():
+        if status == "default" or status >= "400":
+            answer["content"] = {MEDIA_TYPE: {"schema": PROBLEM}}
+            if answer.get("description") == "Validation Error":
+                answer["description"] = OF_BODIES["422"]
+            if status in ("429", "503"):
+                answer["headers"] = {"Retry-After": {"schema": {"type": "integer"}}}
+
 
 API = (
-    *(meta, jobs, citations, links, copies, corpora, documents, search, feedback, studies, rating),
-    *(session, me, accounts, groups, audit),
+    *(meta.router, jobs.router, citations.router, results.router, copies.router),
+    *(corpora.router, corpora.documents, corpora.searching, feedback.router),
+    *(studies.router, rating.router, account.router, account.me),
+    *(admin.router, admin.groups_router, admin.audit_router),
 )
 PAGES = (
-    *(static, home, welcome, verify, verified, copies_pages, check, ask, corpora_pages),
-    *(feedback_pages, jobs_pages, shared, studies_pages, rating_pages),
-    *(login_pages, account_pages, admin_pages),
+    *(rendering.router, home.router, verify.router, copies.pages, check.router, ask.router),
+    *(corpora.pages, feedback.pages, results.pages, studies_pages.router, rating_pages.router),
+    *(account.logins, account.account, admin.pages),
 )
 REFUSALS: problems.Refusals = {
     QueueFull: (429, "queue_full", {"Retry-After": "30"}),
@@ -90,21 +163,21 @@ def create_app(site: Site, worker: Worker | None = None) -> FastAPI:
     app.state.limits = limits = Limits(site.server)
     app.state.identify = _identify(site)
     app.state.spend = limits.spend
-    app.state.gate = gate = gate_of(site.server)
+    app.state.gate = gate = home.gate_of(site.server)
     app.state.branding = branding_of(site.server)
-    app.state.problem_page = problem.problem_page
-    app.state.results = Results()
+    app.state.problem_page = rendering.problem_page
+    app.state.results = verify.Results()
     problems.install(app, REFUSALS)
-    for part in (*API, *PAGES):
-        app.include_router(part.router)
+    for router in (*API, *PAGES):
+        app.include_router(router)
     describe(app)
     if gate:
-        app.add_middleware(Gated, gate=gate)
+        app.add_middleware(home.Gated, gate=gate)
     if site.server.mode == "server":
-        app.add_middleware(Audited, log=site.people.audit)
-        app.add_middleware(RateLimited, limits=limits)
+        app.add_middleware(AuditMiddleware, log=site.people.audit)
+        app.add_middleware(RateLimitMiddleware, limits=limits)
     app.add_middleware(
-        Border,
+        SecurityMiddleware,
         hosts=LOCAL_NAMES | set(site.server.names),
         schemes=_schemes(site.server),
         body_bytes=lambda path: _limit(site, path),

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.library.ingest import ingest
-from pincite.server.library.register import CorpusEntry, Shared
-from pincite.server.people.identity import LOCAL
+from pincite.server.corpora import CorpusEntry, Shared
+from pincite.server.identity import LOCAL
 from pincite.server.site import Site
 
 ROOT = Path(__file__).parents[1]

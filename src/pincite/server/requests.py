@@ -1,19 +1,54 @@
-"""What may be asked of the server: the bodies of the three verbs, and which settings they may set.
+"""What may be asked of the server: bodies of the three verbs, settings of a run, pages of lists.
 
 A request names no file and no address of a model: what runs, and on whose machine, is the server's
 settings' business; of its models a request names one that the server offers. Texts are data; a NUL
-or half a character pair, which a database would refuse, is refused here.
+or half a character pair, which a database would refuse, is refused here. A cursor names the last
+row that was seen of a long list; the server remembers nothing.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import Path
+from fastapi import Path as InPath
+from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from pincite.retrieval.fusion import Mode
-from pincite.server.examples import Example
+from pincite.server.problems import Problem
 from pincite.server.tables import Kind
+
+ROOT = Path(__file__).parents[1]
+Example = Literal["article", "inventor", "vole"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """An article as a file, and the folder of the pages that it cites."""
+
+    title: str
+    folder: Path
+
+    @property
+    def article(self) -> Path:
+        """Wikitext."""
+        return self.folder / "article.wiki"
+
+    @property
+    def sources(self) -> Path:
+        """Stored pages with their manifest."""
+        return self.folder / "sources"
+
+
+EXAMPLES: dict[Example, Shipped] = {
+    "article": Shipped("Varrowmouth", ROOT / "demo"),
+    "inventor": Shipped("Edda Marrick", ROOT / "demo_more" / "inventor"),
+    "vole": Shipped("Saltfen vole", ROOT / "demo_more" / "vole"),
+}
 
 
 def _storable(text: str) -> str:
@@ -30,7 +65,7 @@ Text = Annotated[str, AfterValidator(_storable)]
 Line = Annotated[Text, Field(max_length=2_000)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
 Ids = Annotated[tuple[Id, ...], Field(min_length=1, max_length=20)]
-IdPath = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
+IdPath = Annotated[str, InPath(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # in an address
 Revision = Annotated[int, Field(ge=1, le=2**53)]  # of a wiki's page
 IsoDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d{2}(-\d{2})?)?)?$")]
 
@@ -180,3 +215,62 @@ KINDS: dict[Kind, type[Request]] = {  # of what is stored
     "check": CheckRequest,
     "ask": AskRequest,
 }
+
+
+Row = TypeVar("Row")
+Limit = Annotated[int, Query(ge=1, le=200, description="Rows of a page.")]
+Cursor = Annotated[
+    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
+]
+
+
+def cursor_of(*values: Any) -> str:
+    """An opaque text for the values by which a list is ordered.
+
+    >>> read_cursor(cursor_of(1.5, "a"), (float, str))
+    (1.5, 'a')
+    """
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} orders nothing")
+
+
+def read_cursor(cursor: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
+    """The values of a cursor; None without one.
+
+    Raises:
+        Problem: 422, it is none of ours.
+    """
+    if cursor is None:
+        return None
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True)
+        values = json.loads(text, parse_constant=_no_number)
+    except (ValueError, binascii.Error, RecursionError):
+        values = None
+    if (
+        not isinstance(values, list)
+        or len(values) != len(kinds)
+        or any(type(value) is not kind for value, kind in zip(values, kinds, strict=True))
+        or any(isinstance(value, str) and "\0" in value for value in values)
+        or any(isinstance(value, int) and abs(value) >= 2**63 for value in values)
+    ):
+        raise Problem(422, "invalid_cursor", "The cursor is none that this server gave.")
+    return tuple(values)
+
+
+def page_of(
+    rows: list[Row], limit: int, key: Callable[[Row], tuple[Any, ...]]
+) -> tuple[list[Row], str | None]:
+    """The first `limit` rows, and the cursor of the next page; None if these are all.
+
+    `key`: the values by which the list is ordered.
+
+    >>> page_of(["a", "b"], 2, lambda row: (row,)), page_of(["a", "b"], 1, lambda row: (row,))[0]
+    ((['a', 'b'], None), ['a'])
+    """
+    page = rows[:limit]
+    return page, cursor_of(*key(page[-1])) if len(rows) > limit else None

@@ -19,11 +19,11 @@ from pincite import settings as pipeline_settings
 from pincite.errors import ConfigError
 from pincite.server import logs
 from pincite.server.app import create_app
+from pincite.server.backup import using
+from pincite.server.corpora import fault, link
 from pincite.server.demo import furnish
+from pincite.server.identity import LOCAL
 from pincite.server.jobs.worker import Worker
-from pincite.server.library.linked import fault, link
-from pincite.server.operation.backup import using
-from pincite.server.people.identity import LOCAL
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
 from pincite.server.wikis import browser_token
@@ -90,7 +90,7 @@ def _serve(site: Site, config: Path | None, say: Say) -> None:
         server.run(sockets=[listening])
     finally:
         worker.stop()
-        site.library.shelf.close()
+        site.library.pool.close()
         site.database.close()
 
 
@@ -113,7 +113,7 @@ def work(given: Mapping[str, object], config: Path | None, say: Say) -> None:
         say(f"Working for {site.database.shown}, {slots} jobs at once   (Ctrl-C ends it)")
         ended.wait()
         worker.stop()
-        site.library.shelf.close()
+        site.library.pool.close()
         site.database.close()
 
 

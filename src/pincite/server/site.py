@@ -1,26 +1,75 @@
 """What all routes share: the stores of a running server, in one place."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from pincite import runtime
+from pincite.server.accounts import Accounts, AuditLog, Groups, Logins
+from pincite.server.corpora import CorpusPool, CorpusRegister, Library, Quotas
 from pincite.server.database import Database, made_folder
 from pincite.server.feedback import FeedbackStore
 from pincite.server.jobs.store import JobStore
 from pincite.server.jobs.tallies import Tallies
-from pincite.server.library.library import Library
-from pincite.server.library.open_corpora import Shelf
-from pincite.server.library.own import OwnShelves
-from pincite.server.library.quotas import Room
-from pincite.server.library.register import CorpusRegister
-from pincite.server.library.uploads import Uploads
-from pincite.server.people.stores import People, people_of
+from pincite.server.oauth import Provider, providers
+from pincite.server.private_copies import OwnShelves
+from pincite.server.sessions import DAY, ApiKeys, LoginAttempts, Sessions, ShareLinks
 from pincite.server.settings import ServerSettings
 from pincite.server.study.rating import RatingStore
 from pincite.server.study.studies import StudyStore
+from pincite.server.tables import now
+from pincite.server.uploads import Uploads
 from pincite.settings import Settings
+
+KEYS_SHOWN_DAYS = 30.0  # after they expired, so that their owners see why something stopped
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who may come in, and what is known of them."""
+
+    settings: ServerSettings
+    accounts: Accounts
+    logins: Logins
+    attempts: LoginAttempts
+    sessions: Sessions
+    keys: ApiKeys
+    groups: Groups
+    links: ShareLinks
+    audit: AuditLog
+    providers: dict[str, Provider]
+
+    def forget_old(self) -> None:
+        """Remove what has expired, and what is older than the settings keep it."""
+        self.sessions.delete_ended()
+        self.keys.delete_expired(now() - KEYS_SHOWN_DAYS * DAY)
+        self.links.delete_expired()
+        self.attempts.delete_expired()
+        if self.settings.audit_days:
+            self.audit.delete_older(now() - self.settings.audit_days * DAY)
+
+
+def people_of(database: Database, settings: ServerSettings) -> People:
+    """The stores over a database.
+
+    Raises:
+        ConfigError: the file of providers cannot be read.
+    """
+    hours, days = settings.session_hours, settings.session_days
+    return People(
+        settings,
+        Accounts(database),
+        Logins(database),
+        LoginAttempts(database),
+        Sessions(database, idle_hours=hours, days=days),
+        ApiKeys(database),
+        Groups(database),
+        ShareLinks(database),
+        AuditLog(database),
+        providers(Path(settings.oauth) if settings.oauth else None),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +83,7 @@ class Site:
     corpora: CorpusRegister
     library: Library
     own: OwnShelves
-    room: Room
+    quotas: Quotas
     feedback: FeedbackStore
     people: People  # of server mode; empty in local mode
     tallies: Tallies
@@ -56,12 +105,12 @@ def opened(server: ServerSettings, settings: Settings) -> Site:
     each = server.queue_each if server.mode == "server" else 0
     jobs = JobStore(database, queue=server.queue, each=each)
     corpora = CorpusRegister(database, server.folder / "corpora")
-    shelf = Shelf(lambda: runtime.encoder(settings))
-    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, shelf)
+    pool = CorpusPool(lambda: runtime.encoder(settings))
+    library = Library(corpora, Uploads(server.folder / "uploads"), jobs, pool)
     own = OwnShelves(server, settings)
-    room = Room(server, library, own)
+    quotas = Quotas(server, library, own)
     feedback, people = FeedbackStore(database), people_of(database, server)
-    stores = (jobs, corpora, library, own, room, feedback, people, Tallies(database))
+    stores = (jobs, corpora, library, own, quotas, feedback, people, Tallies(database))
     studies = (StudyStore(database), RatingStore(database))
     site = Site(server, settings, database, *stores, *studies)
     site.tidy()

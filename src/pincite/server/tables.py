@@ -6,6 +6,7 @@ are seconds since 1970, UTC. An id is 22 characters of 128 random bits: nobody g
 
 import secrets
 import time
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -326,3 +327,17 @@ def newest_first(
         at, seen = before
         wanted = wanted.where(sa.or_(created < at, sa.and_(created == at, key < seen)))
     return wanted
+
+
+def whole(text: str) -> str:
+    r"""The text with a "?" for what UTF-8 cannot write and databases refuse.
+
+    >>> whole("tex\ud83d\0t")
+    'tex??t'
+    """
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def iso(at: float) -> str:
+    """A time for people and programs: UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")

@@ -20,10 +20,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pincite.server.database import made_folder
-from pincite.server.guard import OF_A_WIKI, is_of_a_wiki
-from pincite.server.people.identity import THE_LOCAL_ONE, Identify, Identity, May
-from pincite.server.people.login import bearer
+from pincite.server.identity import THE_LOCAL_ONE, Identify, Identity, May
+from pincite.server.middleware import OF_A_WIKI, is_of_a_wiki
 from pincite.server.problems import Problem, response
+from pincite.server.routing import bearer
 
 _JOB = r"/api/v1/jobs/[A-Za-z0-9_-]{1,64}"
 # What a page of a wiki may ask; everything else is for pages of ours, and programs.

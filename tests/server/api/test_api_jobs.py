@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 
 from pincite.server.jobs.store import Status
-from pincite.server.routes.jobs import jobs as api_jobs
+from pincite.server.routes import jobs as api_jobs
 from pincite.server.site import Site
 from pincite.settings import Settings
 

@@ -14,8 +14,8 @@ from pincite.contract.ask import AnswerReportRecord
 from pincite.contract.check import CheckReportRecord
 from pincite.contract.verify import ReportRecord
 from pincite.documents.lines.labelled import read_labelled
+from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
-from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 

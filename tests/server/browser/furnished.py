@@ -10,9 +10,9 @@ from server.people_of_tests import PASSWORD
 from server.processes import Served
 from server.study_samples import study
 
+from pincite.server.accounts import Account
+from pincite.server.identity import May, Role
 from pincite.server.jobs.store import JobStore, Status
-from pincite.server.people.accounts import Account
-from pincite.server.people.identity import May, Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.study.rating import Answer, Answered

@@ -13,7 +13,7 @@ from server.own_copies import ARTICLE, BOOK
 from server.people_of_tests import PASSWORD
 from server.processes import Served
 
-from pincite.server.people.identity import Role
+from pincite.server.identity import Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import opened
 from pincite.settings import Settings

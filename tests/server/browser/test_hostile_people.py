@@ -17,9 +17,9 @@ from server.study_samples import item
 from pincite.errors import PinciteError
 from pincite.library.feedback import Opinion
 from pincite.library.own_copies import OwnCopy
+from pincite.server.corpora import Shared
+from pincite.server.identity import May, Role
 from pincite.server.jobs.ingesting import Ingested
-from pincite.server.library.register import Shared
-from pincite.server.people.identity import May, Role
 from pincite.server.study.items import Item
 from pincite.server.study.studies import Plan
 from pincite.verbs.verify import data

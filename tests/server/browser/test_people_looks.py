@@ -11,7 +11,7 @@ from server.browser.watched import Watched
 from server.people_of_tests import PASSWORD
 from server.processes import Served
 
-from pincite.server.people.passwords import hashed
+from pincite.server.accounts import hashed
 
 Watch = Callable[..., Watched]
 

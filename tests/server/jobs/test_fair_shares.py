@@ -12,9 +12,9 @@ from server.corpora_of_tests import BRIDGE, C, run_next, send, uploads
 from server.people_of_tests import SERVER, somebody
 
 from pincite.corpus.durable import n_bytes
+from pincite.server import corpora
 from pincite.server.app import create_app
-from pincite.server.library import quotas
-from pincite.server.people.identity import Role
+from pincite.server.identity import Role
 from pincite.server.site import Site
 from pincite.settings import Settings
 
@@ -108,7 +108,7 @@ def test_room_is_measured_and_corpora_are_counted_once_a_minute(
         send(client, corpus_id, ("a.txt", BRIDGE))
         run_next(site)
         assert gauge("pincite_corpora_bytes") == 0
-        monkeypatch.setattr(quotas, "COUNTED_SECONDS", -1.0)
+        monkeypatch.setattr(corpora, "COUNTED_SECONDS", -1.0)
         assert gauge("pincite_corpora_bytes") == n_bytes(site.corpora.folder_of(corpus_id)) > 0
 
 

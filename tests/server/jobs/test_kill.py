@@ -15,7 +15,7 @@ import pytest
 from server.postgres import running
 from server.processes import Served, Started, children
 
-from pincite.server.examples import EXAMPLES
+from pincite.server.requests import EXAMPLES
 
 TEXT = EXAMPLES["article"].article.read_text(encoding="utf-8")
 PATIENCE = 180.0

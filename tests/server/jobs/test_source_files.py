@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.server.jobs import source_files
-from pincite.server.jobs.source_files import Unused, Why, laid_out, parts_of
+from pincite.server.jobs import sources
+from pincite.server.jobs.sources import Unused, Why, laid_out, parts_of
 from pincite.server.requests import SentFile
 
 
@@ -71,7 +71,7 @@ def test_parts_are_plain_names(name: str) -> None:
     for part in parts or ():
         assert part not in ("", ".", "..")
         assert not set(part) & set("/\\\0\n")
-        assert 0 < len(part.encode()) <= source_files.MAX_NAME
+        assert 0 < len(part.encode()) <= sources.MAX_NAME
 
 
 def test_links_locks_and_zips_in_zips_are_named(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_links_locks_and_zips_in_zips_are_named(tmp_path: Path) -> None:
 def test_what_packs_too_well_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_files, "SMALL", 1_000)
+    monkeypatch.setattr(sources, "SMALL", 1_000)
     bomb = zipped(("bomb.html", b"\0" * 3_000_000), ("fine.html", b"fine"))
     found, unused = laid(tmp_path, ("bomb.zip", bomb))
     assert found == ["bomb.zip/fine.html"]
@@ -109,7 +109,7 @@ def test_what_packs_too_well_is_not_unpacked(
 
 
 def test_all_zips_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_files, "MAX_BYTES", 10)
+    monkeypatch.setattr(sources, "MAX_BYTES", 10)
     packed = zipped(("a.html", b"123456"), ("b.html", b"123456"))
     found, unused = laid(tmp_path, ("one.zip", packed), ("after.html", b"x"))
     assert found == ["one.zip/a.html"]
@@ -119,7 +119,7 @@ def test_all_zips_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.Monk
 def test_files_have_a_limit_and_names_count_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_files, "MAX_FILES", 3)
+    monkeypatch.setattr(sources, "MAX_FILES", 3)
     found, unused = laid(tmp_path, *((name, b"x") for name in ("a", "a", "a/b", "c", "d")))
     assert found == ["a"]
     assert whys(unused) == [
@@ -134,7 +134,7 @@ def test_a_long_list_of_files_is_refused_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = zipped(*((f"{n}.html", b"x") for n in range(50)))
-    monkeypatch.setattr(source_files, "MAX_DIRECTORY", 100)
+    monkeypatch.setattr(sources, "MAX_DIRECTORY", 100)
     monkeypatch.setattr(zipfile, "ZipFile", None)  # nothing may open it
     end = packed.rindex(b"PK\x05\x06")
     large = packed[:end] + b"PK\x06\x07" + bytes(16) + struct.pack("<4s", packed[end : end + 4])

@@ -7,8 +7,7 @@ import pytest
 
 from pincite.documents.manifest import NAME
 from pincite.documents.sources import open_sources
-from pincite.server.jobs.source_files import Why
-from pincite.server.jobs.source_matching import SENT, Outcome, matched
+from pincite.server.jobs.sources import SENT, Outcome, Why, matched
 from pincite.types import Document
 from pincite.wiki.article import parse_article
 

@@ -14,13 +14,14 @@ import pytest
 from server.processes import children
 
 from pincite.server import database as database_module
-from pincite.server.examples import EXAMPLES
 from pincite.server.jobs import runner as runner_module
+from pincite.server.jobs import work as work_module
 from pincite.server.jobs import worker as worker_module
 from pincite.server.jobs.runner import Runner, Teller
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.work import Done
 from pincite.server.jobs.worker import Worker
+from pincite.server.requests import EXAMPLES
 from pincite.server.site import Site
 from pincite.settings import Settings
 
@@ -259,7 +260,7 @@ def test_result_that_cannot_be_written_fails_its_job(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     half_a_pair = Done("{}", complete=True, title="a \ud83d")
-    monkeypatch.setattr(runner_module.work, "done", lambda *_: half_a_pair)
+    monkeypatch.setattr(work_module, "done", lambda *_: half_a_pair)
     job_id = submit(site, SHORT)
     site.jobs.take("w")
     Runner("w", site.server, Settings()).run(job_id)

@@ -19,9 +19,8 @@ from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 from pincite.evaluation.preferences import COMPARISONS
 from pincite.library.own_copies import OwnCopies, OwnCopy
 from pincite.library.own_refs import named
-from pincite.server.library import own as own_module
-from pincite.server.library.attaching import Given, attached
-from pincite.server.people.identity import May, Role
+from pincite.server.identity import May, Role
+from pincite.server.private_copies import SHELVES, Given, OwnShelves, attached
 from pincite.server.site import Site
 from pincite.server.study.items import Gathered, gathered
 from pincite.server.tables import accounts, feedback
@@ -283,7 +282,7 @@ def test_many_copies_come_page_by_page(site: Site, ada: Somebody) -> None:
 def test_a_shelf_that_cannot_be_written(site: Site, ada: Somebody) -> None:
     job_id = checked(ada.client, site)
     book, *_ = cited(ada.client, job_id)
-    shelves = site.server.folder / own_module.SHELVES
+    shelves = site.server.folder / SHELVES
     shelves.write_bytes(b"no folder")
     reply = hand_in(ada.client, job_id, book, ("a.txt", b"The bridge opened."))
     assert (reply.status_code, reply.json()["code"]) == (503, "not_kept")
@@ -310,7 +309,7 @@ def test_who_leaves_leaves_no_copy(
         site.own.of(who.account.account_id).attach(copy_of(n), b"x")
     shelf = site.own.folder(ada.account.account_id)
     if killed:
-        monkeypatch.setattr(own_module.OwnShelves, "tidy", lambda *_: None)
+        monkeypatch.setattr(OwnShelves, "tidy", lambda *_: None)
     assert ada.client.request("DELETE", "/api/v1/me", json={"password": PASSWORD}).is_success
     assert shelf.exists() == killed
     monkeypatch.undo()
@@ -330,7 +329,7 @@ def test_who_leaves_while_a_copy_is_read_leaves_none(site: Site, ada: Somebody) 
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pincite.server.routes.results.copies.attached", slowly)
+        patch.setattr("pincite.server.routes.copies.attached", slowly)
         assert hand_in(ada.client, job_id, book, ("a.txt", b"The bridge.")).status_code == 404
     assert not site.own.folder(ada.account.account_id).exists()
 

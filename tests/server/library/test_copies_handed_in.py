@@ -13,7 +13,7 @@ from server.own_copies import ARTICLE, checked, cited, hand_in, page_of
 
 from pincite.library.own_copies import OwnCopies
 from pincite.library.own_refs import named
-from pincite.server.library.attaching import Given, attached
+from pincite.server.private_copies import Given, attached
 from pincite.server.site import Site
 from pincite.settings import Settings
 from pincite.types import Reason, Unchecked
@@ -146,7 +146,7 @@ def test_a_reader_that_hangs_or_dies_costs_the_file_and_no_more(
     big = attached(shelf, key, Given(bomb, "bomb.txt", None))
     assert isinstance(big, Unchecked)
     assert big.reason is Reason.TOO_LARGE
-    monkeypatch.setattr("pincite.server.library.attaching.sys.executable", "/bin/false")
+    monkeypatch.setattr("pincite.server.private_copies.sys.executable", "/bin/false")
     died = attached(shelf, key, Given(pipe, "a.txt", None))
     assert isinstance(died, Unchecked)
     assert died.reason is Reason.UNDECODABLE

@@ -12,9 +12,9 @@ from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, as_somebody, run_ne
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.models.encoder import OnnxEncoder
+from pincite.server.corpora import Shared
+from pincite.server.identity import Role
 from pincite.server.jobs.runner import Runner
-from pincite.server.library.register import Shared
-from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.settings import Settings
 from pincite.types import Document

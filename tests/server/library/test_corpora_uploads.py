@@ -23,9 +23,8 @@ from pincite.corpus.lock import WriterLock
 from pincite.models.encoder import OnnxEncoder
 from pincite.server.jobs.runner import Runner
 from pincite.server.jobs.store import Status
-from pincite.server.library.multipart import BadForm, Form, received
-from pincite.server.library.uploads import Uploads
 from pincite.server.site import Site, opened
+from pincite.server.uploads import BadForm, Form, Uploads, received
 from pincite.settings import Settings
 from pincite.types import Document
 

@@ -15,9 +15,9 @@ from pincite.corpus import engines
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import ConfigError, CorpusError
 from pincite.models.encoder import OnnxEncoder
-from pincite.server.library import open_corpora
-from pincite.server.library.linked import fault, link
-from pincite.server.people.identity import LOCAL
+from pincite.server import corpora
+from pincite.server.corpora import fault, link
+from pincite.server.identity import LOCAL
 from pincite.server.serving import _listening, serve
 from pincite.server.settings import ServerSettings, load
 from pincite.server.site import Site, opened
@@ -172,7 +172,7 @@ def test_another_engine_s_is_searched_and_asked_but_not_listed(
 def test_an_engine_that_does_not_answer_is_left_alone_and_not_named(
     client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_corpora, "ALONE_SECONDS", 1e9)
+    monkeypatch.setattr(corpora, "ALONE_SECONDS", 1e9)
     (entry,) = link(site.corpora, LOCAL, [f"Tank={ADDRESS}"])
     tank.answers = False
     assert fault(entry) == f"server.corpora: Tank: {REFUSED}"
@@ -192,7 +192,7 @@ def test_an_engine_that_does_not_answer_is_left_alone_and_not_named(
 def test_an_engine_that_answers_again_is_asked_again(
     client: TestClient, site: Site, tank: Tank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_corpora, "ALONE_SECONDS", 0.0)
+    monkeypatch.setattr(corpora, "ALONE_SECONDS", 0.0)
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     tank.answers = False
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
@@ -205,8 +205,8 @@ def test_readers_of_other_engines_never_hold_all_threads(
 ) -> None:
     (entry,) = link(site.corpora, LOCAL, [ADDRESS])
     with contextlib.ExitStack() as stack:
-        for _ in range(open_corpora.MOST_ELSEWHERE):
-            stack.enter_context(site.library.shelf.reading(entry.address))
+        for _ in range(corpora.MOST_ELSEWHERE):
+            stack.enter_context(site.library.pool.reading(entry.address))
         assert client.get(f"{C}/{entry.corpus_id}").status_code == 503
     assert client.get(f"{C}/{entry.corpus_id}").status_code == 200
 

@@ -23,10 +23,9 @@ from pincite.cli import cli
 from pincite.corpus.lock import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.own_copies import OwnCopies
+from pincite.server.backup import LIST, DamagedArchive, InUse, backup, inspect, restore, using
 from pincite.server.jobs.store import Status
-from pincite.server.operation.archive import LIST, DamagedArchive
-from pincite.server.operation.backup import InUse, backup, inspect, restore, using
-from pincite.server.operation.condition import examined
+from pincite.server.operation import examined
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site, opened
 from pincite.server.tables import jobs

@@ -1,6 +1,5 @@
 """The migrations make the tables that the program has, from every state, and keep what is there."""
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,8 @@ from alembic.runtime.migration import MigrationContext
 from pincite.errors import ConfigError
 from pincite.server.database import MIGRATIONS, Database, DatabaseError
 from pincite.server.jobs.store import JobStore, Status
-from pincite.server.study.studies import StudyStore
 from pincite.server.tables import metadata
 
-OLD_SOURCE: dict[str, Any] = {
-    "url": "https://a.example/",
-    "title": "A",
-    "passage": "p",
-    "quote": [0, 1],
-}
-OLD_SOURCE |= {"score": -1.5, "text": "", "start": 0}
-OLD_ITEM: dict[str, Any] = {
-    "claim_id": "c",
-    "article": "A",
-    "article_url": "",
-    "section": [],
-    "before": "",
-}
-OLD_ITEM |= {"claim": "x", "existing": OLD_SOURCE, "suggested": OLD_SOURCE}
 REVISIONS = [path.name[:4] for path in sorted((MIGRATIONS / "versions").glob("0*.py"))]
 
 
@@ -77,31 +60,6 @@ def fill(database: Database) -> None:
         for table, row in (("jobs", job), ("job_events", event)):
             names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
             connection.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({places})"), row)
-
-
-def test_studies_of_before_compare_citations(database_url: str) -> None:
-    database = Database(database_url)
-    database.migrate("0006")
-    rows: dict[str, dict[str, Any]] = {
-        "studies": {"study_id": "s", "owner": "local", "name": "n", "consent": "c", "token": "t"}
-        | {"sample": "random", "per_item": 3, "seed": 0, "created": 1.0},
-        "study_items": {"study_id": "s", "number": 1, "data": json.dumps(OLD_ITEM)},
-        "study_raters": {"rater_id": "r", "study_id": "s", "number": 1, "agreed": 1.0},
-        "study_ratings": {"rater_id": "r", "position": 1, "study_id": "s", "item": 1}
-        | {"existing_first": True, "lease": 0.0, "shown": 1.0, "seconds": 1.0, "n_answers": 1}
-        | {"answered": 2.0, "answer": "b"},
-    }
-    with database.writing() as connection:
-        for table, row in rows.items():
-            names, places = ", ".join(row), ", ".join(f":{name}" for name in row)
-            connection.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({places})"), row)
-    database.migrate()
-    store = StudyStore(database)
-    (study,), (given,) = store.listed("local", 2), store.ratings("s")
-    assert (study.compare, study.n_without_text, study.n_one_passage) == ("citations", 0, 0)
-    assert (given.choice, given.sides) == ("suggested", ("existing", "suggested"))
-    assert store.items("s")[1].baseline.score == -1.5
-    database.close()
 
 
 def test_a_table_that_is_made_anew_keeps_what_belongs_to_its_rows(tmp_path: Path) -> None:

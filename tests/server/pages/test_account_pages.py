@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import PASSWORD, SERVER, browser, somebody
 
 from pincite.cli import cli
-from pincite.server.people.identity import Role
+from pincite.server.identity import Role
 from pincite.server.site import Site
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pincite.server.examples import EXAMPLES, Example
-from pincite.server.jobs.display import THRESHOLDS, beside, blocks_of
+from pincite.server.jobs.work import THRESHOLDS, beside, blocks_of
+from pincite.server.requests import EXAMPLES, Example
 from pincite.wiki.article import parse_article, read_articles
 
 

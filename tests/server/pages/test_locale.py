@@ -10,16 +10,14 @@ from check_samples import check_report
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.judgement.references import Standing, Support
 from pincite.notes import Language
-from pincite.server.pages import languages
-from pincite.server.pages.words import Words
+from pincite.server.rendering import LANGUAGES, Words, language_of, translations
 from pincite.verbs.ask import wording
 from pincite.verbs.check import wording as check_wording
 
 ENGLISH, GERMAN = (
-    Words(Language(texts.gettext, texts.ngettext))
-    for texts in map(languages.translations, ("en", "de"))
+    Words(Language(texts.gettext, texts.ngettext)) for texts in map(translations, ("en", "de"))
 )
-OTHERS = [name for name in languages.LANGUAGES if name != "en"]
+OTHERS = [name for name in LANGUAGES if name != "en"]
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -51,7 +49,7 @@ def test_the_language_is_the_chosen_or_the_browsers() -> None:
 
     def asked(**headers: str) -> str:
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        return languages.language_of(Request({"type": "http", "headers": raw}))
+        return language_of(Request({"type": "http", "headers": raw}))
 
     assert asked() == "en"
     assert asked(**{"accept-language": "fr, de-AT;q=0.8, en;q=0.5"}) == "de"

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from pincite import notes
 from pincite.notes import ENGLISH, Note, as_written
 from pincite.server.jobs.store import Status
-from pincite.server.pages import languages
+from pincite.server.rendering import translations
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.types import (
@@ -32,7 +32,7 @@ from pincite.verbs.ask import wording as ask_wording
 from pincite.verbs.check import data as check_data
 from pincite.verbs.verify import data, wording
 
-GERMAN = languages.translations("de").gettext
+GERMAN = translations("de").gettext
 VALUES = ["31", "p. 12", "<b>%(x)s</b> 50 %", "a; b", "line\nbreak", "{n} \\1", "\ud800"]
 CODES = sorted(set(ENGLISH) - {notes.AS_WRITTEN})
 

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from server.study_samples import item, study
 
-from pincite.server.pages import rendering
+from pincite.server import rendering
 from pincite.server.site import Site
 from pincite.server.study.blind import shown
 from pincite.server.study.items import Item

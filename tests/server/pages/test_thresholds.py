@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from pincite.judgement.thresholds import relabelled
-from pincite.server.examples import EXAMPLES, Example
-from pincite.server.jobs.display import atoms_of, beside
-from pincite.server.jobs.work import noting
+from pincite.server.jobs.work import atoms_of, beside, noting
+from pincite.server.requests import EXAMPLES, Example
 from pincite.settings import Settings
 from pincite.types import Document, Label
 from pincite.verbs.verify import build

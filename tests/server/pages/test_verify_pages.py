@@ -17,14 +17,14 @@ from server.people_of_tests import SERVER, somebody
 
 from pincite.judgement import confirmation
 from pincite.opinions import Opinion, Verdict
+from pincite.server.identity import Role
 from pincite.server.jobs import work
-from pincite.server.jobs.display import blocks_of, sections_of
-from pincite.server.jobs.source_files import Why
+from pincite.server.jobs.sources import Why
 from pincite.server.jobs.store import Status
-from pincite.server.pages import sent_files
-from pincite.server.people.identity import Role
-from pincite.server.routes.results import check_view, verify_view
-from pincite.server.routes.results.verify_view import Verified
+from pincite.server.jobs.work import blocks_of, sections_of
+from pincite.server.rendering import UNUSED
+from pincite.server.routes import check
+from pincite.server.routes.verify import Verified, edit_link, funnel_at, report_at
 from pincite.server.site import Site
 from pincite.server.tables import Kind
 from pincite.types import Failed, Label, Span
@@ -184,8 +184,8 @@ def test_sources_are_read_and_what_could_not_be_used_is_said(
     assert "3 files sent." in page
     assert "1 file is the copy of a citation." in page
     assert "2 files could not be used:" in page
-    assert sent_files.UNUSED[Why.NO_MATCH] in page
-    assert sent_files.UNUSED[Why.NO_ZIP] in page
+    assert UNUSED[Why.NO_MATCH] in page
+    assert UNUSED[Why.NO_ZIP] in page
     assert "<img" not in client.get(f"/jobs/{job_id}").text
     findings = client.get(f"/api/v1/jobs/{job_id}/result").json()["findings"]
     found = {f["claim"][:10]: f["citations"][0]["unchecked"] for f in findings}
@@ -257,7 +257,7 @@ def test_a_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Si
     claim_id = found.report.findings[0].claim.claim_id
     found = dataclasses.replace(found, view={"sections": {claim_id: 2}})
     link = "https://en.wikipedia.org/w/index.php?title=A_%26_B&action=edit&section=2"
-    assert verify_view.edit_link(found, claim_id) == (link, "en.wikipedia.org")
+    assert edit_link(found, claim_id) == (link, "en.wikipedia.org")
     page = client.get(f"/jobs/{ended(site, found)}").text
     assert f'href="{link}"'.replace("&", "&amp;") in page
     assert "Edit this section on Wikipedia" in page
@@ -269,7 +269,7 @@ def test_a_finding_links_to_its_section_in_the_wiki(client: TestClient, site: Si
 )
 def test_no_link_leads_where_no_wiki_is_known(url: str | None) -> None:
     found = verified(revision_id="7", url=url)
-    assert verify_view.edit_link(found, found.report.findings[0].claim.claim_id) is None
+    assert edit_link(found, found.report.findings[0].claim.claim_id) is None
 
 
 def test_sections_count_as_the_wiki_counts_them() -> None:
@@ -287,14 +287,14 @@ def test_sections_count_as_the_wiki_counts_them() -> None:
 def test_what_is_flagged_follows_the_threshold() -> None:
     made = verified()
     for threshold in (0.05, 0.3, 0.95):
-        at = verify_view.at(made, threshold)
+        at = report_at(made, threshold)
         labels = data.counts(at).labels
         uses = sum(
             len(f.citations) - sum(c.label is Label.UNCHECKED for c in f.citations)
             for f in at.findings
             if f.label in (Label.REFUTED, Label.NOT_SUPPORTED)
         )
-        found = dict(verify_view.funnel(made, at))
+        found = dict(funnel_at(made, at))
         assert found["flagged"] == uses
         assert bool(uses) == bool(labels[Label.REFUTED] + labels[Label.NOT_SUPPORTED])
 
@@ -320,7 +320,7 @@ def test_documents_are_counted_as_they_are_listed() -> None:
     items[3] = dataclasses.replace(items[3], passage=same)
     pages = dataclasses.replace(items[0], meta={"pages": "[0, 10]", "page_labels": '["vii", "8"]'})
     result = ReadingResult(None, (pages, *items[1:]), confirmation.weighed_together(items))  # type: ignore[arg-type]
-    sides = check_view.sides(result, 0.2)
+    sides = check.sides(result, 0.2)
     listed = {side["word"]: [len(d["passages"]) for d in side["documents"]] for side in sides}
     assert listed == {"for": [2], "against": [1], "neutral": [1]}
     assert sides[0]["documents"][0]["passages"][0]["page"] == ("8", True)

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import SERVER, browser
 
 from pincite.errors import ConfigError
-from pincite.server.people import passwords
+from pincite.server import accounts
 from pincite.server.site import Site
 
 TEXT = "We keep what you ask for 30 days.\n\n<b>Agree</b> or leave."
@@ -20,7 +20,7 @@ HTML = {"accept": "text/html"}
 def gated(make_site: Callable[..., Site], tmp_path: Path) -> TestClient:
     text = tmp_path / "consent.txt"
     text.write_text(TEXT, encoding="utf-8")
-    hashed = passwords.hashed(PASSWORD)
+    hashed = accounts.hashed(PASSWORD)
     return browser(make_site(consent=str(text), gate_password=hashed, login_tries=3))
 
 
@@ -75,7 +75,7 @@ def test_consent_alone_asks_people_and_no_programs(
 
 
 def test_it_stands_before_accounts_and_keys_pass_it(make_site: Callable[..., Site]) -> None:
-    client = browser(make_site(**SERVER, gate_password=passwords.hashed(PASSWORD)))
+    client = browser(make_site(**SERVER, gate_password=accounts.hashed(PASSWORD)))
     assert client.get("/login").headers["location"].startswith("/welcome")
     assert client.get("/api/v1/jobs").json()["code"] == "gate_closed"
     with_key = client.get("/api/v1/jobs", headers={"Authorization": "Bearer nobody's"})

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from server.people_of_tests import ORIGIN, PASSWORD, SERVER, browser, log_in, program, somebody
 
 from pincite.server import tables
-from pincite.server.people import passwords
-from pincite.server.people.identity import May, Role
+from pincite.server.accounts import __file__
+from pincite.server.identity import May, Role
 from pincite.server.site import Site
 from pincite.server.tables import accounts, api_keys, sessions
 
@@ -187,7 +187,7 @@ def test_a_password_is_the_same_on_every_keyboard_and_rehashed_when_care_grows(s
 
 
 def test_hashing_costs_what_rfc_9106_asks_for() -> None:
-    hasher = runpy.run_path(passwords.__file__)["_HASHER"]  # the tests' own is cheaper
+    hasher = runpy.run_path(__file__)["_HASHER"]  # the tests' own is cheaper
     assert (hasher.type.name, hasher.memory_cost, hasher.time_cost) == ("ID", 65536, 3)
     assert hasher.parallelism == 4
 

@@ -11,8 +11,8 @@ from server.people_of_tests import PASSWORD, SERVER, browser, somebody
 from server.provider import CLIENT, SECRET, Provider
 
 from pincite.errors import ConfigError
-from pincite.server.people import oauth
-from pincite.server.people.identity import Role
+from pincite.server import oauth
+from pincite.server.identity import Role
 from pincite.server.settings import ServerSettings
 from pincite.server.site import Site
 

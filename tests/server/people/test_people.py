@@ -12,19 +12,24 @@ from server.people_of_tests import PASSWORD, SERVER, Somebody, browser, log_in, 
 
 from pincite.errors import ConfigError
 from pincite.server import tables
+from pincite.server.accounts import (
+    MAX_KEY,
+    AccountExists,
+    Accounts,
+    Groups,
+    LastAdmin,
+    checked,
+    key_of,
+)
+from pincite.server.corpora import CorpusRegister, Shared
 from pincite.server.database import Database
+from pincite.server.identity import Identity, May, Role
 from pincite.server.jobs.store import JobStore, Status
-from pincite.server.library.register import CorpusRegister, Shared
-from pincite.server.people import personal
-from pincite.server.people.accounts import AccountExists, Accounts, LastAdmin
-from pincite.server.people.groups import Groups
-from pincite.server.people.identity import Identity, May, Role
-from pincite.server.people.links import ShareLinks
-from pincite.server.people.names import MAX_KEY, checked, key_of
-from pincite.server.people.stores import people_of
-from pincite.server.routes.jobs.shared import shared_job
+from pincite.server.personal_data import KEPT, SECRET, forget
+from pincite.server.routes.results import shared_job
+from pincite.server.sessions import ShareLinks
 from pincite.server.settings import ServerSettings
-from pincite.server.site import Site
+from pincite.server.site import Site, people_of
 from pincite.server.tables import metadata
 
 MakeSite = Callable[..., Site]
@@ -302,7 +307,7 @@ def test_it_is_read_in_pages_and_forgotten_in_time(database: Database) -> None:
 
 
 def test_every_table_that_says_whose_a_row_is_is_dealt_with() -> None:
-    known = {owner.table.name for owner in personal.KEPT.values()}
+    known = {owner.table.name for owner in KEPT.values()}
     owned = {
         table.name
         for table in metadata.tables.values()
@@ -312,7 +317,7 @@ def test_every_table_that_says_whose_a_row_is_is_dealt_with() -> None:
     secrets = {"password", "hash", "verifier", "token"}
     named = {c.name for t in metadata.tables.values() for c in t.c}
     kept_back = {name for name in named if any(word in name for word in secrets)}
-    assert kept_back - {"request_hash"} <= personal.SECRET
+    assert kept_back - {"request_hash"} <= SECRET
 
 
 def of_everything(site: Site, who: Somebody) -> tuple[str, Path]:
@@ -389,10 +394,10 @@ def test_a_job_that_runs_when_its_owner_leaves_ends_without_a_trace(site: Site) 
     ada = somebody(site, Role.EDITOR, "Ada")
     job, _ = site.jobs.submit(ada.account.account_id, "verify", "t", {"example": "article"})
     assert site.jobs.take("w")
-    assert personal.forget(site.database, ada.account.account_id, site.own)
+    assert forget(site.database, ada.account.account_id, site.own)
     assert not site.jobs.renew(job.job_id, "w")
     assert not site.jobs.finish(job.job_id, "w", Status.DONE, result="{}")
-    assert not personal.forget(site.database, ada.account.account_id, site.own)
+    assert not forget(site.database, ada.account.account_id, site.own)
 
 
 def test_local_mode_exports_too(make_site: MakeSite) -> None:

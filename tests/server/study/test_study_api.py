@@ -12,8 +12,8 @@ from samples import HOSTILE, report
 from server.people_of_tests import SERVER, browser, somebody
 from server.study_samples import Rater, item, study
 
+from pincite.server.identity import Role
 from pincite.server.jobs.store import Status
-from pincite.server.people.identity import Role
 from pincite.server.site import Site
 from pincite.server.study.studies import Plan, Study
 from pincite.verbs.verify.data import to_json

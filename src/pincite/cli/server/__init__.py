@@ -29,7 +29,7 @@ def backup(file: Path, data: str | None, config: Path | None, force: bool) -> No
     Of PostgreSQL, its client has to be installed (pg_dump). FILE is readable for you alone: it
     holds what everybody asked.
     """
-    from pincite.server.operation import backup as copies
+    from pincite.server import backup as copies
     from pincite.server.settings import load
 
     done = copies.backup(load({"data": data}, config), file, replace=force)
@@ -49,7 +49,7 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
     Into an empty place, unless told to replace; of the same kind of database; while no server
     runs. FILE is compared with its checksums first: of a damaged one nothing is taken.
     """
-    from pincite.server.operation import backup as copies
+    from pincite.server import backup as copies
     from pincite.server.settings import load
 
     about = copies.restore(load({"data": data}, config), file, replace=force).about
@@ -63,8 +63,8 @@ def restore(file: Path, data: str | None, config: Path | None, force: bool) -> N
 @click.option("--backup", "file", type=options.FilePath, help="Check a backup instead.")
 def check(data: str | None, config: Path | None, file: Path | None) -> None:
     """Whether all is well: database, corpora, queue, room; exit code 1 if something is not."""
-    from pincite.server.operation import backup as copies
-    from pincite.server.operation import condition
+    from pincite.server import backup as copies
+    from pincite.server.operation import examined
     from pincite.server.settings import load
 
     if file:
@@ -72,7 +72,7 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
         options.say(f"{file}: {len(found.files):,} files, all as they were written.")
         return
     wrong = False
-    for part in condition.examined(load({"data": data}, config)):
+    for part in examined(load({"data": data}, config)):
         wrong = wrong or not part.well
         click.echo(f"{'ok' if part.well else 'FAULT':<6}{part.name:<10}{part.what}")
     if wrong:
@@ -82,14 +82,14 @@ def check(data: str | None, config: Path | None, file: Path | None) -> None:
 @command.command("hash-password")
 def hash_password() -> None:
     """Hash a password for the setting `gate_password`; it is asked for, or read from a pipe."""
-    from pincite.server.people import passwords
+    from pincite.server.accounts import hashed
 
     password = (
         click.prompt("Password", hide_input=True, err=True, confirmation_prompt=True)
         if (sys.stdin.isatty())
         else sys.stdin.readline().rstrip("\n")
     )
-    click.echo(passwords.hashed(password))
+    click.echo(hashed(password))
 
 
 command.add_command(user.command)

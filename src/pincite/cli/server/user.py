@@ -12,8 +12,8 @@ from pincite.cli import options
 from pincite.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pincite.server.people.accounts import Account
-    from pincite.server.people.stores import People
+    from pincite.server.accounts import Account
+    from pincite.server.site import People
 
 PORTION = 200
 ROLES = ("rater", "reader", "editor", "admin")
@@ -40,7 +40,7 @@ def _placed(function: Callable[..., None]) -> Callable[..., None]:
 @_placed
 def add(name: str, role: str, **places: Any) -> None:
     """Make an account; its password is asked for, or read from stdin."""
-    from pincite.server.people.identity import Role
+    from pincite.server.identity import Role
 
     with _people(**places) as people:
         account = people.accounts.add(name, Role(role), _password())
@@ -66,7 +66,7 @@ def passwd(name: str, **places: Any) -> None:
 @_placed
 def set_role(name: str, role: str, **places: Any) -> None:
     """Say what an account may do; it is logged out everywhere."""
-    from pincite.server.people.identity import Role
+    from pincite.server.identity import Role
 
     with _people(**places) as people:
         account = _named(people, name)
@@ -95,7 +95,7 @@ def enable(name: str, **places: Any) -> None:
 @_placed
 def listed(**places: Any) -> None:
     """Print all accounts: name, role, last login."""
-    from pincite.server.people.names import key_of
+    from pincite.server.accounts import key_of
 
     with _people(**places) as people:
         found = people.accounts.listed(PORTION)
@@ -124,8 +124,8 @@ def _set_disabled(name: str, disabled: bool, places: dict[str, Any]) -> None:
 @contextmanager
 def _people(config: Path | None, data: str | None) -> Iterator["People"]:
     from pincite.server.database import Database
-    from pincite.server.people.stores import people_of
     from pincite.server.settings import load
+    from pincite.server.site import people_of
 
     settings = load({"data": data}, config)
     if settings.mode == "local":

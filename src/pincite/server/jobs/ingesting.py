@@ -23,7 +23,7 @@ from pincite.library.update import How, Outcome, update
 from pincite.protocols import Encoder
 from pincite.server.jobs.work import Done, Tell
 from pincite.server.requests import IngestRequest, SentFile
-from pincite.server.texts import whole
+from pincite.server.tables import whole
 from pincite.settings import Settings
 from pincite.types import Document, Reason, Unchecked
 

@@ -24,18 +24,16 @@ from pincite.corpus.protocol import Address
 from pincite.errors import InputError, PinciteError
 from pincite.models.session import cores
 from pincite.server import logs
+from pincite.server.corpora import CorpusRegister, removed, without_places
 from pincite.server.database import Database, DatabaseError
 from pincite.server.jobs import ingesting, work
 from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.jobs.tallies import Key, Stopwatch, Tallies, of_result
-from pincite.server.library.library import removed
-from pincite.server.library.linked import without_places
-from pincite.server.library.own import OwnShelves
-from pincite.server.library.register import CorpusRegister
-from pincite.server.library.uploads import Uploads
+from pincite.server.private_copies import OwnShelves
 from pincite.server.requests import corpora_in
 from pincite.server.settings import ServerSettings
 from pincite.server.settings import load as load_server_settings
+from pincite.server.uploads import Uploads
 from pincite.settings import Settings
 
 PROGRESS = frozenset({"fetching", "reading", "draft"})  # events of which only the newest counts
@@ -151,7 +149,7 @@ class Runner:
         if self._store.finish(
             job.job_id, self._worker, status, result=found.result, files=found.files
         ):
-            self._tallies.add(of_result(job.kind, found.result) | spent)
+            self._tallies.add({**of_result(job.kind, found.result), **spent})
 
     def _work(self, job: Job, tell: work.Tell) -> work.Done:
         places = self._places(job)

@@ -5,10 +5,9 @@ from importlib.metadata import version
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
+from pincite.server.identity import PUBLIC, May, needs
 from pincite.server.jobs.worker import Worker
-from pincite.server.operation import condition
-from pincite.server.operation.metrics import Metrics, Now
-from pincite.server.people.identity import PUBLIC, May, needs
+from pincite.server.operation import Metrics, Now, folder, tables
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.routing import Router
 from pincite.server.site import Stores
@@ -56,8 +55,8 @@ def readyz(request: Request, site: Stores) -> Ready:
     """Whether it can work, and if not, which part of it: database, folder, worker."""
     worker: Worker | None = request.app.state.worker
     parts = {
-        "database": condition.tables(site.database).well,
-        "folder": condition.folder(site.server).well,
+        "database": tables(site.database).well,
+        "folder": folder(site.server).well,
         "worker": worker is None or worker.works,
     }
     if failing := [name for name, well in parts.items() if not well]:
@@ -90,8 +89,8 @@ def get_metrics(request: Request, site: Stores) -> Response:
         jobs=site.jobs.counts(),
         oldest_seconds=site.jobs.oldest_seconds(),
         tallies=site.tallies.all(),
-        disk_free_bytes=site.room.free_bytes(),
-        corpora_bytes=site.room.corpora_bytes(),
+        disk_free_bytes=site.quotas.free_bytes(),
+        corpora_bytes=site.quotas.corpora_bytes(),
     )
     text, media_type = metrics.text(now)
     return Response(text, media_type=media_type)

@@ -18,7 +18,7 @@ from pincite.errors import InputError
 from pincite.evaluation.preferences import PAIRS, Compared, Comparison
 from pincite.judgement.own import digest_of
 from pincite.server.jobs.store import JobStore
-from pincite.server.texts import whole
+from pincite.server.tables import whole
 from pincite.text.passages import apart
 from pincite.types import Document, Evidence, Finding, Passage, Span
 from pincite.verbs.verify.records import Report

@@ -10,8 +10,8 @@ from pincite.documents.sources import open_sources
 from pincite.errors import InputError
 from pincite.evaluation.preferences import Comparison
 from pincite.server.database import Database
+from pincite.server.identity import LOCAL
 from pincite.server.jobs.store import JobStore
-from pincite.server.people.identity import LOCAL
 from pincite.server.settings import load
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, Plan, Study, StudyStore, planned, study_of

@@ -40,8 +40,8 @@ from pincite.server.tables import (
     study_items,
     study_raters,
     study_ratings,
+    whole,
 )
-from pincite.server.texts import whole
 from pincite.verbs.verify.records import Report
 
 EXPORT_VERSION = "2"

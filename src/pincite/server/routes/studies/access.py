@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
-from pincite.server.people.identity import Guest, Identity, May
+from pincite.server.identity import Guest, Identity, May
 from pincite.server.problems import Problem, not_found
 from pincite.server.site import Stores
 from pincite.server.study.rating import Rater

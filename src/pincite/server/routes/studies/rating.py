@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from pincite.evaluation import preferences
 from pincite.evaluation.preferences import Amount, Choice, Comparison
-from pincite.server.people.identity import LOCAL, Identity
+from pincite.server.identity import LOCAL, Identity
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import Body
 from pincite.server.routes.studies.access import Invited, Someone, TakingPart

@@ -6,10 +6,10 @@ from fastapi import Path, Request, Response
 from fastapi.responses import RedirectResponse
 
 from pincite.evaluation.preferences import AMOUNTS, Comparison
-from pincite.server.pages import forms, languages
-from pincite.server.pages.forms import Form
-from pincite.server.pages.rendering import page
+from pincite.server import forms
+from pincite.server.forms import Form
 from pincite.server.problems import not_found
+from pincite.server.rendering import language_of, page, translations
 from pincite.server.routes.studies import rating as api_rating
 from pincite.server.routes.studies.access import COOKIE, Link, TakingPart, Visiting
 from pincite.server.routes.studies.rating import Answering
@@ -137,7 +137,7 @@ def forget(_form: Form, link: Link, rater: TakingPart, site: Stores) -> Redirect
 
 
 def _words(request: Request, compare: Comparison) -> dict[str, Any]:
-    _ = languages.translations(languages.language_of(request)).gettext
+    _ = translations(language_of(request)).gettext
     if compare == "citations":
         a, b = _("Source A"), _("Source B")
         better = _("Which source supports the words in bold better?")

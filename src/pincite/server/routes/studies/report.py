@@ -8,10 +8,10 @@ from pincite.errors import InputError
 from pincite.evaluation import plots, preferences
 from pincite.evaluation.preferences import PAIRS, Pair
 from pincite.report.cells import one_line
-from pincite.server.pages import rendering
+from pincite.server import rendering
 from pincite.server.study import wording
 from pincite.server.study.studies import Study, StudyStore
-from pincite.server.texts import iso
+from pincite.server.tables import iso
 
 BY_SCORE, BY_DIFFERENCE = "preferences-by-score.png", "preferences-by-difference.png"
 OVER_ALL = "preferences.png"

@@ -7,11 +7,10 @@ from pydantic import BaseModel, Field
 
 from pincite.errors import InputError, MissingExtra
 from pincite.evaluation.preferences import Comparison
-from pincite.server.paging import Cursor, Limit, page_of, read_cursor
-from pincite.server.people.identity import Identity, Researcher, owned
+from pincite.server.identity import Identity, Researcher, owned
 from pincite.server.problems import Problem, ProblemBody, not_found
-from pincite.server.requests import Body, Id, Text
-from pincite.server.routes.job import readable
+from pincite.server.requests import Body, Cursor, Id, Limit, Text, page_of, read_cursor
+from pincite.server.routes.jobs import readable
 from pincite.server.routes.studies import report as study_report
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
@@ -19,7 +18,7 @@ from pincite.server.study import exports as study_exports
 from pincite.server.study.exports import MEDIA_TYPES, Format
 from pincite.server.study.items import DocumentOf, Sample, documents_beside, sampled
 from pincite.server.study.studies import CONSENT, MAX_PER_ITEM, MAX_SEED, Plan, Study, planned
-from pincite.server.texts import iso
+from pincite.server.tables import iso
 from pincite.verbs.verify import data
 from pincite.verbs.verify.records import Report
 

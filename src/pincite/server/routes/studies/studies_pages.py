@@ -5,12 +5,12 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from pincite.server import forms
+from pincite.server.forms import Form
+from pincite.server.identity import Identity, May, Rater, Researcher
 from pincite.server.jobs.store import Job, Status
-from pincite.server.pages import forms, languages
-from pincite.server.pages.forms import Form
-from pincite.server.pages.rendering import page
-from pincite.server.people.identity import Identity, May, Rater, Researcher
 from pincite.server.problems import not_found
+from pincite.server.rendering import language_of, page, translations
 from pincite.server.requests import Id
 from pincite.server.routes.studies import report as study_report
 from pincite.server.routes.studies import studies as api_studies
@@ -57,7 +57,7 @@ def report(request: Request, study_id: Id, who: Researcher, site: Stores) -> HTM
     """How far a study is, and what came of it so far."""
     study = api_studies.own(site, study_id, who)
     counted = api_studies.reported(site, study)
-    translated = languages.translations(languages.language_of(request)).gettext
+    translated = translations(language_of(request)).gettext
     return page(
         request,
         "study_report.html",

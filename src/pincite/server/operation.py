@@ -1,0 +1,215 @@
+"""Whether all is well with a server (`pincite server check`, `/readyz`), and its `/metrics`."""
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from pincite.errors import PinciteError
+from pincite.library.own_copies import OwnCopies
+from pincite.server.corpora import CorpusRegister, fault
+from pincite.server.database import Database
+from pincite.server.jobs.store import JobStore, Status
+from pincite.server.jobs.tallies import BUCKETS as STAGE_BUCKETS
+from pincite.server.jobs.tallies import STAGE, STAGE_UNDER, UNCHECKED, VERDICTS, Key
+from pincite.server.private_copies import SHELVES
+from pincite.server.settings import ServerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a server, and how it is."""
+
+    name: str
+    well: bool
+    what: str
+
+
+def examined(settings: ServerSettings) -> Iterator[Part]:
+    """Every part; those that depend on a faulty one are left out."""
+    yield folder(settings)
+    database = Database(settings.database_url)
+    try:
+        found = tables(database)
+        yield found
+        if found.well:
+            yield from _kept(database, settings)
+    finally:
+        database.close()
+
+
+def folder(settings: ServerSettings) -> Part:
+    """Whether the data folder can be written, and has as much room as is to stay free."""
+    path = settings.folder
+    if not (path.is_dir() and os.access(path, os.W_OK)):
+        return Part("folder", False, f"{path} is not there, or cannot be written")
+    free = shutil.disk_usage(path).free
+    return Part(
+        "folder", free >= settings.disk_free_megabytes * 1e6, f"{path}: {free / 1e9:,.1f} GB free"
+    )
+
+
+def tables(database: Database) -> Part:
+    """Whether the database answers, and is of this version."""
+    try:
+        found = database.revision()
+    except PinciteError as error:
+        return Part("database", False, str(error))
+    if found != database.newest:
+        behind = (
+            f"its tables are of {found or 'no version'}; `pincite serve` brings them up to date"
+        )
+        return Part("database", False, f"{database.shown}: {behind}")
+    return Part("database", True, f"{database.shown} ({found})")
+
+
+def _kept(database: Database, settings: ServerSettings) -> Iterator[Part]:
+    faults = database.faults()
+    yield Part("rows", not faults, "; ".join(faults) or "whole")
+    jobs = JobStore(database)
+    counts, lost = jobs.counts(), jobs.abandoned()
+    told = ", ".join(f"{n} {status.value}" for status, n in counts.items() if n) or "none"
+    if lost:
+        told += f"; of {lost} no worker has given a sign of life: run `pincite worker`"
+    waiting = counts[Status.QUEUED] < settings.queue
+    yield Part("jobs", waiting and not lost, told if waiting else f"{told}; the queue is full")
+    yield _corpora(CorpusRegister(database, settings.folder / "corpora"))
+    yield _copies(settings.folder / SHELVES)
+
+
+def _corpora(register: CorpusRegister) -> Part:
+    every = register.listed()
+    if faults := list(filter(None, (fault(each) for each in every if register.is_linked(each)))):
+        return Part("corpora", False, "; ".join(faults))
+    told = f"{len(every)}; `pincite corpus verify FOLDER` looks into one"
+    # One that was made here has a folder from its first document on.
+    if empty := [each.corpus_id for each in every if register.is_empty(each)]:
+        told += f"; nothing is in {', '.join(empty)}"
+    return Part("corpora", True, told)
+
+
+def _copies(folder: Path) -> Part:
+    """Whether own copies are where their shelves say; those of whoever runs it locally are not."""
+    shelves = [path for path in sorted(folder.glob("*")) if path.is_dir()]
+    damaged = []
+    for shelf in shelves:
+        try:
+            if n_lost := OwnCopies(shelf).faults():
+                damaged.append(f"{shelf} ({n_lost} files)")
+        except PinciteError as error:
+            damaged.append(str(error))
+    told = f"damaged: {'; '.join(damaged)}" if damaged else f"{len(shelves)} shelves"
+    return Part("copies", not damaged, told)
+
+
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0, 2.5, 10.0)  # seconds; 0.2 is our aim
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What the database says at the moment."""
+
+    jobs: Mapping[Status, int] = field(default_factory=dict)
+    oldest_seconds: float = 0.0  # that the job at the queue's head has waited
+    tallies: Mapping[Key, float] = field(default_factory=dict)
+    disk_free_bytes: int = 0
+    corpora_bytes: int = 0  # as of a minute ago at most
+
+
+class Metrics:
+    """Of one process, and of the jobs of all."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._seconds = Histogram(
+            "pincite_request_seconds",
+            "Time to answer, by route and status.",
+            ("method", "route", "status"),
+            registry=self._registry,
+            buckets=BUCKETS,
+        )
+        self._now = Now()
+        self._registry.register(_OfJobs(lambda: self._now))
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """One answered request; `route` is its pattern, never what stood in the address."""
+        known = method if method in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD") else "other"
+        self._seconds.labels(known, route, str(status)).observe(seconds)
+
+    def text(self, now: Now) -> tuple[bytes, str]:
+        """What Prometheus reads, and its media type."""
+        self._now = now
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
+
+
+class _OfJobs(Collector):
+    """What is in the database, as Prometheus' families."""
+
+    def __init__(self, now: Callable[[], Now]) -> None:
+        self._now = now
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._now()
+        waiting = GaugeMetricFamily(
+            "pincite_jobs", "Jobs that are kept, by state.", None, ["status"]
+        )
+        for status, n in now.jobs.items():
+            waiting.add_metric([status.value], n)
+        yield waiting
+        what = "Seconds that the job at the queue's head has waited."
+        yield GaugeMetricFamily("pincite_queue_oldest_seconds", what, now.oldest_seconds)
+        what = "Bytes that are free where the data folder is."
+        yield GaugeMetricFamily("pincite_disk_free_bytes", what, now.disk_free_bytes)
+        what = "Bytes of all corpora that were made here, counted once a minute at most."
+        yield GaugeMetricFamily("pincite_corpora_bytes", what, now.corpora_bytes)
+        what = "Resident memory of the server's process; jobs run in others."
+        yield GaugeMetricFamily("pincite_resident_bytes", what, _resident_bytes())
+        yield _counter("pincite_verdicts", "Verdicts, by verb.", ["verb", "verdict"], now, VERDICTS)
+        why = "Citations that could not be checked, and why."
+        yield _counter("pincite_unchecked", why, ["reason"], now, UNCHECKED)
+        yield _stages(now.tallies)
+
+
+def _counter(name: str, what: str, labels: list[str], now: Now, tally: str) -> Metric:
+    family = CounterMetricFamily(name, what, None, labels)
+    for (kind, label), value in sorted(now.tallies.items()):
+        if kind == tally:
+            family.add_metric(label.split(" "), value)
+    return family
+
+
+def _stages(tallies: Mapping[Key, float]) -> Metric:
+    what = "Seconds that jobs spent in each of their stages."
+    family = HistogramMetricFamily("pincite_stage_seconds", what, labels=["verb", "stage"])
+    under: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    for (kind, label), value in tallies.items():
+        if kind == STAGE_UNDER:
+            stage, _, limit = label.rpartition(" ")
+            under[stage][limit] = value
+    for stage, counts in sorted(under.items()):
+        so_far, buckets = 0.0, []
+        for limit in [*(f"{limit:g}" for limit in STAGE_BUCKETS), "+Inf"]:
+            so_far += counts.get(limit, 0.0)
+            buckets.append((limit, so_far))
+        family.add_metric(stage.split(" "), buckets, tallies.get((STAGE, stage), 0.0))
+    return family
+
+
+def _resident_bytes() -> int:
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[1]
+    except OSError:  # not Linux: it is not said
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

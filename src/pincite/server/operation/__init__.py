@@ -1,1 +1,0 @@
-"""For whoever runs a server: copies, checks, logs, numbers."""

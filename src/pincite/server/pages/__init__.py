@@ -1,1 +1,0 @@
-"""The web pages: server-rendered, readable without JavaScript, asking no other site."""

@@ -1,1 +1,0 @@
-"""Pages of the three verbs: their forms, and what came out."""

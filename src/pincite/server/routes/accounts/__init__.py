@@ -1,1 +1,0 @@
-"""Accounts: logging in, what people set, and what administrators do."""

@@ -1,0 +1,416 @@
+"""Accounts, groups and the audit log, for admins: the API and the pages."""
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from pincite.errors import ConfigError
+from pincite.server import forms
+from pincite.server.accounts import Account, AccountExists, Group, LastAdmin, Name, key_of
+from pincite.server.forms import Form
+from pincite.server.identity import Admin, Reader, Role
+from pincite.server.middleware import noted
+from pincite.server.personal_data import forget
+from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.rendering import page
+from pincite.server.requests import Cursor, Id, IdPath, Limit, Text, cursor_of, page_of, read_cursor
+from pincite.server.routes.account import (
+    AccountBody,
+    GroupBody,
+    account_body,
+    group_body,
+    with_accounts,
+)
+from pincite.server.routing import Router
+from pincite.server.site import Site, Stores
+from pincite.server.tables import iso
+
+router = Router(
+    prefix="/api/v1/accounts",
+    tags=["accounts"],
+    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},
+    dependencies=[Depends(with_accounts)],
+)
+Password = Annotated[Text, Field(min_length=1, max_length=1000)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewAccountRequest(_Body):
+    """An account to be made; without a password it opens to linked logins only."""
+
+    name: Name
+    role: Role = Role.READER
+    password: Password | None = None
+
+
+class AccountChange(_Body):
+    """What is to be set; the rest stays."""
+
+    role: Role | None = None
+    disabled: bool | None = None
+    password: Password | None = None
+
+
+class AccountList(BaseModel):
+    """A page of accounts, by name."""
+
+    accounts: list[AccountBody]
+    next: str | None
+
+
+@router.get("", operation_id="list_accounts")
+def list_accounts(
+    who: Admin, site: Stores, limit: Limit = 50, cursor: Cursor = None
+) -> AccountList:
+    """All accounts, by name."""
+    found = site.people.accounts.listed(limit + 1, read_cursor(cursor, (str,)))
+    page, after = page_of(found, limit, lambda each: (key_of(each.name),))
+    return AccountList(accounts=[account_body(each) for each in page], next=after)
+
+
+@router.post("", operation_id="create_account", status_code=201)
+def create_account(
+    body: NewAccountRequest, who: Admin, request: Request, site: Stores
+) -> AccountBody:
+    """A new account."""
+    return account_body(made(site, request, body))
+
+
+@router.get("/{account_id}", operation_id="get_account")
+def get_account(account_id: IdPath, who: Admin, site: Stores) -> AccountBody:
+    """An account."""
+    account = site.people.accounts.get(account_id)
+    if account is None:
+        raise not_found()
+    return account_body(account)
+
+
+@router.patch("/{account_id}", operation_id="change_account")
+def change_account(
+    account_id: IdPath, body: AccountChange, who: Admin, request: Request, site: Stores
+) -> AccountBody:
+    """Set an account's role, bar it, or give it a new password; it is logged out everywhere."""
+    return account_body(changed(site, request, account_id, body))
+
+
+@router.delete("/{account_id}", operation_id="delete_account", status_code=204)
+def delete_account(account_id: IdPath, who: Admin, request: Request, site: Stores) -> None:
+    """Delete an account and what is its own, as its owner could."""
+    deleted(site, request, account_id)
+
+
+def made(site: Site, request: Request, body: NewAccountRequest) -> Account:
+    """A new account.
+
+    Raises:
+        Problem: 409 the name is taken; 422 the password will not do.
+    """
+    try:
+        account = site.people.accounts.add(body.name, body.role, body.password)
+    except AccountExists as error:
+        raise Problem(409, "name_taken", str(error)) from error
+    except ConfigError as error:
+        raise Problem(422, "bad_password", str(error)) from error
+    noted(request, account.account_id, {"role": account.role.value})
+    return account
+
+
+def changed(site: Site, request: Request, account_id: str, body: AccountChange) -> Account:
+    """An account after a change.
+
+    Raises:
+        Problem: 404; 409 it is the only admin; 422 the password will not do.
+    """
+    try:
+        account = site.people.accounts.change(
+            account_id, role=body.role, disabled=body.disabled, password=body.password
+        )
+    except LastAdmin as error:
+        raise Problem(409, "last_admin", str(error)) from error
+    except ConfigError as error:
+        raise Problem(422, "bad_password", str(error)) from error
+    if account is None:
+        raise not_found()
+    detail = body.model_dump(mode="json", exclude_none=True)
+    noted(request, account_id, {**detail, **({"password": "set"} if body.password else {})})
+    return account
+
+
+def deleted(site: Site, request: Request, account_id: str) -> None:
+    """Delete somebody's account.
+
+    Raises:
+        Problem: 404; 409 it is the only admin.
+    """
+    try:
+        if not forget(site.database, account_id, site.own):
+            raise not_found()
+    except LastAdmin as error:
+        raise Problem(409, "last_admin", str(error)) from error
+    site.tidy()
+    noted(request, "an account")  # its id is to be forgotten too
+
+
+groups_router = Router(
+    prefix="/api/v1/groups",
+    tags=["accounts"],
+    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 409, 413, 421, 422, 429)},
+    dependencies=[Depends(with_accounts)],
+)
+
+
+class GroupRequest(BaseModel):
+    """A group to be made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Name
+
+
+class GroupList(BaseModel):
+    """A page of groups, by name."""
+
+    groups: list[GroupBody]
+    next: str | None
+
+
+@groups_router.get("", operation_id="list_groups")
+def list_groups(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> GroupList:
+    """The groups that one is in; for admins all."""
+    after = read_cursor(cursor, (str,))
+    member = None if who.is_admin else who.account_id
+    found = site.people.groups.listed(limit + 1, after[0] if after else None, member)
+    page, then = page_of(found, limit, lambda each: (key_of(each.name),))
+    return GroupList(groups=[group_body(each) for each in page], next=then)
+
+
+@groups_router.post("", operation_id="create_group", status_code=201)
+def create_group(body: GroupRequest, who: Admin, request: Request, site: Stores) -> GroupBody:
+    """A new group without members."""
+    try:
+        group = site.people.groups.add(body.name)
+    except AccountExists as error:
+        raise Problem(409, "name_taken", str(error)) from error
+    noted(request, group.group_id)
+    return group_body(group)
+
+
+@groups_router.get("/{group_id}", operation_id="get_group")
+def get_group(group_id: IdPath, who: Reader, site: Stores) -> GroupBody:
+    """A group that one is in."""
+    if not (who.is_admin or group_id in who.groups):
+        raise not_found()
+    return group_body(_found(site, group_id))
+
+
+@groups_router.delete("/{group_id}", operation_id="delete_group", status_code=204)
+def delete_group(group_id: IdPath, who: Admin, site: Stores) -> None:
+    """Delete a group; corpora shared with it are private again."""
+    if not site.people.groups.remove(group_id):
+        raise not_found()
+
+
+@groups_router.put("/{group_id}/members/{account_id}", operation_id="add_member")
+def add_member(group_id: IdPath, account_id: IdPath, who: Admin, site: Stores) -> GroupBody:
+    """Make an account a member; once more changes nothing."""
+    if not site.people.groups.join(group_id, account_id):
+        raise not_found()
+    return group_body(_found(site, group_id))
+
+
+@groups_router.delete(
+    "/{group_id}/members/{account_id}", operation_id="remove_member", status_code=204
+)
+def remove_member(group_id: IdPath, account_id: IdPath, who: Admin, site: Stores) -> None:
+    """End a membership."""
+    if not site.people.groups.leave(group_id, account_id):
+        raise not_found()
+
+
+def _found(site: Site, group_id: str) -> Group:
+    group = site.people.groups.get(group_id)
+    if group is None:
+        raise not_found()
+    return group
+
+
+audit_router = Router(
+    prefix="/api/v1/audit",
+    tags=["accounts"],
+    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 421, 422, 429)},
+    dependencies=[Depends(with_accounts)],
+)
+
+
+class EntryBody(BaseModel):
+    """One thing that somebody did."""
+
+    at: str
+    account_id: str  # "": nobody was logged in, or the account was deleted since
+    action: str
+    target: str
+    detail: dict[str, Any]
+    request_id: str
+
+
+class EntryList(BaseModel):
+    """A page of the audit log, the newest first."""
+
+    entries: list[EntryBody]
+    next: str | None
+
+
+@audit_router.get("", operation_id="list_audit")
+def list_audit(
+    who: Admin,
+    site: Stores,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    account_id: Annotated[Id | None, Query()] = None,
+    action: Annotated[Id | None, Query()] = None,
+) -> EntryList:
+    """What was done, the newest first."""
+    before = read_cursor(cursor, (float, str))
+    found = site.people.audit.listed(limit + 1, before, account_id=account_id, action=action)
+    page, following = page_of(found, limit, lambda each: (each.at, each.audit_id))
+    entries = [
+        EntryBody(
+            at=iso(each.at),
+            account_id=each.account_id,
+            action=each.action,
+            target=each.target,
+            detail=dict(each.detail),
+            request_id=each.request_id,
+        )
+        for each in page
+    ]
+    return EntryList(entries=entries, next=following)
+
+
+pages = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
+ROWS = 50
+
+
+@pages.get("/accounts")
+def accounts_page(
+    request: Request, who: Admin, site: Stores, cursor: Cursor = None
+) -> HTMLResponse:
+    """All accounts, by name."""
+    found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
+    more, found = len(found) > ROWS, found[:ROWS]
+    return page(
+        request,
+        "admin_accounts.html",
+        who,
+        accounts=found,
+        roles=list(Role),
+        next=cursor_of(key_of(found[-1].name)) if more else None,
+    )
+
+
+@pages.post("/accounts", name="create_account")
+def create_account_by_form(
+    form: Form, request: Request, who: Admin, site: Stores
+) -> RedirectResponse:
+    """A new account."""
+    values: dict[str, object] = {
+        "name": forms.text(form, "name"),
+        "role": forms.text(form, "role"),
+        "password": form.get("password") or None,
+    }
+    made(site, request, forms.checked(NewAccountRequest, values))
+    return forms.to("/admin/accounts")
+
+
+@pages.post("/accounts/{account_id}", name="change_account")
+def change_account_by_form(
+    account_id: IdPath, form: Form, request: Request, who: Admin, site: Stores
+) -> RedirectResponse:
+    """Set an account's role, bar it or let it in again."""
+    values: dict[str, object] = {
+        name: form[name] for name in ("role", "disabled", "password") if form.get(name)
+    }
+    changed(site, request, account_id, forms.checked(AccountChange, values))
+    return forms.to("/admin/accounts")
+
+
+@pages.post("/accounts/{account_id}/delete", name="delete_account")
+def delete_account_by_form(
+    account_id: IdPath, form: Form, request: Request, who: Admin, site: Stores
+) -> RedirectResponse:
+    """Delete an account, whose name was typed again."""
+    account = site.people.accounts.get(account_id)
+    if account and key_of(forms.text(form, "name")) != key_of(account.name):
+        raise Problem(422, "invalid_request", "Type the name of the account that is to go.")
+    deleted(site, request, account_id)
+    return forms.to("/admin/accounts")
+
+
+@pages.get("/groups")
+def groups_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
+    """All groups, by name."""
+    after = read_cursor(cursor, (str,))
+    found = site.people.groups.listed(ROWS + 1, after[0] if after else None)
+    more, found = len(found) > ROWS, found[:ROWS]
+    following = cursor_of(key_of(found[-1].name)) if more else None
+    return page(request, "admin_groups.html", who, groups=found, next=following)
+
+
+@pages.post("/groups", name="create_group")
+def create_group_by_form(
+    form: Form, request: Request, who: Admin, site: Stores
+) -> RedirectResponse:
+    """A new group."""
+    body = forms.checked(GroupRequest, {"name": forms.text(form, "name")})
+    create_group(body, who, request, site)
+    return forms.to("/admin/groups")
+
+
+@pages.post("/groups/{group_id}/members", name="add_member")
+def add_member_by_form(group_id: IdPath, form: Form, who: Admin, site: Stores) -> RedirectResponse:
+    """Make an account a member, by its name."""
+    account = site.people.accounts.named(forms.text(form, "name"))
+    if account is None:
+        raise Problem(422, "invalid_request", "There is no account of this name.")
+    add_member(group_id, account.account_id, who, site)
+    return forms.to("/admin/groups")
+
+
+@pages.post("/groups/{group_id}/members/{account_id}/remove", name="remove_member")
+def remove_member_by_form(
+    group_id: IdPath, account_id: IdPath, who: Admin, site: Stores, _form: Form
+) -> RedirectResponse:
+    """End a membership."""
+    remove_member(group_id, account_id, who, site)
+    return forms.to("/admin/groups")
+
+
+@pages.post("/groups/{group_id}/delete", name="delete_group")
+def delete_group_by_form(
+    group_id: IdPath, who: Admin, site: Stores, _form: Form
+) -> RedirectResponse:
+    """Delete a group."""
+    delete_group(group_id, who, site)
+    return forms.to("/admin/groups")
+
+
+@pages.get("/audit")
+def audit_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
+    """Who did what when to what, the newest first."""
+    found = site.people.audit.listed(ROWS + 1, read_cursor(cursor, (float, str)))
+    more, found = len(found) > ROWS, found[:ROWS]
+    ids = {each.account_id for each in found} - {""}
+    known = {account_id: site.people.accounts.get(account_id) for account_id in ids}
+    return page(
+        request,
+        "admin_audit.html",
+        who,
+        entries=found,
+        names={key: account.name for key, account in known.items() if account},
+        next=cursor_of(found[-1].at, found[-1].audit_id) if more else None,
+    )

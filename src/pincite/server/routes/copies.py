@@ -1,0 +1,322 @@
+"""Private copies of sources: handed in under a citation, listed, removed, used in a new check."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import Path as InPath
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
+
+from pincite.errors import ConfigError, InputError
+from pincite.library import own_refs, own_sources
+from pincite.library.own_copies import OwnCopy
+from pincite.library.own_refs import Named
+from pincite.report.cells import one_line
+from pincite.report.reasons import REASONS
+from pincite.server import forms
+from pincite.server.forms import Form
+from pincite.server.identity import Identity, Reader, Runner
+from pincite.server.jobs.store import Job
+from pincite.server.private_copies import Given, attached
+from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.rendering import Look, page
+from pincite.server.requests import Cursor, Limit, VerifyFilesRequest, page_of, read_cursor
+from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, started
+from pincite.server.routes.verify import Handed, finding_page
+from pincite.server.routing import Router
+from pincite.server.site import Site, Stores
+from pincite.server.tables import whole
+from pincite.server.uploads import Form as SentForm
+from pincite.types import Citation, Unchecked
+from pincite.verbs.verify import data
+from pincite.verbs.verify.wording import STEPS
+
+router = Router(
+    prefix="/api/v1",
+    tags=["copies"],
+    responses={n: {"model": ProblemBody} for n in (400, 401, 403, 404, 413, 421, 422)},
+)
+TEXT_BYTES = 2_000_000  # of a text that is pasted: some 300,000 words, a long book is a file
+PASTED = "pasted.txt"
+READERS = anyio.CapacityLimiter(2)  # files that are read at once; the others wait for these
+Sha256 = Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
+FORM = form_schema(
+    {
+        "claim_id": {"type": "string", "description": "Of the report."},
+        "citation_id": {"type": "string", "description": "Of that claim."},
+        "file": FILE,
+        "text": {"type": "string", "description": "Up to 2 MB."},
+        "pages": {"type": "string", "description": "Printed on its first and last page: 120-135."},
+    },
+    ["claim_id", "citation_id"],
+    "Either `file` or `text`.",
+)
+
+
+class CopyBody(BaseModel):
+    """A file that stands for a source in one's own jobs."""
+
+    sha256: str
+    ref: str  # the source
+    name: str  # of the file when it was handed in
+    n_bytes: int
+    pages: tuple[int, int] | None  # printed on its first and last page, if that was said
+    n_pages: int  # 0: a kind of file without pages
+    n_words: int
+    language: str
+    title: str
+    added: str
+
+
+class CopyList(BaseModel):
+    """A page of copies, in the order in which they came."""
+
+    copies: list[CopyBody]
+    next: str | None
+
+
+@router.post(
+    "/jobs/{job_id}/copies",
+    status_code=201,
+    operation_id="add_copy",
+    openapi_extra=FORM,
+    responses={
+        503: {"model": ProblemBody},
+        507: {"model": ProblemBody, "description": "The server's disk is full."},
+    },
+)
+async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> CopyBody:
+    """Hand in one's own copy of a source that a finding cites: a file, or a text.
+
+    Jobs that one starts from now on read it before everything else. It is nobody else's: results
+    hold quotes of at most 300 characters of it.
+    """
+    kept = await handed_in(site, job_id, who, request)
+    if isinstance(kept, Unchecked):
+        raise refused(kept)
+    return copy_body(kept)
+
+
+@router.get("/copies", operation_id="list_copies")
+def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CopyList:
+    """One's own copies."""
+    page, following = listed(site, who, limit, cursor)
+    return CopyList(copies=[copy_body(copy) for copy in page], next=following)
+
+
+@router.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
+def delete_copy(sha256: Sha256, who: Runner, site: Stores) -> None:
+    """Remove a file from all sources that it stands for; results keep what they have quoted."""
+    site.own.of(who.account_id).remove(of_file(site, who, sha256))
+
+
+# ── Also for the pages ───────────────────────────────────────────────────────────────────────────
+
+
+async def handed_in(
+    site: Site,
+    job_id: str,
+    who: Identity,
+    request: Request,
+    cited: tuple[str, str] | None = None,
+) -> OwnCopy | Unchecked:
+    """The copy that the form of a request brought, or why it is of no use.
+
+    Args:
+        site: keeps it.
+        job_id: of the report that cites the source.
+        who: hands it in.
+        request: brings it.
+        cited: ids of the claim and its citation; None: the form says them.
+
+    Raises:
+        Problem: no such job or citation, no form, no file, or pages that it cannot have.
+        DiskFull, AccountFull
+    """
+    job = await run_sync(readable, site, job_id, who)
+    upload_id = ""
+    try:
+        async with form_of(request, who, site, {"text": TEXT_BYTES}) as (upload_id, form):
+            fields = form.fields
+            cited = cited or (fields.get("claim_id", ""), fields.get("citation_id", ""))
+            source = await run_sync(_source, site, job, *cited)
+            given = await run_sync(_given, form, site.library.uploads.at(upload_id))
+            n_bytes = given.path.stat().st_size
+            await run_sync(site.quotas.check_account, who.account_id, n_bytes)
+            return await run_sync(_kept, site, who, source, given, limiter=READERS)
+    finally:
+        if upload_id:
+            await run_sync(site.library.uploads.remove, upload_id)
+
+
+def of_file(site: Site, who: Identity, sha256: str) -> list[OwnCopy]:
+    """What a file stands for on somebody's shelf, the newest last.
+
+    Raises:
+        Problem: 404, it is not there.
+    """
+    found = [copy for copy in site.own.of(who.account_id).all() if copy.sha256 == sha256]
+    if not found:
+        raise not_found()
+    return found
+
+
+def refused(unchecked: Unchecked) -> Problem:
+    """Why a file is of no use, as `pincite source attach` says it."""
+    why = whole(one_line(unchecked.detail)) or REASONS[unchecked.reason]
+    step = STEPS[unchecked.reason]
+    detail = f"It was not kept: {why}. {step[0].upper()}{step[1:]}."
+    errors = [{"where": "file", "what": why, "reason": unchecked.reason.value, "step": step}]
+    return Problem(422, "unreadable_copy", detail, errors=errors)
+
+
+def listed(
+    site: Site, who: Identity, limit: int, cursor: str | None
+) -> tuple[Sequence[OwnCopy], str | None]:
+    """A page of somebody's copies, and the cursor of the next one."""
+    (after,) = read_cursor(cursor, (int,)) or (0,)
+    found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
+    return page_of(found, limit, lambda copy: (copy.copy_id,))
+
+
+def copy_body(copy: OwnCopy) -> CopyBody:
+    """A copy as the API shows it."""
+    return CopyBody(
+        sha256=copy.sha256,
+        ref=copy.ref,
+        name=copy.name,
+        n_bytes=copy.n_bytes,
+        pages=copy.pages,
+        n_pages=copy.n_pages,
+        n_words=copy.n_words,
+        language=copy.language,
+        title=copy.title,
+        added=copy.added,
+    )
+
+
+def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
+    """The source that a finding of a job cites.
+
+    Raises:
+        Problem: 404, there is no such finding; 422, it could not be known again.
+    """
+    citation = _citation(site, job, claim_id, citation_id)
+    try:
+        named = own_refs.of_citation(citation, one_line(job.title) or "an article")
+    except InputError as error:
+        raise Problem(422, "unknown_source", whole(str(error))) from error
+    return Named(whole(named.ref), tuple(map(whole, named.keys)))
+
+
+def _citation(site: Site, job: Job, claim_id: str, citation_id: str) -> Citation:
+    result = site.jobs.result(job.job_id) if job.kind == "verify" else None
+    try:
+        findings = data.from_json(result).findings if result else ()
+    except InputError:  # another version of Pincite wrote it
+        findings = ()
+    for finding in findings:
+        for each in finding.citations:
+            if (finding.claim.claim_id, each.citation.citation_id) == (claim_id, citation_id):
+                return each.citation
+    raise not_found("The job's report has no such finding with such a citation.")
+
+
+def _given(form: SentForm, folder: Path) -> Given:
+    """The file, or the text as one.
+
+    Raises:
+        Problem: 422, neither or both, or pages that are no numbers.
+    """
+    text = form.fields.get("text", "")
+    if len(form.files) + bool(text.strip()) != 1:
+        raise Problem(422, "no_file", "Expected one file, or a text.")
+    asked = form.fields.get("pages", "").strip()
+    try:
+        pages = own_sources.printed_pages(asked) if asked else None
+    except InputError as error:
+        raise Problem(422, "invalid_pages", str(error)) from error
+    if form.files:
+        return Given(form.files[0].path, form.files[0].name, pages)
+    path = folder / PASTED
+    path.write_text(text, encoding="utf-8")
+    return Given(path, PASTED, pages)
+
+
+def _kept(site: Site, who: Identity, source: Named, given: Given) -> OwnCopy | Unchecked:
+    try:
+        kept = attached(site.own.of(who.account_id), source, given)
+    except InputError as error:
+        raise Problem(422, "invalid_pages", str(error)) from error
+    except ConfigError as error:
+        # The message names the server's folder.
+        raise Problem(503, "not_kept", "The copy could not be kept. Try again later.") from error
+    if site.server.mode == "server" and site.people.accounts.get(who.account_id) is None:
+        site.own.mark_deleted(who.account_id)  # they left while it was read
+        site.tidy()
+        raise not_found()
+    return kept
+
+
+pages = Router(include_in_schema=False)
+ROWS = 50
+
+
+@pages.post(
+    "/jobs/{job_id}/findings/{claim_id}/citations/{citation_id}/copies", response_model=None
+)
+async def hand_in(
+    job_id: str, claim_id: str, citation_id: str, request: Request, who: Runner, site: Stores
+) -> Response:
+    """Keep a copy, and show the finding with what was read of it, or with what is wrong."""
+    try:
+        kept = await handed_in(site, job_id, who, request, (claim_id, citation_id))
+    except Problem as problem:
+        if problem.status != 422:
+            raise
+        failed = Handed(citation_id, wrong=problem.detail)
+    else:
+        if isinstance(kept, OwnCopy):
+            return forms.to(f"/jobs/{job_id}/findings/{claim_id}/copies/{kept.sha256}")
+        failed = Handed(citation_id, unchecked=kept)
+    look = Look(await run_sync(readable, site, job_id, who), who)
+    return await run_sync(finding_page, request, look, site, claim_id, None, failed)
+
+
+@pages.get("/jobs/{job_id}/findings/{claim_id}/copies/{sha256}")
+def handed_in_page(
+    job_id: str, claim_id: str, sha256: Sha256, request: Request, who: Reader, site: Stores
+) -> HTMLResponse:
+    """The finding, with what was read of the copy that was handed in for it."""
+    look = Look(readable(site, job_id, who), who)
+    copy = of_file(site, who, sha256)[-1]
+    return finding_page(request, look, site, claim_id, None, Handed(copy=copy))
+
+
+@pages.post("/jobs/{job_id}/again")
+def again(job_id: str, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
+    """A new job with the same request, which reads what was handed in since; the old one stays."""
+    job = readable(site, job_id, who)
+    if job.kind != "verify":
+        raise not_found()
+    body = forms.checked(VerifyFilesRequest, site.jobs.whole_request(job))
+    new = started(site, who, "verify", body, Response(), None)
+    return forms.to(f"/jobs/{new.job_id}")
+
+
+@pages.get("/copies")
+def copies(request: Request, who: Reader, site: Stores, cursor: Cursor = None) -> HTMLResponse:
+    """One's own copies, with buttons that remove them."""
+    found, following = listed(site, who, ROWS, cursor)
+    return page(request, "copies.html", who, copies=found, next=following)
+
+
+@pages.post("/copies/{sha256}/remove")
+def remove(sha256: Sha256, who: Runner, site: Stores, _form: Form) -> RedirectResponse:
+    """Remove a file from all sources that it stands for."""
+    delete_copy(sha256, who, site)
+    return forms.to("/copies")

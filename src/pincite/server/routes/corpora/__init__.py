@@ -1,1 +1,0 @@
-"""Corpora: their documents, searching them, and files that fill them."""

@@ -1,0 +1,409 @@
+"""`/api/v1`: start a verb, look how far it is, take its result, end it; forms with files.
+
+Files go to the disk as they come; the token of such a form is looked at here.
+"""
+
+import errno
+import gzip
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import anyio
+from anyio.to_thread import run_sync
+from fastapi import Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
+
+from pincite.judgement.own import digest_of
+from pincite.server.corpora import DiskFull
+from pincite.server.identity import Identity, Reader, Runner, owned
+from pincite.server.jobs.store import Event, Job, JobStore, Status
+from pincite.server.problems import Problem, ProblemBody, not_found
+from pincite.server.requests import (
+    AskRequest,
+    CheckRequest,
+    Cursor,
+    Limit,
+    VerifyRequest,
+    corpora_in,
+    page_of,
+    read_cursor,
+)
+from pincite.server.requests import (
+    Request as VerbRequest,
+)
+from pincite.server.routing import CSRF_FIELD, CSRF_HEADER, Router, check_token
+from pincite.server.site import Site, Stores
+from pincite.server.tables import Kind, iso
+from pincite.server.uploads import BadForm, Form, received
+
+OF_STARTING: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The body is no JSON."},
+    409: {"description": "The Idempotency-Key belongs to another request."},
+    429: {
+        "description": "As many jobs wait as may, in all (`queue_full`) or of yours "
+        "(`too_many_of_yours`); `Retry-After` says when to try again."
+    },
+    507: {"description": "The server's disk is nearly full: nothing new is taken (`disk_full`)."},
+}
+
+
+class JobBody(BaseModel):
+    """A job and where it stands."""
+
+    job_id: str
+    kind: Kind
+    title: str
+    status: Status
+    ahead: int  # jobs whose turn is before its; accounts take turns
+    created: str  # ISO timestamps, UTC
+    started: str | None
+    finished: str | None
+    cancelled: bool
+    attempts: int
+    problem: dict[str, Any] | None
+    n_events: int
+    request: dict[str, Any]  # without a text that was sent: that is the file "text"
+    links: dict[str, str]
+
+
+def started(
+    site: Site, who: Identity, kind: Kind, body: VerbRequest, response: Response, key: str | None
+) -> JobBody:
+    """The job that a request made, or made before."""
+    site.quotas.check_disk()
+    if isinstance(body, VerifyRequest) and body.article and not site.settings.web.online:
+        raise Problem(
+            422,
+            "offline",
+            "Titles and addresses are asked of a wiki, and this server fetches nothing from the "
+            "web (online = false). Send the article as text.",
+        )
+    model = body.settings.chat_model
+    if model is not None and model not in site.server.models:
+        raise Problem(422, "unknown_model", f"The server offers no model {model!r}.")
+    for corpus_id in corpora_in(body.corpus):
+        entry = site.corpora.get(corpus_id)
+        if entry is None or not who.may_read(entry):
+            raise Problem(422, "unknown_corpus", "There is no such corpus, or none for you.")
+        if site.corpora.is_empty(entry):
+            raise Problem(422, "empty_corpus", "The corpus is empty. Add documents to it first.")
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip()):
+        raise Problem(422, "invalid_key", "Expected a printable Idempotency-Key.")
+    subject = " ".join(body.subject.split())
+    job, _ = site.jobs.submit(
+        who.account_id, kind, subject, body.model_dump(mode="json", exclude_none=True), key
+    )
+    response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
+    return job_body(job)
+
+
+def readable(site: Site, job_id: str, who: Identity) -> Job:
+    """A job that the one who asks may read.
+
+    Raises:
+        Problem: 404
+    """
+    return owned(site.jobs.get(job_id), who)
+
+
+def file_of(site: Site, job: Job, name: str, who: Identity) -> dict[str, Any] | None:
+    """A file of a job; the text of an own copy is for whose copy it is, and not for admins."""
+    found = site.jobs.file(job.job_id, name)
+    is_own_copy = found is not None and digest_of(str(found.get("url", ""))) is not None
+    return None if is_own_copy and job.owner != who.account_id else found
+
+
+def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any]:
+    """A file of a job; whole texts are not for those who got a link.
+
+    Raises:
+        Problem: 404
+    """
+    found = file_of(site, readable(site, job_id, who), name, who)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def job_body(job: Job) -> JobBody:
+    """A job as the API shows it."""
+    here = f"/api/v1/jobs/{job.job_id}"
+    links = {"self": here, "events": f"{here}/events", "result": f"{here}/result"}
+    return JobBody(
+        job_id=job.job_id,
+        kind=job.kind,
+        title=job.title,
+        status=job.status,
+        ahead=job.ahead,
+        created=iso(job.created),
+        started=iso(job.started) if job.started else None,
+        finished=iso(job.finished) if job.finished else None,
+        cancelled=job.cancelled,
+        attempts=job.attempts,
+        problem=dict(job.problem) if job.problem else None,
+        n_events=job.n_events,
+        request=dict(job.request),
+        links=links,
+    )
+
+
+FILE = {"type": "string", "format": "binary"}
+
+
+def form_schema(
+    fields: Mapping[str, object], required: Sequence[str], description: str = ""
+) -> dict[str, Any]:
+    """What OpenAPI says of a route that reads its form by itself, for its `openapi_extra`."""
+    schema = {"type": "object", "required": [*required], "properties": {**fields}}
+    if description:
+        schema["description"] = description
+    content = {"multipart/form-data": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@asynccontextmanager
+async def form_of(
+    request: Request, who: Identity, site: Site, long: Mapping[str, int] | None = None
+) -> AsyncIterator[tuple[str, Form]]:
+    """The id of an upload, and the form whose files lie in it; removed if the block fails.
+
+    Args:
+        request: brings it.
+        who: asks.
+        site: has the room.
+        long: fields that may be long, see `multipart.received`.
+
+    Raises:
+        Problem: another session's form, no form.
+        DiskFull
+    """
+    token = request.headers.get(CSRF_HEADER)
+    if token is not None and who.csrf:
+        check_token(token, who.csrf)  # before anything is kept
+    kind = request.headers.get("content-type", "")
+    await run_sync(site.quotas.check_disk)
+    try:
+        with site.library.uploads.filling() as upload_id:
+            folder = site.library.uploads.at(upload_id)
+            form = await received(kind, _body(request), folder, long or {})
+            if token is None and who.csrf:
+                check_token(form.fields.get(CSRF_FIELD), who.csrf)
+            yield upload_id, form
+    except BadForm as error:
+        raise Problem(422, "invalid_form", str(error)) from error
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull("The server's disk is full; nothing was kept.") from error
+        raise
+
+
+async def _body(request: Request) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in request.stream():
+            yield chunk
+    except ClientDisconnect as error:
+        raise BadForm("The sender hung up.") from error
+
+
+router = Router(
+    prefix="/api/v1",
+    tags=["jobs"],
+    responses={n: {"model": ProblemBody} for n in (401, 403, 422)},
+)
+OF_ONE: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is no such job, or none that you may see."}
+}
+POLL_SECONDS = 0.5
+HEARTBEAT_SECONDS = 15.0
+Key = Annotated[
+    str | None,
+    Header(max_length=200, description="The same key and body give the same job again."),
+]
+
+
+class JobList(BaseModel):
+    """A page of jobs, the newest first."""
+
+    jobs: list[JobBody]
+    next: str | None  # cursor of the next page; null: this is the last
+
+
+class EventBody(BaseModel):
+    """One thing that happened in a job."""
+
+    number: int
+    kind: str
+    data: dict[str, Any]
+    at: str
+
+
+class EventList(BaseModel):
+    """What happened after the event that was named."""
+
+    events: list[EventBody]
+    ended: bool  # whether nothing more will happen
+
+
+@router.post("/verify", status_code=202, operation_id="verify", responses=OF_STARTING)
+def verify(
+    body: VerifyRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
+) -> JobBody:
+    """Check an article's citations, worst first, and find better sources."""
+    return started(site, who, "verify", body, response, idempotency_key)
+
+
+@router.post("/check", status_code=202, operation_id="check", responses=OF_STARTING)
+def check(
+    body: CheckRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
+) -> JobBody:
+    """What a knowledge base says for and against each reading of a statement."""
+    return started(site, who, "check", body, response, idempotency_key)
+
+
+@router.post("/ask", status_code=202, operation_id="ask", responses=OF_STARTING)
+def ask(
+    body: AskRequest, response: Response, who: Runner, site: Stores, idempotency_key: Key = None
+) -> JobBody:
+    """Answer a question from a corpus, every sentence verified."""
+    return started(site, who, "ask", body, response, idempotency_key)
+
+
+@router.get("/jobs", operation_id="list_jobs")
+def list_jobs(
+    who: Reader,
+    site: Stores,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    kind: Annotated[list[Kind] | None, Query()] = None,
+) -> JobList:
+    """One's own jobs, the newest first."""
+    before = read_cursor(cursor, (float, str))
+    found = site.jobs.listed(who.account_id, limit + 1, before, kind or ())
+    page, after = page_of(found, limit, lambda job: (job.created, job.job_id))
+    return JobList(jobs=[job_body(job) for job in page], next=after)
+
+
+@router.get("/jobs/{job_id}", operation_id="get_job", responses=OF_ONE)
+def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
+    """Where a job stands."""
+    return job_body(readable(site, job_id, who))
+
+
+@router.get(
+    "/jobs/{job_id}/result",
+    operation_id="get_result",
+    response_class=Response,
+    responses={
+        200: {"content": {"application/json": {}}, "description": "As `--json` gives it."},
+        409: {"description": "There is no result, or not yet."},
+        **OF_ONE,
+    },
+)
+def get_result(job_id: str, request: Request, who: Reader, site: Stores) -> Response:
+    """The report, as the command line's `--json` gives it."""
+    job = readable(site, job_id, who)
+    packed = site.jobs.packed_result(job_id)
+    if packed is None:
+        why = (job.problem or {}).get("detail") or f"The job is {job.status.value}."
+        raise Problem(409, "no_result", f"There is no result: {why}")
+    headers = {"Vary": "Accept-Encoding"}
+    if takes_gzip(request.headers.get("accept-encoding", "")):
+        headers["Content-Encoding"] = "gzip"
+    else:
+        packed = gzip.decompress(packed)
+    return Response(packed, media_type="application/json", headers=headers)
+
+
+@router.get("/jobs/{job_id}/files/{name}", operation_id="get_job_file", responses=OF_ONE)
+def get_file(job_id: str, name: str, who: Reader, site: Stores) -> dict[str, Any]:
+    """A file of a job.
+
+    The article that was checked ("article"), a source that was read, by its document id, or the
+    text that was sent ("text").
+    """
+    return own_file(site, job_id, name, who)
+
+
+@router.delete("/jobs/{job_id}", status_code=202, operation_id="cancel_job", responses=OF_ONE)
+def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
+    """End a job that waits or runs; of one that has ended nothing changes."""
+    found = site.jobs.cancel(readable(site, job_id, who).job_id)
+    if found is None:
+        raise not_found()
+    return job_body(found)
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    operation_id="get_events",
+    responses={200: {"model": EventList, "content": {"text/event-stream": {}}}, **OF_ONE},
+)
+async def get_events(
+    job_id: str,
+    request: Request,
+    who: Reader,
+    site: Stores,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> Response:
+    """What happened so far: as JSON, or, where `Accept` asks for it, live as server-sent events.
+
+    An event's `id` is its number; a reader that comes again with `Last-Event-ID` goes on from
+    there. Asking for JSON again with `after` is always enough.
+    """
+    job = await run_sync(readable, site, job_id, who)
+    if last_event_id and last_event_id.isascii() and last_event_id.isdigit():
+        after = min(int(last_event_id), 2**31 - 1)
+    if "text/event-stream" not in request.headers.get("accept", ""):
+        events = await run_sync(site.jobs.events, job_id, after)
+        last = events[-1].number if events else after
+        body = EventList(
+            events=[event_body(event) for event in events],
+            ended=job.ended and last >= job.n_events,
+        )
+        return Response(body.model_dump_json(), media_type="application/json")
+    stream = _stream(site.jobs, job_id, after, request)
+    return StreamingResponse(stream, media_type="text/event-stream")
+
+
+def takes_gzip(accept: str) -> bool:
+    """Whether an Accept-Encoding names gzip, and not to refuse it.
+
+    >>> [takes_gzip(each) for each in ("br, GZip;q=0.5", "gzip;q=0", "identity", "")]
+    [True, False, False, False]
+    """
+    for each in accept.lower().split(","):
+        name, _, weight = each.partition(";")
+        if name.strip() == "gzip":
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def event_body(event: Event) -> EventBody:
+    """An event as the API shows it."""
+    return EventBody(number=event.number, kind=event.kind, data=dict(event.data), at=iso(event.at))
+
+
+async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:
+    """Events as they come, until the job has ended or the reader has gone."""
+    quiet_since = anyio.current_time()
+    yield "retry: 2000\n\n"
+    while not await request.is_disconnected():
+        job = await run_sync(jobs.get, job_id)
+        events = await run_sync(jobs.events, job_id, after)
+        for event in events:
+            after = event.number
+            data = json.dumps(event_body(event).model_dump())
+            yield f"id: {event.number}\nevent: {event.kind}\ndata: {data}\n\n"
+        if job is None or (job.ended and after >= job.n_events):
+            return
+        if events:
+            quiet_since = anyio.current_time()
+        elif anyio.current_time() - quiet_since > HEARTBEAT_SECONDS:
+            quiet_since = anyio.current_time()
+            yield ": still here\n\n"
+        await anyio.sleep(POLL_SECONDS)

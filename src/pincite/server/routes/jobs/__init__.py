@@ -1,1 +1,0 @@
-"""Jobs: started, followed, listed, stopped and shared."""
