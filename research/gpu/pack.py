@@ -1,0 +1,158 @@
+"""Build the folder that a GPU run needs, under 50 MiB: python research/gpu/pack.py CLAIMS [--out build/gpu-kit]
+
+CLAIMS holds train/ and dev/ with claim files (*.jsonl.gz: id, evidence, claim, label, meta). The kit holds
+
+    rows.jsonl.xz       training rows, and the rows of every set that are held back for evaluation
+    dev.jsonl.xz        the dev rows
+    pincite-verifier/   the shipped network and its tokenizer
+    train.py recover.py the run itself, which needs torch, transformers, tokenizers, numpy and onnx only
+
+A row keeps the windows of its evidence that share most words with the claim: `LOOKS` for training, more for
+evaluation. Sets, caps and weights stand in SETS: evidence-style sets whole, plain sentence inference capped.
+A fifth of the claims (the same hash as `pincite.training.groups.is_held_back`, seed 17) is never trained on.
+"""
+
+import argparse
+import gzip
+import json
+import lzma
+import random
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pincite.training.groups import is_held_back
+
+SEED = 17  # of the held-back fifth: the shipped network's
+LOOKS, LOOKS_AT_DEV = 3, 4
+WINDOW_WORDS = 170
+HELD_BACK_ROWS = 600  # of each set, for evaluation
+LIMIT = 50 << 20  # bytes
+WEIGHTS = Path("src/pincite/models/weights_data/pincite-verifier")
+
+# name: (most rows, weight of a row, kind). Kinds: "new" rows follow their labels and the teacher; "old" rows
+# are also held to what the shipped network says of them.
+SETS: dict[str, tuple[int, float, str]] = {
+    "written": (0, 2.0, "new"),
+    "contrast": (0, 2.0, "new"),
+    "infotabs": (8000, 0.7, "new"),
+    "tabfact_pairs": (8000, 0.7, "new"),
+    "fever_eraser": (6000, 0.7, "new"),
+    "fever_nei_pages": (4000, 0.7, "new"),
+    "fever_sentences": (3000, 0.5, "new"),
+    "feverous_dev": (0, 1.0, "new"),
+    "cg2c": (0, 1.0, "new"),
+    "nli4ct_2024_perturbed": (2500, 0.7, "new"),
+    "contractnli": (600, 0.5, "new"),
+    "sufficient_facts": (0, 1.0, "old"),
+    "factcheck_gpt_stance": (0, 1.0, "old"),
+    "healthver_more": (0, 1.0, "old"),
+    "healthver_dev": (0, 1.0, "old"),
+    "foolmetwice_more": (0, 1.0, "old"),
+    "foolmetwice_dev": (0, 1.0, "old"),
+    "fever_symmetric_dev": (0, 1.0, "old"),
+    "scifact_train": (0, 1.5, "old"),
+    "climate_fever": (3000, 1.0, "old"),
+    "citation_integrity_train": (0, 1.0, "old"),
+    "wice_partial_subclaims_train": (0, 1.0, "old"),
+    "attributionbench_dev": (0, 1.0, "old"),
+    "nli4ct_train": (0, 0.7, "old"),
+    "covidfact": (1200, 0.5, "old"),
+    "control_dev": (0, 0.7, "old"),
+    "mnli_dev": (5000, 0.7, "old"),
+    "conjnli_adv15k": (2000, 0.5, "old"),
+    "sick_train": (1500, 0.5, "old"),
+    "scitail_dev": (1000, 0.5, "old"),
+}
+DEV = ("wice_claim_dev", "scifact_dev", "citation_integrity_dev", "written_dev", "contrast_dev")
+_WORD = re.compile(r"\w+")
+
+
+def windows(text: str, words: int = WINDOW_WORDS) -> list[str]:
+    """The evidence in overlapping windows of `words` words."""
+    split = text.split()
+    if len(split) <= words + 40:
+        return [" ".join(split)]
+    step = words // 2
+    return [" ".join(split[i : i + words]) for i in range(0, len(split) - step, step)]
+
+
+def closest(claim: str, passages: list[str], k: int) -> list[str]:
+    """The `k` passages that share most words with the claim, best first."""
+    wanted = {word.lower() for word in _WORD.findall(claim) if len(word) > 2}
+    shared = [len(wanted & {word.lower() for word in _WORD.findall(p)}) for p in passages]
+    order = sorted(range(len(passages)), key=lambda i: -shared[i])
+    return [passages[i] for i in order[:k]]
+
+
+def rows_of(file: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a claim file."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines if line.strip())
+
+
+def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[str, object]:
+    """A row as the kit keeps it: a title in its context is put before the claim."""
+    meta = row.get("meta") or {}
+    title = (meta.get("context") or {}).get("title")
+    claim = f"{title}: {row['claim']}" if title else row["claim"]
+    found = closest(claim, windows(row["evidence"]), looks)
+    kind = row["id"].rpartition(":")[2] if name.startswith(("written", "contrast")) else ""
+    return {"set": name, "claim": claim, "passages": found, "label": row["label"], "of": kind} | more
+
+
+def write(file: Path, rows: Iterable[dict[str, object]]) -> int:
+    """Write rows as compressed JSON lines; how many."""
+    n = 0
+    with lzma.open(file, "wt", encoding="utf-8", preset=6) as out:
+        for n, row in enumerate(rows, start=1):
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return n
+
+
+def training_rows(folder: Path) -> Iterator[dict[str, object]]:
+    """All rows to train on, and of each set some that are held back."""
+    chance = random.Random(SEED)
+    for name, (most, weight, kind) in SETS.items():
+        rows = list(rows_of(folder / f"{name}.jsonl.gz"))
+        held = [row for row in rows if is_held_back(row["claim"], SEED)]
+        kept = [row for row in rows if not is_held_back(row["claim"], SEED)]
+        chance.shuffle(kept)
+        chance.shuffle(held)
+        for row in kept[: most or None]:
+            yield packed(row, name, LOOKS, weight=weight, kind=kind)
+        for row in held[:HELD_BACK_ROWS]:
+            yield packed(row, name, LOOKS, weight=0.0, kind="held back")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("claims", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("build/gpu-kit"))
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    n = write(args.out / "rows.jsonl.xz", training_rows(args.claims / "train"))
+    n_dev = write(
+        args.out / "dev.jsonl.xz",
+        (
+            packed(row, name, LOOKS_AT_DEV)
+            for name in DEV
+            for row in rows_of(args.claims / "dev" / f"{name}.jsonl.gz")
+        ),
+    )
+    student = args.out / WEIGHTS.name
+    student.mkdir(exist_ok=True)
+    for name in ("model.onnx", "tokenizer.json"):
+        shutil.copy(WEIGHTS / name, student / name)
+    shutil.copy(Path(__file__).with_name("train.py"), args.out)
+    shutil.copy("src/pincite/training/recover.py", args.out)
+    size = sum(file.stat().st_size for file in args.out.rglob("*") if file.is_file())
+    print(f"{args.out}: {n} training and held-back rows, {n_dev} dev rows, {size / 2**20:.1f} MiB")
+    if size > LIMIT:
+        raise SystemExit(f"The kit may have {LIMIT >> 20} MiB; cap some SETS.")
+
+
+if __name__ == "__main__":
+    main()

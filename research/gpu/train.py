@@ -1,0 +1,501 @@
+"""One verifier run inside a time limit: python train.py KIT OUT --seconds 480 [--teacher FOLDER] [--body FOLDER]
+
+KIT is the folder that pack.py built. The run
+
+1. chooses for each row the passage that decides it (hard EM as in SIDE, Petroni et al. 2023, by the shipped network);
+2. trains the teacher, a larger body (--teacher), for --teacher-epochs;
+3. asks the teacher, and the shipped network, about every row that the student will see;
+4. trains the student (the shipped network, or --body) for --epochs with its labels and both answers;
+5. evaluates the shipped network, the student, the mean of both, and the teacher on the dev and held-back rows;
+6. writes figures.json and the changed weights in pieces of at most 15 MiB.
+
+How many epochs fit is computed from the speed of the first steps; weights are written after each stage, so a run
+that is cut off leaves what it had. It needs torch, transformers, tokenizers, numpy and onnx, not Pincite.
+
+    python train.py join FOLDER PIECES... --to FOLDER   # here: the shipped network with a run's weights
+"""
+
+import argparse
+import json
+import lzma
+import math
+import random
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import recover
+import torch
+from tokenizers import Tokenizer
+from torch.nn import functional
+from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+
+SUPPORTED, REFUTED, NEUTRAL = range(3)
+LABELS = ("supported", "refuted", "neutral")
+CUDA = torch.cuda.is_available()
+DEVICE = torch.device("cuda" if CUDA else "cpu")
+MAX_TOKENS = 320
+STEP_TOKENS = 16384 if CUDA else 4096
+PREDICT_TOKENS = 131072 if CUDA else 2048
+PIECE = 15 << 20  # bytes
+FROZEN_LAYERS = 3
+SMOOTHING = 0.05
+CLASS_WEIGHTS = (1.0, 1.3, 1.0)
+WARMUP = 0.06  # of the steps
+# Shares of the loss: what the labels say, what the teacher says, what the shipped network said (old rows only).
+LABEL, TEACHER, PAST = 0.5, 0.3, 0.2
+_FROZEN = re.compile(r"(^|\.)embeddings\.")
+# What a label says of (supported, refuted, neutral). Of "not_support" only that it is not the first.
+TARGETS = {
+    "support": (1.0, 0.0, 0.0),
+    "refute": (0.0, 1.0, 0.0),
+    "nei": (0.0, 0.0, 1.0),
+    "partial": (0.35, 0.0, 0.65),
+    "not_support": (0.0, -1.0, -1.0),
+}
+Floats = npt.NDArray[np.float32]
+
+
+def log(text: str) -> None:
+    """Print with the seconds since the start."""
+    print(f"{time.monotonic() - STARTED:7.1f} s  {text}", flush=True)
+
+
+STARTED = time.monotonic()
+
+
+@dataclass
+class Network:
+    """A classifier with its tokenizer; token ids are cached, since both networks see each pair often."""
+
+    name: str
+    model: Any
+    tokenizer: Tokenizer
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[npt.NDArray[np.int32], int]]:
+        """Token ids of each pair, and where the passage begins."""
+        found = []
+        for start in range(0, len(pairs), 20000):
+            for encoding in self.tokenizer.encode_batch(list(pairs[start : start + 20000])):
+                types = encoding.type_ids
+                split = types.index(1) if 1 in types else len(types)
+                found.append((np.array(encoding.ids, np.int32), split))
+        return found
+
+    def logits(self, encoded: Sequence[tuple[npt.NDArray[np.int32], int]]) -> torch.Tensor:
+        """(n, 3) logits of a batch."""
+        longest = max(len(ids) for ids, _ in encoded)
+        ids = np.zeros((len(encoded), longest), np.int64)
+        ids.fill(self.model.config.pad_token_id or 0)
+        mask, types = np.zeros_like(ids), np.zeros_like(ids)
+        for row, (tokens, split) in enumerate(encoded):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+            types[row, split : len(tokens)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        if getattr(self.model.config, "type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = types
+        on_device = {k: torch.from_numpy(v).to(DEVICE, non_blocking=True) for k, v in inputs.items()}
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=CUDA):
+            return self.model(**on_device).logits.float()
+
+    @torch.no_grad()
+    def predict(self, encoded: Sequence[tuple[npt.NDArray[np.int32], int]]) -> Floats:
+        """(n, 3) log-probabilities."""
+        self.model.eval()
+        found = np.zeros((len(encoded), 3), np.float32)
+        for batch in batches([len(ids) for ids, _ in encoded], PREDICT_TOKENS):
+            scores = functional.log_softmax(self.logits([encoded[i] for i in batch]), -1)
+            found[batch] = scores.cpu().numpy()
+        return found
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """A copy of the weights on the CPU."""
+        return {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
+
+
+def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Indices grouped by like length, each group at most `tokens` with padding."""
+    found: list[list[int]] = []
+    batch: list[int] = []
+    for i in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[i] * (len(batch) + 1) > tokens:
+            found.append(batch)
+            batch = []
+        batch.append(i)
+    return [*found, batch] if batch else found
+
+
+def tokenizer_of(folder: Path) -> Tokenizer:
+    """The tokenizer of a model folder, cutting the longer of a pair's texts."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
+    return tokenizer
+
+
+def shipped(folder: Path) -> Network:
+    """The float weights behind the int8 file of the shipped verifier."""
+    state = {n: torch.from_numpy(np.array(v)) for n, v in recover.state_dict(folder / "model.onnx").items()}
+    state = {n if n.startswith(("bert.", "classifier")) else f"bert.{n}": v for n, v in state.items()}
+    words = state["bert.embeddings.word_embeddings.weight"]
+    config = BertConfig(
+        vocab_size=words.shape[0],
+        hidden_size=words.shape[1],
+        num_hidden_layers=1 + max(int(n.split(".")[3]) for n in state if ".layer." in n),
+        num_attention_heads=recover.HEADS,
+        intermediate_size=state["bert.encoder.layer.0.intermediate.dense.weight"].shape[0],
+        max_position_embeddings=state["bert.embeddings.position_embeddings.weight"].shape[0],
+        num_labels=3,
+        attention_probs_dropout_prob=0.0,
+        hidden_dropout_prob=0.0,
+    )
+    model = BertForSequenceClassification(config)
+    model.load_state_dict(state)
+    return Network(folder.name, model.to(DEVICE), tokenizer_of(folder))
+
+
+def loaded(folder: Path) -> Network:
+    """A Hugging Face folder, or one that pack_body.py made; a new head where it has none of three."""
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder,
+        num_labels=3,
+        id2label=dict(enumerate(LABELS)),
+        label2id={name: i for i, name in enumerate(LABELS)},
+        state_dict=unpacked(folder) if (folder / "weights.0.npz").exists() else None,
+    )
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return Network(folder.name, model.float().to(DEVICE), tokenizer_of(folder))
+
+
+def unpacked(folder: Path) -> dict[str, torch.Tensor]:
+    """Weights from int8 rows with a scale each."""
+    state = {}
+    for file in sorted(folder.glob("weights.*.npz")):
+        arrays = np.load(file)
+        for name in arrays.files:
+            if name.endswith("|scale"):
+                continue
+            value = arrays[name].astype(np.float32)
+            if f"{name}|scale" in arrays.files:
+                value *= arrays[f"{name}|scale"].astype(np.float32)[:, None]
+            state[name] = torch.from_numpy(value)
+    return state
+
+
+@dataclass
+class Rows:
+    """Claims with one passage each, and what is to be learnt of them."""
+
+    pairs: list[tuple[str, str]]
+    labels: list[str]
+    weights: Floats
+    old: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """The rows of a packed file."""
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def decide(rows: Sequence[dict[str, Any]], network: Network) -> list[tuple[str, str]]:
+    """Each row's claim with the passage that the network finds most telling (the E step of hard EM).
+
+    Of a refuted row the one most likely refuted, else the one most likely supported.
+    """
+    several = [row for row in rows if len(row["passages"]) > 1]
+    pairs = [(row["claim"], passage) for row in several for passage in row["passages"]]
+    scores = iter(network.predict(network.encode(pairs)))
+    chosen = {}
+    for row in several:
+        column = REFUTED if row["label"] == "refute" else SUPPORTED
+        of_row = [next(scores)[column] for _ in row["passages"]]
+        chosen[id(row)] = row["passages"][int(np.argmax(of_row))]
+    return [(row["claim"], chosen.get(id(row), row["passages"][0])) for row in rows]
+
+
+def loss_of_labels(log_p: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy with smoothing and class weights; of "not_support" the two others' sum."""
+    either = targets[:, REFUTED] < 0
+    known = torch.where(either[:, None], torch.zeros_like(targets), targets)
+    known = known * (1 - SMOOTHING) + SMOOTHING / 3
+    weights = torch.tensor(CLASS_WEIGHTS, device=log_p.device)
+    return torch.where(either, -torch.logsumexp(log_p[:, REFUTED:], -1), -(known * log_p * weights).sum(-1))
+
+
+def divergence(log_p: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
+    """KL(goal ‖ p) of each row."""
+    return functional.kl_div(log_p, goal, log_target=True, reduction="none").sum(-1)
+
+
+def train(
+    network: Network,
+    rows: Rows,
+    *,
+    epochs: float,
+    until: float,
+    rate: float,
+    seed: int,
+    frozen_layers: int,
+    answers: Floats | None = None,
+    past: Floats | None = None,
+    most_steps: int = 0,
+) -> None:
+    """Train in place for `epochs`, or as many as fit before `until` (seconds since the start).
+
+    The learning rate rises for WARMUP and falls to nothing at the end, whichever comes first.
+    """
+    for name, parameter in network.model.named_parameters():
+        layer = re.search(r"layer\.(\d+)\.", name)
+        low = layer is not None and int(layer[1]) < frozen_layers
+        parameter.requires_grad_(not _FROZEN.search(name) and not low)
+    learnt = [p for p in network.model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(learnt, lr=rate, weight_decay=0.01, fused=CUDA)
+    encoded = network.encode(rows.pairs)
+    lengths = [len(ids) for ids, _ in encoded]
+    chance = random.Random(seed)
+    plan: list[list[int]] = []
+    one = batches(lengths, STEP_TOKENS)
+    wanted = most_steps or math.ceil(epochs * len(one))
+    while len(plan) < wanted:
+        chance.shuffle(one)
+        plan += one
+    targets = torch.tensor([TARGETS[label] for label in rows.labels])
+    begun, seen, recent = time.monotonic() - STARTED, 0, 0.0
+    network.model.train()
+    n_steps = wanted
+    for step, batch in enumerate(plan[:wanted]):
+        now = time.monotonic() - STARTED
+        passed = max(step / n_steps, (now - begun) / max(until - begun, 1.0))
+        if passed >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(1.0, (step + 1) / (WARMUP * n_steps)) * (1 - passed)
+        weights = torch.from_numpy(rows.weights[batch]).to(DEVICE)
+        if CUDA:
+            parts = [batch]
+        else:
+            parts = [[batch[i] for i in p] for p in batches([lengths[i] for i in batch], PREDICT_TOKENS)]
+        for part in parts:
+            log_p = functional.log_softmax(network.logits([encoded[i] for i in part]), -1)
+            share = torch.from_numpy(rows.weights[part]).to(DEVICE) / weights.sum()
+            loss = loss_of_labels(log_p, targets[part].to(DEVICE))
+            if answers is not None:
+                told = torch.from_numpy(answers[part]).to(DEVICE)
+                loss = (LABEL + PAST) * loss + TEACHER * divergence(log_p, told)
+            if past is not None:
+                old = torch.from_numpy(rows.old[part]).to(DEVICE)
+                held = divergence(log_p, torch.from_numpy(past[part]).to(DEVICE))
+                loss = torch.where(old, (1 - PAST) * loss + PAST * held, loss)
+            loss = (loss * share).sum()
+            loss.backward()
+            recent += float(loss.detach()) if not CUDA or step % 50 == 0 else 0.0
+        torch.nn.utils.clip_grad_norm_(learnt, 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        seen += sum(lengths[i] for i in batch)
+        if step == 20:  # fewer steps if so many do not fit: then the rate falls as if planned
+            fit = int((until - begun) / ((time.monotonic() - STARTED - begun) / 21))
+            n_steps = min(wanted, max(fit, 21))
+            log(f"{network.name}: {n_steps} of {wanted} steps fit")
+        if step % 50 == 0:
+            spent = time.monotonic() - STARTED - begun
+            log(f"{network.name} step {step} loss {recent / (1 if CUDA or not step else 50):.3f} {seen / spent:.0f} tokens/s")
+            recent = 0.0
+    network.model.eval()
+
+
+def auroc(scores: Floats, positive: npt.NDArray[np.bool_]) -> float:
+    """Area under the ROC curve, ties counted half; NaN if a class is missing."""
+    n, m = int(positive.sum()), int((~positive).sum())
+    if not n or not m:
+        return float("nan")
+    _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[where]
+    return float((ranks[positive].sum() - n * (n + 1) / 2) / (n * m))
+
+
+def figures(rows: Sequence[dict[str, Any]], network: Network) -> dict[str, dict[str, float]]:
+    """For each set, what a network alone is worth: the best passage counts."""
+    pairs = [(row["claim"], passage) for row in rows for passage in row["passages"]]
+    scores = network.predict(network.encode(pairs))
+    found: dict[str, dict[str, float]] = {}
+    ends = np.cumsum([len(row["passages"]) for row in rows])
+    of_row = [scores[end - len(row["passages"]) : end] for end, row in zip(ends, rows, strict=True)]
+    for name in sorted({row["set"] for row in rows}):
+        mine = [i for i, row in enumerate(rows) if row["set"] == name]
+        labels = np.array([rows[i]["label"] for i in mine])
+        odds = [of_row[i] - np.log1p(-np.exp(np.minimum(of_row[i], -1e-6))) for i in mine]
+        support = np.array([o[:, SUPPORTED].max() for o in odds])
+        refuted = np.array([o[:, REFUTED].max() for o in odds])
+        called = np.array([of_row[i][o[:, SUPPORTED].argmax()].argmax() for i, o in zip(mine, odds, strict=True)])
+        figure = {"n": float(len(mine)), "support": auroc(support, labels == "support")}
+        three = np.isin(labels, ["support", "refute", "nei"])
+        if (labels == "refute").any():
+            figure["refuted"] = auroc(refuted[three], labels[three] == "refute")
+            order = np.argsort(-refuted[three])
+            hits = np.cumsum(labels[three][order] == "refute")
+            sure = np.flatnonzero((hits / np.arange(1, len(hits) + 1) >= 0.85) & (np.arange(len(hits)) >= 9))
+            figure["refuted found at precision 0.85"] = float(hits[sure[-1]] / hits[-1]) if len(sure) else 0.0
+        figure["supported called refuted"] = float((called[labels == "support"] == REFUTED).mean())
+        kinds = np.array([rows[i]["of"] for i in mine])
+        for kind, wanted in (("S1", SUPPORTED), ("R1", REFUTED), ("R2", REFUTED)):
+            if (kinds == kind).any():
+                figure[f"{kind} called {LABELS[wanted]}"] = float((called[kinds == kind] == wanted).mean())
+        found[name] = {key: round(value, 4) for key, value in figure.items()}
+    return found
+
+
+def write_pieces(state: dict[str, torch.Tensor], folder: Path, name: str, *, int8: bool = False) -> None:
+    """The weights without embeddings, as float16 or int8 rows, in files of at most PIECE bytes."""
+    pieces: list[dict[str, npt.NDArray[Any]]] = [{}]
+    size = 0
+    for key, value in state.items():
+        if _FROZEN.search(key):
+            continue
+        array = value.float().numpy()
+        if int8 and array.ndim == 2:
+            scale = np.maximum(np.abs(array).max(1), 1e-8) / 127
+            entry = {key: np.round(array / scale[:, None]).astype(np.int8), f"{key}|scale": scale.astype(np.float32)}
+        else:
+            entry = {key: array.astype(np.float16)}
+        n_bytes = sum(each.nbytes for each in entry.values())
+        if size and size + n_bytes > PIECE:
+            pieces.append({})
+            size = 0
+        pieces[-1] |= entry
+        size += n_bytes
+    for number, piece in enumerate(pieces):
+        np.savez(folder / f"{name}.{number}.npz", **piece)
+
+
+def averaged(network: Network, other: dict[str, torch.Tensor]) -> None:
+    """Put the mean of its weights and others into a network."""
+    mine = network.model.state_dict()
+    network.model.load_state_dict(
+        {k: (v.cpu() + other[k]) / 2 if v.is_floating_point() else v for k, v in mine.items()}
+    )
+
+
+def run(args: argparse.Namespace) -> None:
+    """The whole run; what each stage gave is on the disk before the next begins."""
+    args.out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(args.seed)
+    if CUDA:
+        torch.backends.cuda.matmul.allow_tf32 = True
+    rows = read(args.kit / "rows.jsonl.xz")
+    held = [row for row in rows if row["kind"] == "held back"]
+    rows = [row for row in rows if row["kind"] != "held back"][: args.rows or None]
+    dev = read(args.kit / "dev.jsonl.xz")
+    if args.rows:
+        random.Random(3).shuffle(held)
+        random.Random(3).shuffle(dev)
+        held, dev = held[: args.rows], dev[: args.rows]
+    past = shipped(args.kit / "pincite-verifier")
+    pairs = decide(rows, past)
+    learnt = Rows(
+        pairs,
+        [row["label"] for row in rows],
+        np.array([row["weight"] for row in rows], np.float32),
+        np.array([row["kind"] == "old" for row in rows]),
+    )
+    log(f"{len(learnt)} rows, {len(held)} held back, {len(dev)} dev rows")
+    before = past.state()
+    said = past.predict(past.encode(pairs))
+    report: dict[str, Any] = {"arguments": {k: str(v) for k, v in vars(args).items()}}
+
+    def evaluate(name: str, network: Network) -> None:
+        found = {"dev": figures(dev, network), "held back": figures(held, network)}
+        report[name] = found
+        (args.out / "figures.json").write_text(json.dumps(report, indent=1))
+        for of_set, figure in found["dev"].items():
+            log(f"{name} {of_set} {figure}")
+
+    evaluate("shipped", past)
+    answers = None
+    if args.teacher:
+        teacher = loaded(args.teacher)
+        share = args.seconds * args.teacher_share
+        limits = {"until": share, "epochs": args.teacher_epochs, "most_steps": args.steps}
+        train(teacher, learnt, rate=args.teacher_rate, seed=args.seed, frozen_layers=0, past=said, **limits)
+        write_pieces(teacher.state(), args.out, "teacher", int8=True)
+        answers = teacher.predict(teacher.encode(pairs))
+        evaluate("teacher", teacher)
+        del teacher
+    student = loaded(args.body) if args.body else past
+    limits = {"until": args.seconds - args.reserve, "epochs": args.epochs, "most_steps": args.steps}
+    layers = 0 if args.body else FROZEN_LAYERS
+    held_to = None if args.body else said
+    train(student, learnt, rate=args.rate, seed=args.seed, frozen_layers=layers, answers=answers, past=held_to, **limits)
+    write_pieces(student.state(), args.out, "student")
+    evaluate("student", student)
+    if not args.body:
+        averaged(student, before)
+        evaluate("mean", student)
+    log("done")
+
+
+def join(args: argparse.Namespace) -> None:
+    """A Hugging Face folder: the base with the weights of pieces."""
+    network = shipped(args.base) if (args.base / "model.onnx").exists() else loaded(args.base)
+    state = network.state()
+    for file in args.pieces:
+        arrays = np.load(file)
+        for name in arrays.files:
+            if name.endswith("|scale"):
+                continue
+            value = arrays[name].astype(np.float32)
+            if f"{name}|scale" in arrays.files:
+                value *= arrays[f"{name}|scale"][:, None]
+            state[name] = torch.from_numpy(value)
+    if args.mean:
+        before = network.state()
+        state = {k: (v + before[k]) / 2 if v.is_floating_point() else v for k, v in state.items()}
+    network.model.load_state_dict(state)
+    network.model.save_pretrained(args.to)
+    shutil.copy(args.base / "tokenizer.json", args.to)
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands: dict[str, Callable[[argparse.Namespace], None]] = {"run": run, "join": join}
+    sub = parser.add_subparsers(dest="command", required=True)
+    of = sub.add_parser("run")
+    of.add_argument("kit", type=Path)
+    of.add_argument("out", type=Path)
+    of.add_argument("--seconds", type=float, default=480, help="after so many seconds all is written")
+    of.add_argument("--reserve", type=float, default=60, help="of them for evaluation and writing")
+    of.add_argument("--teacher", type=Path, help="folder of a larger body, trained first")
+    of.add_argument("--teacher-share", type=float, default=0.5, help="of the seconds")
+    of.add_argument("--teacher-epochs", type=float, default=3)
+    of.add_argument("--teacher-rate", type=float, default=5e-5)
+    of.add_argument("--body", type=Path, help="another student than the shipped network")
+    of.add_argument("--epochs", type=float, default=6)
+    of.add_argument("--rate", type=float, default=7e-5)
+    of.add_argument("--seed", type=int, default=17)
+    of.add_argument("--steps", type=int, default=0, help="at most so many of each network (rehearsal)")
+    of.add_argument("--rows", type=int, default=0, help="at most so many rows (rehearsal)")
+    of = sub.add_parser("join")
+    of.add_argument("base", type=Path)
+    of.add_argument("pieces", type=Path, nargs="+")
+    of.add_argument("--to", type=Path, required=True)
+    of.add_argument("--mean", action="store_true", help="the mean with the base's weights")
+    args = parser.parse_args(list(sys.argv[1:] if arguments is None else arguments))
+    commands[args.command](args)
+
+
+if __name__ == "__main__":
+    main()
