@@ -10,7 +10,7 @@ RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker bench profile bench-server bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench profile bench-server bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -153,6 +153,12 @@ verifier: reranker $(TRAIN) ## train, export and calibrate the verifier that is 
 	$(BIN)/pincite train export build/verifier/model src/pincite/models/weights_data/pincite-verifier \
 		--source "pincite train verifier, from cross-encoder/ms-marco-MiniLM-L-12-v2" --licence Apache-2.0
 	$(BIN)/python tools/calibrate.py $(CLAIMS)
+
+gpu-kit: $(STAMP) ## pack what a run on a borrowed GPU needs: make gpu-kit CLAIMS=folder (research/gpu)
+	$(BIN)/python research/gpu/pack.py $(CLAIMS)
+
+verifier-gpu: gpu-kit $(TRAIN) ## that run on this machine's GPU: make verifier-gpu CLAIMS=folder SECONDS=3600
+	$(BIN)/python build/gpu-kit/train.py run build/gpu-kit build/gpu-run --seconds $(or $(SECONDS),3600)
 
 $(BENCH)/.installed: $(STAMP)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
