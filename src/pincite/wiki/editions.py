@@ -1,4 +1,4 @@
-"""What the templates of each Wikipedia mean: `citation_templates.toml`, looked up by language.
+"""What the templates of each Wikipedia mean: `templates.toml`, looked up by language.
 
 Every other module knows English names only. A local template is read as the English one that does
 the same, a local parameter as the English one that means the same.
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 TABLE: Mapping[str, Any] = tomllib.loads(
-    Path(__file__).with_name("citation_templates.toml").read_text(encoding="utf-8")
+    Path(__file__).with_name("templates.toml").read_text(encoding="utf-8")
 )
 FILE, CATEGORY = (frozenset(TABLE["namespaces"][name]) for name in ("file", "category"))
 _DIGITS = "0123456789"

@@ -1,7 +1,7 @@
 """What a citation template says, by our names for it.
 
 English Wikipedia's citation templates have many spellings for one thing (`archiveurl`,
-`archive-url`): `[fields]` of `citation_templates.toml`. Other wikis' parameters come here under
+`archive-url`): `[fields]` of `templates.toml`. Other wikis' parameters come here under
 their English names (`translated`).
 """
 

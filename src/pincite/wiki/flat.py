@@ -17,7 +17,8 @@ from pincite.wiki.references import Definitions, Use
 # Brackets and separators that are left behind when an inline template renders as nothing:
 # "Anarchism ({{IPAc-en|…}}; from Greek)" must not read "Anarchism (; from Greek)".
 DEBRIS = re.compile(
-    r"[ ]?\((?=[\s;,]*\))[\s;,]*\)|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
+    r"[ ]?\((?=(?:[\s;,]|\[…\])*\))(?:[\s;,]|\[…\])*\)"
+    r"|(?<=[(\[])[\s;,]+(?=\w)|[ ]+(?=\)|[,.;:](?:\s|$))|(?<=\()[ ]+"
 )
 
 
@@ -221,6 +222,8 @@ class TextBuilder:
 def _kept(text: str) -> list[bool]:
     """For each character whether it stays: white space at the ends and debris go."""
     kept = [True] * len(text)
+    if not any(char.isalnum() for char in text):  # nothing but marks of unknown templates
+        return [False] * len(text)
     lead = len(text) - len(text.lstrip())
     gone = [(0, lead), (max(lead, len(text.rstrip())), len(text))]
     gone += [found.span() for found in DEBRIS.finditer(text)]

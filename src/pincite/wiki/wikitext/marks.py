@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
-from pincite.wiki.wikitext.render import Renderer, plain
+from pincite.wiki.wikitext.render import UNREAD, Renderer, plain
 from pincite.wiki.wikitext.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.templates import (
     HARVARD,
@@ -19,6 +19,7 @@ from pincite.wiki.wikitext.templates import (
     SHORT_CITATIONS,
     TAGS,
     is_citation,
+    is_silent,
 )
 from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name, parameters
 
@@ -31,6 +32,9 @@ _PAGES = re.compile(
     r"(?=[\divxlc])",
     re.IGNORECASE,
 )
+_LOOK = 200  # characters around a template that say whether it stands in a sentence
+_TAG_PARAMETERS = frozenset("date reason talk cat data fecha datum дата".split())
+_BEFORE_REMARKS = tuple(".,;:!?)”\"'>}。，、")
 _IN_FLOW = HARVARD | SHORT_CITATIONS | {"r"}
 
 
@@ -98,8 +102,14 @@ class Marks:
         return True
 
     def unknown(self, node: Node, out: TextBuilder) -> None:
-        """A template whose text is unknown: named parameters with references become blocks."""
+        """A template whose text is unknown: named parameters with references become blocks.
+
+        Within a sentence it leaves the mark `UNREAD`: without its words the sentence may say
+        something else.
+        """
         given = parameters(node, self.source)
+        if self._is_missed(node, given, out):
+            out.rendered(UNREAD, node.span)
         for parameter in given:
             if not self._holds_marks(parameter.nodes):
                 continue
@@ -107,6 +117,21 @@ class Marks:
                 self._parameter(parameter, given)
             else:
                 Renderer(self.source, out, self).render(parameter.nodes)
+
+    def _is_missed(self, node: Node, given: Sequence[Parameter], out: TextBuilder) -> bool:
+        """Whether a sentence goes on around the template, and says more with it."""
+        if is_silent(node.name) or any(self._holds_marks(p.nodes) for p in given):
+            return False
+        before = self.source[max(0, node.start - _LOOK) : node.start].rpartition("\n")[2]
+        after = self.source[node.end : node.end + _LOOK].partition("\n")[0].lstrip(" '\"”)")
+        if "\n" in self.source[node.start : node.end] or not out.chars:
+            return False  # a box
+        remark = all(p.name in _TAG_PARAMETERS for p in given) and ":" not in node.name
+        if remark and (given or before[-1:].isalnum() or before.endswith(_BEFORE_REMARKS)):
+            return False  # {{qualify evidence|date=May 2016}}
+        last = "".join(out.chars[-3:]).rstrip(" ”\"'")[-1:]
+        ends = last in ".!?。！？" and not (after[:1].islower() or after[:1].isdigit())
+        return bool(before.strip(" *#:;|!") or after) and not ends
 
     def _parameter(self, parameter: Parameter, given: Sequence[Parameter]) -> None:
         """Put one parameter aside as a block: "population: 1,234"."""

@@ -11,11 +11,12 @@ from typing import Protocol
 
 from pincite.wiki.editions import CATEGORY, FILE
 from pincite.wiki.flat import TextBuilder
-from pincite.wiki.wikitext.convert import COMPUTED
-from pincite.wiki.wikitext.templates import PATTERNS, QUOTES
+from pincite.wiki.wikitext.templates import COMPUTED, PATTERNS, QUOTES, computed
 from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name
 
-_PIECE = re.compile(r"\{([0-9*](?:/\d)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
+UNREAD = "[…]"  # stands for a template whose text is not known
+_WITH_COLON = ("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:")
+_PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})
 _BREAKS |= {f"/{name}" for name in _BREAKS if name != "br"}
 _LIST_MARKER = re.compile(r"[*#:;]+\s*")
@@ -154,11 +155,10 @@ class Renderer:
         given, used = by_name(node, self.source), set[str]()
         if pattern := _pattern_of(node):
             used = self._pattern(pattern, node, given)
-        elif name in COMPUTED:
-            values = {key: plain(p.nodes, self.source) for key, p in given.items()}
-            self.out.rendered(COMPUTED[name](values), node.span)
-        elif name.startswith("formatnum:"):
-            self._number(node)
+        elif (text := self._computed(name, given)) is not None:
+            self.out.rendered(text, node.span)
+        elif name.startswith(_WITH_COLON):
+            self._after_colon(node)
         else:
             if self.observer:
                 self.observer.unknown(node, self.out)
@@ -166,7 +166,12 @@ class Renderer:
         if self.observer:
             self.observer.unused([p for key, p in given.items() if key not in used], self.out)
 
-    def _number(self, node: Node) -> None:
+    def _computed(self, name: str, given: dict[str, Parameter]) -> str | None:
+        if name not in COMPUTED:
+            return None
+        return computed(name, {key: plain(p.nodes, self.source) for key, p in given.items()})
+
+    def _after_colon(self, node: Node) -> None:
         """{{formatnum:1234}} reads "1234"."""
         start = self.source.index(":", node.start) + 1
         for child in node.parts[0]:
@@ -192,7 +197,7 @@ class Renderer:
                 self.out.rendered(literal, node.span)
             elif number:
                 used |= self._numbered(number, node, given)
-            elif any(n in given for n in re.findall(r"\{(\d)\}", optional)):
+            elif any(n in given and given[n].nodes for n in re.findall(r"\{(\d)\}", optional)):
                 used |= self._pattern(optional, node, given)
         return used
 

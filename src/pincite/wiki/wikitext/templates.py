@@ -1,82 +1,53 @@
-"""What the common templates of English Wikipedia show, and which inline tags there are.
+"""What a reader sees of templates: `[shown]`, `[computed]` and `[nothing]` of `templates.toml`.
 
-In a pattern `{1}` is the first positional parameter, `{*}` all of them, `{2/1}` the second or else
-the first, and `[…]` is shown only if the parameter in it is given. A template in no table shows
-nothing: most of the unknown ones are icons, boxes and navigation. Names follow the templates'
-documentation, redirects included; those of citations and tags, and other wikis' names for all of
-them, stand in `citation_templates.toml`.
+A pattern says what stands where; a function works out measures, dates, figures and ships from the
+parameters. One that cannot gives None, and its template is as unknown as one in no table.
 """
 
 import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import TypeAlias
 
+from pincite.text.figures import MONTHS
 from pincite.wiki.editions import TABLE
 
-_BY_PATTERN = {
-    "{1}": (
-        "nowrap|nobr|small|smaller|big|large|larger|abbr|abbrlink|tooltip|sc|smallcaps|small caps|"
-        "angbr|angle bracket|nihongo|nihongo3|keypress|key|key press|vanchor|visible anchor|"
-        "linktext|midsize|center|noitalic|nobold|bold|italic|strong|em|marriage|quote|blockquote|"
-        "quotation|cquote|rquote|pull quote|bq|quote box|poemquote|poem quote|native name|longitem|"
-        "nts|number table sorting|script|unicode|rtl-lang|nastaliq|mono|code|kbd|var|samp|tt|typo|"
-        "not a typo|proper name|as written|citation needed span|plainlist|flatlist|ill|"
-        "interlanguage link|interlanguage link multi|red link|first word|formatnum|format number|"
-        "translation|gloss|underline|url|flag|flagu|flagcountry|country|yes|no|partial|won|"
-        "nominated|legend|start-date|end-date|eqm|vr|gaps|ordinal|percentage|sup|sub|strikethrough|"
-        "railgauge|track gauge|year|increase|decrease|nom|sort|text|plain text|literal translation|"
-        "sclass|rws|align|endash range|font|uss|hms|ss|hmas|rms|visible|bible|bibleverse|stnlnk"
-    ),
-    "{2}": (
-        "lang|transl|transliteration|wikt-lang|langx|tlit|legend2|color|colour|font color|resize"
-    ),
-    "{*}": (
-        "ubl|unbulleted list|ublist|hlist|vunblist|flowlist|bulleted list|chem|chem2|ordered list"
-    ),
-    "–": "ndash|en dash|endash",
-    " – ": "snd|spnd|spaced ndash|snds|spaced en dash|spndash",
-    "—": "mdash|em dash|emdash|mdashb",
-    " · ": "·|dot|middot|•|bull|bullet",
-    " ": "nbsp|thinsp|thin space|space|spaces|sp|hair space|hsp|nnbsp|zwsp|br|break|-",
-    "'": "'|-'",
-    "'s": "'s",
-    "' \"": "' \"",
-    "\" '": "\" '",
-    "|": "pipe|!",
-    "=": "=",
-    "†": "dagger|extinct",
-    "%": "%",
-    "c. {1}[–{2}]": "circa|c.|ca.|ca|approx",
-    "fl. {1}[–{2}]": "floruit|fl.|fl",
-    "r. {1}[–{2}]": "reign|r.",
-    "d. {1}": "died in|died-in",
-    "b. {1}": "born in|born-in",
-    "US${1}": "us$|usd|us dollar",
-    "${1}": "dollar|currency",
-    "£{1}": "gbp|£|uk£|pound sterling",
-    "€{1}": "eur|€|euro",
-    "₹{1}": "inr|₹|indian rupee|rupees",
-    "¥{1}": "jpy|¥|jp¥",
-    "CN¥{1}": "cny|rmb|cn¥",
-    "A${1}": "aud|a$|au$",
-    "C${1}": "cad|c$|ca$",
-    "NZ${1}": "nzd|nz$",
-    "₩{1}": "krw|₩",
-    "p. {1}": "p.|page",
-    "pp. {1}": "pp.|pages",
-    "Vol. {1}": "vol.|volume",
-    "×10^{1}": "e|e-sp",
-    "{1}^{2}": "pow",
-    "{1}[-{2}]": "nuclide2|simplenuclide2|simplenuclide|nuclide",
-    "OCLC {1}": "oclc",
-    "ISSN {1}": "issn",
-    "ISBN {1}": "isbn|isbnt",
-    "doi:{1}": "doi",
-    "PMID {1}": "pmid",
-    "arXiv:{1}": "arxiv",
-    "United States": "usa",
-    "United Kingdom": "gbr|uk",
-    "N/A": "n/a|na",
-}
-PATTERNS = {name: shown for shown, names in _BY_PATTERN.items() for name in names.split("|")}
+Parameters: TypeAlias = Mapping[str, str]
+Rule: TypeAlias = Callable[..., str | None]
+
+PATTERNS = {name: shown for shown, names in TABLE["shown"].items() for name in names}
+_SHIPS = {prefix.lower(): prefix for prefix in TABLE["ships"]["prefixes"]}
+_BETWEEN = {
+    "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "-": "–",
+    "–": "–", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "+": " + ", ",": ", ", "xx": " × ",
+    "(-)": "–", "to about": " to about ", "and(-)": " and ", "*": " × ",
+}  # fmt: skip
+_UNITS = {
+    "sqmi": "sq mi", "sqkm": "km2", "sqm": "m2", "sqft": "sq ft", "sqyd": "sq yd", "c": "°C",
+    "f": "°F", "acre": "acres", "mile": "miles", "cumi": "cu mi", "cuft": "cu ft", "cuyd": "cu yd",
+    "foot": "feet", "inch": "inches", "mph": "mph", "metre": "metres", "meter": "metres",
+    "kilometre": "kilometres", "kilometer": "kilometres", "usgal": "US gal", "impgal": "imp gal",
+    "m3/s": "m3/s", "cuft/s": "cu ft/s", "pound": "pounds", "longton": "long tons", "k": "K",
+    "shortton": "short tons", "nmi": "nautical miles", "/km2": "/km2", "/sqmi": "/sq mi",
+    "pd/sqkm": "/km2", "pd/sqmi": "/sq mi", "pd/km2": "/km2", "e6acre": "million acres",
+    "e6ha": "million hectares", "e6usgal": "million US gal", "oilbbl": "barrels", "lbft": "lb⋅ft",
+}  # fmt: skip
+_COMPOUND = frozenset({"ft", "foot", "feet", "lb", "st", "mi", "yd"})  # 5 ft 6 in is one measure
+_SMALLER = (["in"], ["inch"], ["oz"], ["lb"], ["ft"], ["yd"], ["chain"])
+_MIXED = re.compile(r"(\d)\+(\d+/\d)")  # 6+1/2
+_NUMBER = re.compile(r"[-+−]?[.\d]")
+_RUPEES = {
+    "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
+    "lc": "lakh crore",
+}  # fmt: skip
+_PLACES = 10  # decimals at most
+_SILENT = frozenset(TABLE["nothing"]["names"])
+_SILENT_PREFIXES, _SILENT_SUFFIXES = (
+    tuple(TABLE["nothing"][kind]) for kind in ("prefixes", "suffixes")
+)
+
+
+# ── kinds of templates ──────────────────────
 
 TAGS = {
     alias: name
@@ -96,3 +67,230 @@ _CITATION = re.compile(r"(?:v?cite?\b|vancite\b|citation\b(?! needed| style| req
 def is_citation(name: str) -> bool:
     """Whether the template `name` is a full citation, such as {{cite web}} or {{citation}}."""
     return bool(_CITATION.match(name)) and name not in TAGS
+
+
+def is_silent(name: str) -> bool:
+    """Whether a sentence loses nothing by the template `name`: a picture, a sound, a box."""
+    return name in _SILENT or name.startswith(_SILENT_PREFIXES) or name.endswith(_SILENT_SUFFIXES)
+
+
+# ── text that is worked out ──────────────────────
+
+
+def convert(given: Parameters) -> str:
+    """{{convert|5|km|mi}} reads "5 km": the value as written, without what was computed."""
+    values = [value.strip() for value in positional(given)]
+    text, index = "", 0
+    values = [_MIXED.sub(r"\1 \2", value) for value in values]
+    while index < len(values) and _NUMBER.match(values[index]):
+        text += values[index]
+        following = values[index + 1] if index + 1 < len(values) else ""
+        index += 2
+        if following.lower() in _BETWEEN:
+            text += _BETWEEN[following.lower()]
+            continue
+        text += f" {_UNITS.get(following.lower(), following)} "
+        if following not in _COMPOUND or values[index + 1 : index + 2] not in _SMALLER:
+            break
+    return " ".join(text.split())
+
+
+def day(given: Parameters) -> str:
+    """{{start date|1990|1|2}} reads "January 2, 1990", with `df=y` "2 January 1990"."""
+    return _date(positional(given)[:3], given)
+
+
+def as_of(given: Parameters) -> str:
+    """{{as of|2009|4}} reads "As of April 2009"."""
+    if given.get("alt"):
+        return given["alt"]
+    start = "as of" if given.get("lc") else "As of"
+    start = f"{'since' if given.get('lc') else 'Since'}" if given.get("since") else start
+    return f"{start} {_date(positional(given)[:3], {'df': 'y'})}"
+
+
+def fraction(given: Parameters) -> str:
+    """{{frac|1|2}} reads "1/2", {{frac|3|1|2}} "3 1/2", {{frac|4}} "1/4"."""
+    values = positional(given)
+    if len(values) >= 3:
+        return f"{values[0]} {values[1]}/{values[2]}"
+    return f"{values[0]}/{values[1]}" if len(values) == 2 else "1/" + "".join(values)
+
+
+def value(given: Parameters) -> str:
+    """{{val|11|e=6|ul=km}} reads "11×10^6 km", {{val|5|2}} "5 ± 2"."""
+    values = positional(given)
+    text = values[0] if values else ""
+    if len(values) > 2:
+        text += f" (+{values[1].lstrip('+')}/−{values[2].lstrip('-−')})"
+    elif len(values) > 1:
+        text += f" ± {values[1]}"
+    if given.get("e"):
+        text += f"×10^{given['e']}"
+    unit = given.get("u") or given.get("ul") or ""
+    if per := given.get("up") or given.get("upl"):
+        unit += f"/{per}"
+    return f"{given.get('p', '')}{text}{given.get('s', '')} {unit}".strip()
+
+
+def height(given: Parameters) -> str:
+    """{{height|m=1.8}} reads "1.8 m", {{height|ft=5|in=11}} "5 ft 11 in"."""
+    units = ("m", "cm", "ft", "in", "kg", "g", "st", "lb", "oz")
+    return " ".join(f"{given[unit]} {unit}" for unit in units if given.get(unit))
+
+
+def joined(given: Parameters) -> str:
+    """{{gaps|384|400|u=km}} reads "384400 km"."""
+    text = given.get("lhs", "") + "".join(positional(given))
+    text += f"×10^{given['e']}" if given.get("e") else ""
+    return f"{text} {given.get('u') or given.get('ul') or ''}".strip()
+
+
+def percentage(given: Parameters) -> str | None:
+    """{{percentage|45|120|1}} reads "37.5%"; without a whole it is of a hundred."""
+    values = [_decimal(value) for value in positional(given)]
+    if not values or None in values[:2]:
+        return None
+    part, whole, places = [*values, *(None, None)][:3]
+    share = 100 * part / whole if part is not None and whole else part
+    if share is None or not 0 <= (places or 0) <= _PLACES:
+        return None
+    text = f"{share:.{int(places or 0)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
+
+
+def rounded(given: Parameters) -> str | None:
+    """{{rnd|3.14159|2}} reads "3.14"."""
+    number, places = ([_decimal(value) for value in positional(given)] + [None, None])[:2]
+    if number is None or not 0 <= (places or 0) <= _PLACES:
+        return None
+    return f"{number:.{int(places or 0)}f}"
+
+
+def ordinal(given: Parameters) -> str | None:
+    """{{ordinal|21}} reads "21st"."""
+    number = next(iter(positional(given)), "").strip()
+    if not number.isdecimal():
+        return None
+    teens = number[-2:-1] == "1"
+    return number + ("th" if teens else {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th"))
+
+
+def amount(given: Parameters) -> str | None:
+    """{{currency|500|GBP}} reads "£500"."""
+    number, code = (*positional(given), given.get("amount", ""), "")[:2]
+    code = (code or given.get("code") or given.get("type") or "USD").strip().upper()
+    return f"{TABLE['currencies'].get(code, code + ' ')}{number}" if number else None
+
+
+def rupees(given: Parameters) -> str | None:
+    """{{INRConvert|50|c}} reads "₹50 crore"."""
+    number, unit = (*positional(given), "", "")[:2]
+    return f"₹{number} {_RUPEES.get(unit.strip(), '')}".rstrip() if number else None
+
+
+def years(given: Parameters) -> str | None:
+    """{{age|1801|5|2|1870|3|1}} reads "68"; up to today it is not known."""
+    found = _days(given)
+    if found is None:
+        return None
+    (y, m, d), (y2, m2, d2) = found
+    return str(y2 - y - ((m2, d2) < (m, d)))
+
+
+def days(given: Parameters) -> str | None:
+    """{{age in days|2001|1|1|2001|2|1}} reads "31"."""
+    found = _days(given)
+    try:
+        return None if found is None else str((date(*found[1]) - date(*found[0])).days)
+    except ValueError:
+        return None
+
+
+def ship(given: Parameters, name: str = "") -> str | None:
+    """{{HMS|Hood|51}} reads "HMS Hood (51)", {{HMS|Hood|51|2}} "Hood", {{ship|HMS|Hood}} as that.
+
+    The format's bits stand for prefix, name and number. With one the prefix is left out: it is no
+    part of the name that a source repeats.
+    """
+    values = [value.strip() for value in positional(given)]
+    if name in ("ship", "warship"):
+        prefix, values = (values or [""])[0], values[1:]
+    else:
+        prefix = _SHIPS[name]
+    called, number, form = (*values, "", "", "")[:3]
+    shown = int(form) if form in tuple("1234567") else 7
+    if shown == 1 or not called:
+        return number or None
+    text = called + (f" ({number})" if number and shown & 1 else "")
+    return f"{prefix} {text}".strip() if shown == 7 else text
+
+
+def ship_class(given: Parameters) -> str | None:
+    """{{sclass|Kidd|destroyer}} reads "Kidd-class destroyer", with format 4 "Kidd class"."""
+    called, kind, form = (value.strip() for value in (*positional(given), "", "", "")[:3])
+    if not called or form == "5":
+        return called or None
+    return (
+        f"{called} class"
+        if form == "4"
+        else f"{called}-class {'' if form == '0' else kind}".strip()
+    )
+
+
+def answer(given: Parameters, name: str = "") -> str:
+    """{{yes}} reads "Yes", {{yes|since 1990}} "since 1990"."""
+    return next(iter(positional(given)), "").strip() or name.capitalize()
+
+
+def positional(given: Parameters) -> Sequence[str]:
+    """The parameters "1", "2", …, up to the first that is not given."""
+    values: list[str] = []
+    while (key := str(len(values) + 1)) in given:
+        values.append(given[key])
+    return values
+
+
+def _date(parts: Sequence[str], given: Parameters) -> str:
+    """Year, month, day as prose; what is not a number stays as it is."""
+    parts = [part.strip() for part in parts if part.strip()]
+    if len(parts) < 2 or not parts[1].isdecimal() or not 1 <= int(parts[1]) <= 12:
+        return " ".join(parts[:1] if len(parts) > 1 and not parts[1] else reversed(parts))
+    month = MONTHS[int(parts[1]) - 1]
+    if len(parts) == 2:
+        return f"{month} {parts[0]}"
+    if given.get("df") or given.get("mf") == "no":
+        return f"{parts[2]} {month} {parts[0]}"
+    return f"{month} {parts[2]}, {parts[0]}"
+
+
+def _decimal(text: str) -> float | None:
+    """A number as editors write it; None if it is none."""
+    plain = text.strip().replace(",", "").replace("−", "-")
+    return float(plain) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", plain) else None
+
+
+def _days(given: Parameters) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """The two days of {{age|1801|5|2|1870|3|1}}."""
+    values = [value.strip() for value in positional(given)][:6]
+    if len(values) < 6 or not all(value.isdecimal() and len(value) < 5 for value in values):
+        return None
+    first, second = tuple(map(int, values[:3])), tuple(map(int, values[3:]))
+    return (first[0], first[1], first[2]), (second[0], second[1], second[2])
+
+
+RULES: Mapping[str, Rule] = {
+    rule.__name__: rule
+    for rule in (
+        *(convert, day, as_of, fraction, value, height, joined, percentage, rounded, ordinal),
+        *(amount, rupees, years, days, ship, ship_class, answer),
+    )
+}
+COMPUTED = {name: RULES[rule] for rule, names in TABLE["computed"].items() for name in names}
+COMPUTED |= dict.fromkeys(_SHIPS, ship)
+
+
+def computed(name: str, given: Parameters) -> str | None:
+    """What the template `name` shows for these parameters; None if that is not known."""
+    rule = COMPUTED[name]
+    return rule(given, name) if rule in (ship, answer) else rule(given)
