@@ -294,6 +294,10 @@ class Claim:
     sentence: str = ""  # the whole sentence, for a reader; "": not known, the text is all there is
     part: Span | None = None  # of `sentence`: what is judged of it
     after: str = ""  # what follows in its paragraph: WAFER keeps it, nothing is judged by it
+    # Of `text`: the words since the citation before, which its own citations are for, where what
+    # stands before them in the sentence is needed to read them; None: all of it.
+    own: Span | None = None
+    earlier: tuple[Citation, ...] = ()  # those of the words before `own`
 
     @property
     def words(self) -> str:

@@ -369,3 +369,12 @@ def test_evidence_carries_the_contradiction_that_a_rule_finds(
     assert other.contradiction
     assert (other.contradiction.source, other.contradiction.claim) == ("1889", "1886")
     assert same.contradiction is None
+
+
+def test_a_contrary_word_counts_only_where_the_passage_lacks_the_claims_own() -> None:
+    claim = Claim("c", "The price fell in May.")
+    texts = ("The price rose in May.", "The price rose in April. In May the price fell.")
+    found = features(
+        [(claim, passage(text)) for text in texts], np.zeros((2, 2), np.float32), [None] * 2
+    )
+    assert found[:, FEATURES.index("contrast_differs")].tolist() == [1, 0]

@@ -313,6 +313,26 @@ def test_a_sentence_without_a_citation_gets_sources_from_the_corpus() -> None:
     assert pipeline(BETTER, languages=frozenset({"de"})).supplied(sentence) == sentence
 
 
+def test_a_source_is_judged_for_the_words_since_the_mark_before() -> None:
+    """The first says what opened, the second what lies beside it: each for its own words."""
+    text = "The bridge opened in 1911 beside a harbour."
+    harbour = replace(FERRY, url="https://varde.example/harbour", text="A harbour lies beside it.")
+    pages = {harbour.url: harbour, STRANGE.url: STRANGE}
+    cited = pipeline(source_of=lambda url: pages.get(url) or source_of(url))
+    second = replace(
+        claim(harbour.url, text=text),
+        own=Span(text.index("beside"), len(text)),
+        earlier=claim(BRIDGE.url).citations,
+    )
+    found = cited.finding(second)
+    assert found.label is Label.SUPPORTED
+    assert found.citations[0].label is Label.PARTLY_SUPPORTED
+    alone = cited.finding(replace(second, earlier=()))
+    assert alone.label is Label.NOT_SUPPORTED
+    silent = cited.finding(replace(second, citations=claim(STRANGE.url).citations))
+    assert silent.label is Label.NOT_SUPPORTED
+
+
 # ── Containment ──────────────────────────────────────────────────────────────────────────────────
 
 

@@ -104,3 +104,25 @@ def test_no_clause_is_looked_for_in_other_languages(language: str) -> None:
     source = "Die Mühle brannte 1840 ab<ref>x</ref> und wurde verkauft.<ref>y</ref>"
     claims = parse_article(source, "Beispiel", language=language).claims
     assert [claim.text for claim in claims] == ["Die Mühle brannte 1840 ab", "und wurde verkauft."]
+
+
+def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
+    marks = [f"<ref>http://a.example/{n}</ref>" for n in range(3)]
+    article = parse_article(
+        "It opened in 1911{} after a year of work,{} and has two gates.{}".format(*marks), "T"
+    )
+    first, second, third = article.claims
+    assert (first.own, third.own, third.earlier) == (None, None, ())
+    assert second.text == "It opened in 1911 after a year of work"
+    assert second.own
+    assert second.own.of(second.text) == "after a year of work"
+    assert [c.url for c in second.earlier] == ["http://a.example/0"]
+    assert third.text == "It has two gates."
+    parted = parse_article(
+        "It has two gates;{} its church was built in 1210.{}".format(*marks), "T"
+    )
+    assert [claim.text for claim in parted.claims] == [
+        "It has two gates",
+        "its church was built in 1210.",
+    ]
+    assert [claim.own for claim in parted.claims] == [None, None]

@@ -13,6 +13,7 @@ share of such pairs that people called supported.
 """
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ FEATURES = (
     "names_missing",  # likewise
     "negation_differs",
     "figure_differs",
-    "contrast_differs",  # a contrary word in the quote
+    "contrast_differs",  # a contrary word in the quote, and nowhere the claim's own
     "witness",  # a rule shows that a sentence says otherwise: core.witness
 )
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
@@ -158,11 +159,12 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     quoted = sentence.of(passage.text) if sentence else ""
     absent = values.unstated(claim, f"{passage.about}\n{passage.text}")
     said = values_of(quoted) if absent else []
+    stated = re.findall(r"\w+", passage.text.lower())  # "it rose until May, then it fell"
     return (
         *_missing(claim, passage.about, passage.page or passage.text),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(any(values.conflict(other, value) for value in absent for other in said)),
-        float(bool(contrasts(claim, quoted))),
+        float(any(mine.lower() not in stated for mine, _ in contrasts(claim, quoted))),
     )
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pincite.text.clauses import clauses
 from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
@@ -67,6 +68,8 @@ class _Wording:
     sentence: str
     part: Span
     after: str = ""
+    own: Span | None = None  # as a Claim's
+    borrowed: Span | None = None  # of the block: the words before them, that other marks are for
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +125,12 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
     for group, tags in made:
         if wording := reader.word(group):
             # Two fragments of one clause became the same: they are judged together.
-            _, uses, every = worded.setdefault(wording.span, (wording, [], []))
-            uses.extend(group.uses)
-            every.extend(tags)
+            known, uses, every = worded.get(wording.span, (wording, [], []))
+            known = replace(known, own=None) if uses else known
+            worded[wording.span] = known, [*uses, *group.uses], [*every, *tags]
     for wording, uses, every in worded.values():
+        start, end = wording.borrowed or (0, 0)
+        before = [u for group, _ in made if start < group.start <= end for u in group.uses]
         citations = tuple(citation for use in uses for citation in page.cited[use])
         every += [tag for citation in citations for tag in citation.tags]
         yield Claim(
@@ -141,6 +146,8 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             wording.sentence,
             wording.part,
             wording.after,
+            wording.own,
+            tuple(c for use in before for c in page.cited[use]) if wording.own else (),
         )
 
 
@@ -230,14 +237,18 @@ class _Wordings:
         if grown != inside:
             grown = _stripped(home.of(text), grown)
         judged, part = with_subject(home.of(text), grown, language)
+        judged, part, own = _own_words(home.of(text), judged, part, inside)
+        borrowed = Span(home.start + part.start, clause.start) if own else None
         clause = Span(home.start + part.start, home.start + part.end)
         before, span = self._before(clause.start), self.block.span(*clause)
         after = self._after(clause.end)
         if about := self._about_item(home):
             shift = len(about)
-            part = Span(part.start + shift, part.end + shift)
-            return _Wording(about + judged, before, span, about + home.of(text), part, after)
-        return _Wording(judged, before, span, home.of(text), part, after)
+            part, own = part.moved(shift), own.moved(shift) if own else None
+            return _Wording(
+                about + judged, before, span, about + home.of(text), part, after, own, borrowed
+            )
+        return _Wording(judged, before, span, home.of(text), part, after, own, borrowed)
 
     def _about_item(self, home: Span) -> str:
         """What a list item without a verb is an item of: "The club won: " or its heading."""
@@ -319,6 +330,37 @@ class _Wordings:
             return None
         home = _last_sentence(self.previous.text, self.page.language)
         return _alone(home.of(self.previous.text), self.previous.span(*home))
+
+
+_JOINING = re.compile(r"[^\w]*(?:(?:and|but|while|where)\b)?[^\w]*", re.IGNORECASE)
+
+
+def _own_words(sentence: str, judged: str, part: Span, own: Span) -> tuple[str, Span, Span | None]:
+    """What to judge of `part` of a sentence for the words of it that a mark is for.
+
+    Clauses before its own are left out where the sentence surely parts there, and their subject is
+    taken along. Else they are read with it, and its own words are returned as a span of what is
+    judged.
+
+    >>> text = "It has two gates; its church was built in 1210."
+    >>> _own_words(text, text, Span(0, 47), Span(18, 47))
+    ('its church was built in 1210.', Span(start=18, end=47), None)
+    >>> _own_words("It opened in 1911 after a year.", text[:31], Span(0, 31), Span(17, 31))[2]
+    Span(start=17, end=31)
+    """
+    lead = len(judged) - (part.end - part.start)  # a subject that was put before the part
+    if own.start == 0 or lead:
+        return judged, part, None
+    for clause in clauses(sentence[: own.end]):
+        start = clause.span.start
+        if start >= own.start and _JOINING.fullmatch(sentence, own.start, start):
+            subject = clause.text[: len(clause.text) - (clause.span.end - start)]
+            if own.start <= part.start and not subject:
+                break  # it is read as it stands
+            return subject + sentence[start : part.end], Span(start, part.end), None
+    if own.start <= part.start:
+        return judged, part, None
+    return judged, part, Span(own.start, min(own.end, part.end)).moved(-part.start)
 
 
 def _alone(text: str, span: Span) -> _Wording:

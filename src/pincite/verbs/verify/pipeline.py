@@ -157,6 +157,8 @@ class VerifyPipeline:
         if found.label is not Label.SUPPORTED:
             as_cited = self._as_cited(claim, checked, written)
             found = self._group(claim, as_cited) if as_cited != checked else found
+            if claim.earlier and found.label is not Label.SUPPORTED:
+                found = self._with_earlier(claim, as_cited, written, found)
         if found.label is not Label.SUPPORTED or self.suggest == "all":
             found = containment.attempted(
                 lambda: self._with_better_sources(found, written),
@@ -229,7 +231,7 @@ class VerifyPipeline:
             atoms = checked[0].lacking
         else:
             every = [text for each in checked for text in _whole(each.read.source)]
-            atoms = parts.missing_atoms(claim.text, every)
+            atoms = _of_own_words(claim, parts.missing_atoms(claim.text, every))
             atoms += [
                 part
                 for result in results
@@ -247,6 +249,33 @@ class VerifyPipeline:
             missing=aggregation.missing(label, of_group, atoms),
         )
 
+    def _with_earlier(
+        self, claim: Claim, checked: Sequence[_Checked], written: str | None, alone: Finding
+    ) -> Finding:
+        """The finding, supported where its sources add what those of the words before it lack.
+
+        "It opened in 1911[1] after a year of work.[2]": the second is for its own words, and the
+        first says the year.
+        """
+        obtained = [self._obtained(citation, written) for citation in claim.earlier]
+        before = [read.evidence for read in self._judged_sources(claim, obtained)]
+        own_evidence = [each.read.evidence for each in checked if each.read.evidence]
+        together = self._together(claim, [*own_evidence, *before]) if own_evidence else None
+        if together is None or not all(map(self._fails, before)):
+            return alone  # nothing was added to what was said before
+        if aggregation.label_of(together, self.threshold) is not Label.SUPPORTED:
+            return alone
+        results = tuple(
+            replace(result, label=Label.PARTLY_SUPPORTED)
+            if result.label is Label.NOT_SUPPORTED
+            else result
+            for result in alone.citations
+        )
+        score = aggregation.group_score(results, together, self.readout)
+        return replace(
+            alone, citations=results, together=together, label=Label.SUPPORTED, score=score
+        )
+
     def _checked(self, claim: Claim, sources: Sequence[ReadSource]) -> list[_Checked]:
         """Each citation alone: its best passage, its clauses, and what is missing."""
 
@@ -260,7 +289,7 @@ class VerifyPipeline:
         return containment.each(judged, of_claim, failed)
 
     def _check(self, claim: Claim, read: ReadSource, judged: list[Part]) -> _Checked:
-        atoms = parts.missing_atoms(claim.text, _whole(read.source))
+        atoms = _of_own_words(claim, parts.missing_atoms(claim.text, _whole(read.source)))
         outcome = self._outcome(read, judged, atoms)
         atoms += aggregation.contradicted(claim.text, outcome)
         label = aggregation.label_of(outcome, self.threshold, judged, atoms)
@@ -345,7 +374,11 @@ class VerifyPipeline:
 
         None either where the whole claim is surely supported: there clauses change no verdict.
         """
-        found = clauses(claim.text)
+        found = [
+            clause
+            for clause in clauses(claim.text)
+            if claim.own is None or clause.span.overlaps(claim.own)
+        ]
         if len(found) < 2:
             return [[] for _ in sources]
         best = [
@@ -563,6 +596,11 @@ class SecondOpinion:
             if isinstance(document, Document) and own.digest_of(document.url) is None:
                 found.append(document)
         return list({document.doc_id: document for document in found}.values())
+
+
+def _of_own_words(claim: Claim, atoms: Sequence[Part]) -> list[Part]:
+    """Those in the words that the claim's own citations are for."""
+    return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
 
 def _with_evidence(claim: Claim, source: ReadSource, evidence: Sequence[Evidence]) -> ReadSource:
