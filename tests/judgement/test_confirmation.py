@@ -271,3 +271,19 @@ def test_two_sentences_that_share_the_details_are_read_as_one() -> None:
     reading = "Councillors in Varde passed the budget with 27 votes to 21."
     told = [span.of(text) for span in confirmation.readable_alone(reading, passage)]
     assert told[-1] == text.removesuffix(" It rained.")
+
+
+@pytest.mark.parametrize(
+    ("reading", "sentence", "is_read"),
+    [
+        ("Berg sued Holm.", "In 1903 Holm sued its rival Berg over a mill.", False),
+        ("Berg sued Holm.", "Holm was sued by Berg in 1903.", True),
+        ("Berg was sued by Holm.", "Holm was sued by Berg in 1903.", False),
+        ("Berg married Holm.", "Holm married Berg in 1903.", True),
+        ("Berg won the silver cup.", "Berg won the gold cup and Holm the silver cup.", False),
+        ("Berg won the gold cup.", "Berg won the gold cup and Holm the silver cup.", True),
+    ],
+)
+def test_who_did_what(reading: str, sentence: str, is_read: bool) -> None:
+    passage = Passage("d", "", "", sentence, Span(0, len(sentence)))
+    assert bool(confirmation.readable_alone(reading, passage)) is is_read

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import combinations
 from typing import Literal, NamedTuple
 
 from pincite.judgement import aggregation
@@ -188,11 +189,51 @@ def _may_confirm(reading: str, text: str, span: Span, all_of: Sequence[Span]) ->
     known = {match[0].lower() for match in _NOT_SO.finditer(reading)}
     if {match[0].lower() for match in _NOT_SO.finditer(said)} - known:
         return False
+    if _swaps_roles(reading, said) or _is_of_another(reading, said):
+        return False
     before = max((each for each in all_of if each.end <= span.start), default=None)
     behind = min((each for each in all_of if each.start >= span.end), default=None)
     told_of = before and _ANNOUNCES.search(before.of(text))
     told_of = told_of or (behind and _DENIES.match(behind.of(text)))
     return not told_of or bool(_ANNOUNCES.search(reading))
+
+
+_NAME = r"[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*"
+# “A won gold and B the silver medal”: what stands behind B's name is B's.
+_GAP = re.compile(rf"\b(?:and|but|while) ({_NAME}) (?:the|an?|only) ")
+_MUTUAL = frozenset("marrie married met meet fought play played border and with".split())
+
+
+def _is_of_another(reading: str, said: str) -> bool:
+    """Whether words of a reading stand only where a sentence speaks of a name that it lacks."""
+    gap = _GAP.search(said)
+    if gap is None or any(word in reading for word in gap[1].split()):
+        return False
+    own, others = (set(words.content_words(each)) for each in (said[: gap.start()], said))
+    return bool(set(words.content_words(reading)) & (others - own))
+
+
+def _swaps_roles(reading: str, said: str) -> bool:
+    """Whether two names of a reading stand the other way round about the same verb in a sentence.
+
+    "Berg sued Holm" beside "Holm sued Berg"; not beside "Holm was sued by Berg".
+    """
+    names = [name for name in re.findall(r"[A-Z][\w’'-]+", reading) if name in said]
+    for first, second in combinations(dict.fromkeys(names), 2):
+        one, other = _between(first, second, reading), _between(second, first, said)
+        if one is None or other is None:
+            continue
+        shared = set(words.content_words(one)) & set(words.content_words(other))
+        passive = [bool(re.search(r"\bby\W+(?:\w+\W+){0,2}\Z", each)) for each in (one, other)]
+        if shared - _MUTUAL and passive[0] == passive[1]:
+            return True
+    return False
+
+
+def _between(first: str, second: str, text: str) -> str | None:
+    """The words from one name to another; None where they do not stand in this order."""
+    start, end = text.find(first), text.find(second)
+    return text[start + len(first) : end] if 0 <= start < end else None
 
 
 def borne_out(evidence: Evidence, alone: Sequence[ReadAlone]) -> Evidence:

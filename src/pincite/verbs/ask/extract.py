@@ -89,7 +89,7 @@ _WE_ASK = (
 )
 _AIM = re.compile(
     r"(?:(?:(?:the|our|its|an?|one|another|study|main|primary|present|overall|specific) )+"
-    r"(?:aims?|purposes?|objectives?|goals?|questions?|hypothes[ie]s)|aims?|objectives?|purposes?)\b"
+    r"(?:aims?|purposes?|objectives?|goals?|questions?|hypothes[ie]s)|aims?|objectives?|purposes?)\b(?!-)"
     rf"(?:.{{0,60}}?\b(?:was|were|is|are)\b|,? of (?:the|this|our) {_STUDY})"
     rf"|(?:(?:in|with) (?:this|the|our) {_STUDY},? |here,? |therefore,? |thus,? )?"
     rf"(?:we (?:therefore |also |thus |further )?|(?:this|the|our) {_STUDY} ){_WE_ASK}"
