@@ -47,6 +47,9 @@ ENGLISH: Mapping[str, str] = {
         "Sentences without a citation were not looked for: the article is in %(language)s, and "
         "only English is read."
     ),
+    "source_retracted": "the source was retracted",
+    "source_retracted_partly": "the source was retracted in part",
+    "source_of_concern": "of the source its journal expressed concern",
     # References of an answer.
     "retracted": "reference %(n)s was retracted",
     "retracted_partly": "reference %(n)s was retracted in part",

@@ -112,6 +112,20 @@ def test_a_dead_link_is_never_a_finding_against_the_article() -> None:
     assert (found.label, found.score) == (Label.UNCHECKED, None)
 
 
+def test_a_retracted_source_is_marked_and_never_suggested() -> None:
+    withdrawn = replace(BRIDGE, title="RETRACTED: Bridge")
+    kept = replace(BETTER, text=f"This article has been retracted.\n\n{BETTER.text}")
+
+    def documents_of(urls: Sequence[str]) -> list[Document | None]:
+        return [kept for _ in urls]
+
+    found = pipeline(source_of=lambda url: withdrawn).finding(claim(BRIDGE.url))
+    outcome = found.citations[0].outcome
+    assert isinstance(outcome, Evidence)
+    assert outcome.reasons_coded[-1].code == "source_retracted"
+    assert pipeline(kept, documents_of=documents_of).finding(claim(FERRY.url)).suggestions == ()
+
+
 def test_a_book_is_offline_and_named() -> None:
     (result,) = pipeline().finding(claim(None)).citations
     assert isinstance(result.outcome, Unchecked)

@@ -1,7 +1,8 @@
 """What references say of a sentence, and how it stands by them: Verif.ai's labels (§II-C)."""
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pincite.judgement import aggregation
@@ -9,7 +10,7 @@ from pincite.notes import Note, joined
 from pincite.text import words
 from pincite.text.contrasts import contrasts, other_figures
 from pincite.text.sentences import sentences
-from pincite.types import Document, Evidence
+from pincite.types import Document, Evidence, Unchecked
 
 # Of a (sentence, reference) pair. Higher than `verify`'s threshold: a sentence that was written
 # from an abstract is close to it, and one that is not supported misleads; docs/benchmarks.md.
@@ -32,10 +33,84 @@ class Retraction(StrEnum):
     UNKNOWN = "unknown"
 
 
+# How publishers mark titles (Elsevier, Springer, Wiley, IEEE, Cochrane, Web of Science) …
+_RETRACTED_TITLE = re.compile(
+    r"\W*(?:retracted(?: article| chapter| paper| publication)?\W*[:\])}|–—]"
+    r"|retraction(?: note| notice| statement)?(?: to| of| for)? ?:"
+    r"|(?:notice|statement) of retraction\b|retraction (?:note|notice|statement)\b"
+    r"|(?-i:RETRACTED (?:ARTICLE|CHAPTER|PAPER)\b|WITHDRAWN\W*:)|withdrawn article\W*:)"
+    r"|.*[(\[]retracted\b[^)\]]*[)\]]\W*\Z",
+    re.IGNORECASE,
+)
+_PARTLY_TITLE = re.compile(r"\W*partial(?:ly)? retract(?:ed|ion)\b", re.IGNORECASE)
+_CONCERN_TITLE = re.compile(
+    r"\W*(?:editorial |notice of |note of )*expressions? of concern"
+    r"(?:\W*:| to\b| on\b| about\b|\Z)",
+    re.IGNORECASE,
+)
+# … and the pages of what is retracted, where a paragraph begins. "This article" is the page's own;
+# the news say "the study" and "a paper".
+_THIS = r"this (?:article|paper|chapter|publication|preprint|manuscript|work)"
+_RETRACTED_PAGE = re.compile(
+    rf"^\W*(?:retracted(?: article)?\W*$"
+    rf"|{_THIS}(?: (?:on|by|about|entitled|titled|published|[(\[])[^.\n]{{0,160}}?)? "
+    r"(?:has been|have been|was|is) (?:\w+ly |hereby |now )?retracted\b"
+    rf"|{_THIS} (?:has been|was) withdrawn\b"
+    r"|the (?:following|above|below) (?:article|paper)s?\b[^.\n]{0,200}? retracted\b"
+    rf"|(?:the |its )?(?:authors?|editors?|publisher|journal)\b[^.\n]{{0,80}}? "
+    rf"(?:retracts?|withdraws?|(?:has|have) (?:hereby )?(?:retracted|withdrawn)) {_THIS})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CONCERN_PAGE = re.compile(
+    r"^\W*(?:editorial )?expression of concern\W*$"
+    rf"|^\W*an (?:editorial )?expression of concern[^.\n]{{0,80}} {_THIS}",
+    re.IGNORECASE | re.MULTILINE,
+)
+BEGINNING = 1_500  # characters in which a page says that it is retracted
+
+
 def retraction_of(document: Document) -> Retraction:
-    """As the document's metadata has it, with blanks or without."""
+    """What its metadata, its title or its beginning says; the gravest counts.
+
+    >>> str(retraction_of(Document("u", "RETRACTED: Mills", "A text.")))
+    'yes'
+    """
     known = document.meta.get("retracted", "").replace(" ", "_")
-    return Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
+    stated = Retraction(known) if known in list(Retraction) else Retraction.UNKNOWN
+    title, text = document.title.strip(), document.text[:BEGINNING]
+    if is_retracted_title(title) or _RETRACTED_PAGE.search(text):
+        return Retraction.YES
+    if stated in (Retraction.YES, Retraction.PARTLY, Retraction.CONCERN):
+        return stated
+    if _PARTLY_TITLE.match(title):
+        return Retraction.PARTLY
+    concerned = _CONCERN_TITLE.match(title) or _CONCERN_PAGE.search(text)
+    return Retraction.CONCERN if concerned else stated
+
+
+def is_retracted_title(title: str) -> bool:
+    """Whether a title says that its work is retracted, or is that of the notice.
+
+    >>> is_retracted_title("Mills (Retracted)"), is_retracted_title("Retraction of the iris")
+    (True, False)
+    """
+    return _RETRACTED_TITLE.match(title) is not None
+
+
+def marked(outcome: Evidence | Unchecked, source: Document | Unchecked) -> Evidence | Unchecked:
+    """What a source says, with a note where it is retracted or of concern."""
+    if isinstance(outcome, Unchecked) or isinstance(source, Unchecked):
+        return outcome
+    code = _RETRACTION_NOTES.get(retraction_of(source))
+    notes = (*outcome.reasons_coded, *([Note(code)] if code else []))
+    return replace(outcome, reasons_coded=notes)
+
+
+_RETRACTION_NOTES = {
+    Retraction.YES: "source_retracted",
+    Retraction.PARTLY: "source_retracted_partly",
+    Retraction.CONCERN: "source_of_concern",
+}
 
 
 class Support(StrEnum):

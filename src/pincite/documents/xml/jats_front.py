@@ -13,6 +13,7 @@ from pincite.documents.dates import first_date, iso_date, stated_date
 from pincite.documents.xml import pubmed_fields as fields
 from pincite.documents.xml.records import local
 from pincite.documents.xml.text import flat, line_of
+from pincite.judgement.references import is_retracted_title
 from pincite.retrieval.filters import SEPARATOR
 
 # Of `pub-date`: not the day on which the article first came out.
@@ -49,7 +50,6 @@ _STATUS = {
 }
 _RETRACTS = frozenset({"retracted-article", "partially-retracted-article", "partial-retraction"})
 _RANKS = ("yes", "partly", "expression of concern", "corrected")
-_RETRACTED_TITLE = re.compile(r"\W*(retracted( article)?|withdrawn)\W*:", re.IGNORECASE)
 _HREF = "{http://www.w3.org/1999/xlink}href"
 
 
@@ -112,7 +112,7 @@ def meta_of(article: Any, front: Any) -> dict[str, str]:
 def _retraction(front: Any) -> dict[str, str]:
     """Whether it is retracted or corrected as far as it says so, and what it retracts itself."""
     status, notices, retracts = [], [], []
-    if _RETRACTED_TITLE.match(title_of(front)):
+    if is_retracted_title(title_of(front)):
         status.append("yes")
     for element in _of_meta(front, "related-article"):
         kind = (element.get("related-article-type") or "").lower()

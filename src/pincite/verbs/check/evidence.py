@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from pincite.judgement.references import Retraction, retraction_of
 from pincite.library.exclusions import Exclusions
 from pincite.library.web_pages import FoundOnline, WebCandidates
 from pincite.protocols import DocumentsOf, Encoder, Retriever
@@ -230,6 +231,8 @@ def found_in(document: Document | None, passage: Passage, copies: Sequence[str] 
     if document is None or passage.span.of(document.text) != passage.text:
         return Found(passage, lost="the passage does not stand in the stored text")
     others = tuple(url for url in dict.fromkeys(copies) if url != passage.url)
+    if retraction_of(document) is Retraction.YES:
+        return Found(passage, lost="the source was retracted")
     published, language = document.published, document.language
     meta = dict(document.meta)
     return Found(passage, published, language, meta, others, corpus=document.corpus)

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from pincite import containment
 from pincite.documents.language import code_of
-from pincite.judgement import aggregation, fusion, own, parts
+from pincite.judgement import aggregation, fusion, own, parts, references
 from pincite.judgement.funnel import addresses
 from pincite.library.exclusions import WITHOUT_LIST, Exclusions
 from pincite.library.web_pages import WebCandidates
@@ -302,7 +302,7 @@ class VerifyPipeline:
             place = pinpoint.place_of(outcome, source, read.aim)
         result = CitationResult(
             citation=citation,
-            outcome=outcome,
+            outcome=references.marked(outcome, source),
             label=label,
             clauses=tuple(judged),
             missing=aggregation.missing(label, judged, atoms),
@@ -542,7 +542,9 @@ class VerifyPipeline:
                 corpus=document.corpus,
             )
             for suggestion, document in zip(suggested, documents, strict=True)
-            if document and _stands_in(suggestion.evidence.passage, document)
+            if document
+            and _stands_in(suggestion.evidence.passage, document)
+            and references.retraction_of(document) is not references.Retraction.YES
         ]
 
 
