@@ -10,7 +10,7 @@ import pytest
 from pincite.errors import InputError
 from pincite.llm.templates import Templates
 from pincite.text.citation_marks import cited_sentences
-from pincite.training.answerer.lessons import (
+from pincite.training.answer_rows import (
     Abstract,
     Lesson,
     Row,

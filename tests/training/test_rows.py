@@ -15,8 +15,7 @@ from pincite.judgement.references import Standing, Support, Verdict, standing
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
 from pincite.text.passages import passages
-from pincite.training.answerer.lessons import Sieve, cited_places, read_rows
-from pincite.training.answerer.rows import Builder
+from pincite.training.answer_rows import Builder, Sieve, cited_places, read_rows
 from pincite.types import Document, Evidence
 from pincite.verbs.ask.data import to_json
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, Searched

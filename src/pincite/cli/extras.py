@@ -14,7 +14,10 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     ),
     "mcp": ("mcp",),
     "eval": ("ir_measures", "krippendorff", "matplotlib", "sklearn", "statsmodels"),
-    "train": ("onnx", "peft", "safetensors", "torch", "transformers"),
+    "train": (
+        *("datasets", "onnx", "peft", "safetensors", "sentence_transformers", "torch"),
+        *("transformers", "trl"),
+    ),
     "qlora": ("bitsandbytes",),
     "ray": ("ray",),
     "milvus": ("pincite_milvus", "pymilvus"),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pincite.cli import extras, options
-from pincite.models.weights import ENCODER, RERANKER, locate
+from pincite.models.weights import ENCODER, RERANKER
 from pincite.training import recipe as recipes
 from pincite.training.prepare import MAX_BAD
 
@@ -102,18 +102,17 @@ def verifier(
 
 @command.command("encoder")
 @run_options("pincite-train-encoder", ENCODER, recipes.ENCODER)
-@click.option("--teacher", help="A verifier (name or folder) whose ranking is imitated too.")
-def encoder(recipe: Path, quiet: bool, teacher: str | None, **given: Any) -> None:
+def encoder(recipe: Path, quiet: bool, **given: Any) -> None:
     """Train on DATA: files NAME.jsonl.gz of claims with evidence, or of WAFER-like records.
 
     A run that was stopped or killed goes on when the same command is given again.
     """
     wanted = recipes.recipe_in(recipe, recipes.EncoderRecipe)
     extras.require("train")
-    from pincite.training.encoder.run import train_encoder
+    from pincite.training.encoder import train_encoder
     from pincite.training.run import Run
 
-    run = Run(recipe=wanted, teacher=locate(teacher) if teacher else None, **given)
+    run = Run(recipe=wanted, **given)
     _train(lambda *told: train_encoder(run, *told), run.folder, quiet, EXPORT)
 
 
@@ -128,7 +127,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     """
     wanted = recipes.recipe_in(recipe, recipes.AnswererRecipe)
     extras.require("train")
-    from pincite.training.answerer.run import train_answerer
+    from pincite.training.answerer import train_answerer
     from pincite.training.run import Run
 
     run = Run(recipe=replace(wanted, precision="nf4") if qlora else wanted, **given)
@@ -161,7 +160,7 @@ def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any
     of what they correct; what was called wrong is left out.
     """
     from pincite.library.feedback import Opinions, file_of
-    from pincite.training.answerer.rows import Builder, files
+    from pincite.training.answer_rows import Builder, files
 
     with Opinions(file_of(options.settings_of({"config": config}).library.feedback_file)) as kept:
         built = Builder(kept.all(), **given)

@@ -16,10 +16,7 @@ POOLINGS = ("mean", "cls")  # of the last hidden states: their mean, or the firs
 
 
 class OnnxEncoder:
-    """A sentence encoder: the last hidden states pooled as its card says, L2-normalised.
-
-    A folder with `query` in it has two towers: queries go through that one.
-    """
+    """A sentence encoder: the last hidden states pooled as its card says, L2-normalised."""
 
     def __init__(self, folder: Path, *, threads: int = 0) -> None:
         """Load the model; raises MissingModel where the folder holds none that can be used."""
@@ -31,21 +28,16 @@ class OnnxEncoder:
                 f"{', '.join(POOLINGS)}."
             )
         max_tokens = card.get("max_tokens", MAX_TOKENS)
-        passages = Session(folder, max_tokens=max_tokens, threads=threads)
-        own = folder / weights.QUERY_TOWER
-        queries = passages
-        if (own / "model.onnx").is_file():
-            queries = Session(own, max_tokens=max_tokens, threads=threads)
-        self._sessions = {"query": queries, "passage": passages}
+        self._session = Session(folder, max_tokens=max_tokens, threads=threads)
         self._prefix: dict[str, str] = card.get("prefix", {})
-        self.dim = passages.width
+        self.dim = self._session.width
         self.fingerprint = weights.fingerprint(folder)
 
     def encode(self, texts: Sequence[str], role: Literal["query", "passage"]) -> Floats:
         """Unit vectors, (n_texts, dim) float32."""
         prefix = self._prefix.get(role, "")
         embeddings = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for row, output in self._sessions[role].run([prefix + text for text in texts]):
+        for row, output in self._session.run([prefix + text for text in texts]):
             pooled = output.mean(axis=0) if self._pooling == "mean" else output[0]
             embeddings[row] = pooled / np.linalg.norm(pooled)
         return embeddings

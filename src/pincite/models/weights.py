@@ -21,7 +21,6 @@ from pincite.models import layouts
 ENCODER = "all-MiniLM-L6-v2"  # shipped in the package, as is
 VERIFIER = "pincite-verifier"
 RERANKER = "ms-marco-MiniLM-L-12-v2"  # what our verifier was trained from and is compared with
-QUERY_TOWER = "query"  # in an encoder's folder: the network for claims, where it is one of its own
 PACKAGE = Path(__file__).parent / "weights_data"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 # In this order: the first that a repository has is taken; int8 for VNNI runs twice as fast.

@@ -4,7 +4,6 @@ A plain BERT goes through `bert_onnx`, whose graph is small and known; any other
 torch's exporter.
 """
 
-import hashlib
 import json
 import logging
 import tempfile
@@ -17,9 +16,7 @@ import torch
 
 from pincite.errors import ConfigError
 from pincite.models import weights
-from pincite.training import bert_onnx, network
-from pincite.training.answerer import answer_card
-from pincite.training.encoder import towers
+from pincite.training import bert_onnx, encoder, network
 from pincite.training.losses import CLASSES
 from pincite.training.run import OWN_ROWS, own_rows
 
@@ -53,16 +50,16 @@ def export(
     """
     about = {"source": source, "licence": licence}
     kind = weights.read_card(trained).get("kind")
-    if kind == answer_card.KIND:
-        from pincite.training.answerer import run  # peft is an answerer's only
+    if kind == "answerer":
+        from pincite.training import answerer  # peft is an answerer's only
 
-        run.export(trained, out, **about, merge=merge, floats=floats)
-        return answer_card.KIND
+        answerer.export(trained, out, **about, merge=merge, floats=floats)
+        return answerer.KIND
     if merge:
         raise ConfigError(f"{trained} holds no adapter; only an answerer can be merged.")
-    if kind == towers.KIND:
+    if kind == encoder.KIND:
         _encoder(trained, out, about, floats)
-        return towers.KIND
+        return encoder.KIND
     _verifier(trained, out, about, floats)
     return "verifier"
 
@@ -83,15 +80,8 @@ def _verifier(trained: Path, out: Path, about: dict[str, str], floats: bool) -> 
 
 
 def _encoder(trained: Path, out: Path, about: dict[str, str], floats: bool) -> None:
-    """The passages' tower in `out`, and the claims' in `out/query` where they have their own."""
-    card = weights.read_card(trained) | about
-    both = towers.load_trained(trained)
-    if not both.shared:
-        own = out / weights.QUERY_TOWER
-        _write(both.query, both.tokenizer, own, {**card, "tower": "query"}, floats)
-        # In the card, so that the fingerprint of the whole changes with it.
-        card["query_sha256"] = hashlib.sha256((own / "model.onnx").read_bytes()).hexdigest()
-    _write(both.passage, both.tokenizer, out, card, floats)
+    model, tokenizer = encoder.load_body(str(trained))
+    _write(model.eval(), tokenizer, out, weights.read_card(trained) | about, floats)
 
 
 def _write(model: Any, tokenizer: Any, out: Path, card: dict[str, Any], floats: bool) -> None:

@@ -12,20 +12,14 @@ from typing import Any, TypeVar
 
 from pincite.errors import ConfigError
 from pincite.llm.templates import LANGUAGES
-from pincite.retrieval.queries import VARIANTS
 
 SHIPPED = Path(__file__).parent / "verifier.toml"
 ENCODER = Path(__file__).parent / "encoder.toml"
 ANSWERER = Path(__file__).parent / "answerer.toml"
 STRATEGIES = ("hard_em", "soft_em", "first", "random", "uniform")
-TOWERS = ("shared", "separate", "query")
 POOLINGS = ("mean", "cls")
 PRECISIONS = ("float32", "bfloat16", "nf4", "fp4")  # the last two: 4 bits, by bitsandbytes
 ARITHMETIC = ("auto", "float32", "bfloat16")  # auto: bfloat16 where the processor multiplies it
-QUERIES = (
-    "title+claim",
-    *VARIANTS,
-)  # the first: `retrieval.queries.dense_query`, which `verify` asks
 T = TypeVar("T")
 R = TypeVar("R", "Recipe", "EncoderRecipe", "AnswererRecipe")
 
@@ -103,28 +97,16 @@ class EncoderRecipe:
 
     sets: tuple[SetRecipe, ...]
     seed: int = 13
-    towers: str = "shared"  # or separate; query: separate, and the passages' is left as it was
     pooling: str = "mean"  # as sentence-transformers bases have it; or cls
-    query: str = "title+claim"  # one of QUERIES
-    strategy: str = "hard_em"  # one of STRATEGIES: which passage of a document is its target
-    temperature: tuple[float, float] = (0.1, 1.0)  # soft EM: at the first step, after warm-up
-    temperature_steps: int = 200
     score_temperature: float = 0.05  # cosines are divided by it: SimCSE's (Gao et al. 2021, §3)
-    max_query_tokens: int = 96
-    max_passage_tokens: int = 256
-    max_passages: int = 3  # of one document; those that share most words with the claim
+    max_tokens: int = 256  # of a claim or a passage
     batch_claims: int = 32  # in one step; each has the others' passages as negatives
-    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all groups once
+    steps: int = 0  # at most so many, and the rate falls to zero there; 0: all pairs once
     learning_rate: float = 2e-5
     warmup: float = 0.06  # share of the steps over which the rate rises
     weight_decay: float = 0.01
-    frozen_layers: int = 0  # the embeddings too, where it is above 0
     refuted: bool = True  # evidence that refutes a claim is on its topic: it is to be found too
-    negatives: int = 1  # a claim, drawn from what words and meanings bring
-    confusing: int = 0  # a claim, those of them that the teacher ranks highest; needs a teacher
-    title_dropout: float = 0.0  # how often a title is replaced by the mask token
-    section_dropout: float = 0.0
-    distillation: float = 0.5  # weight of the teacher's ranking, where there is a teacher
+    negatives: bool = True  # a passage of another document beside each, that words or meanings find
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +211,7 @@ _ABOVE_ZERO = (
 )
 _CHOICES = {
     "strategy": STRATEGIES,
-    "towers": TOWERS,
     "pooling": POOLINGS,
-    "query": QUERIES,
     "prompt_language": LANGUAGES,
 }
 # A field's type → how it is called, and what it allows.

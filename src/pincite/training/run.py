@@ -31,7 +31,7 @@ class Run(Generic[R]):
     """What a run is made of.
 
     `teacher`: a verifier, exported (its name or folder) or as a Hugging Face folder with CLASSES as
-    labels; an encoder's is always an exported one.
+    labels.
     """
 
     data: Path

@@ -10,20 +10,18 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra: pincite[train]")
-pytest.importorskip("peft", reason="training needs the extra: pincite[train]")
+pytest.importorskip("trl", reason="training needs the extra: pincite[train]")
 
 from pincite.cli import main  # noqa: E402
 from pincite.errors import ConfigError, InputError, MissingExtra, MissingModel  # noqa: E402
-from pincite.training import prepare  # noqa: E402
-from pincite.training.answerer import adapters  # noqa: E402
-from pincite.training.answerer import run as answerer  # noqa: E402
-from pincite.training.answerer.lessons import Lesson  # noqa: E402
-from pincite.training.answerer.run import AnswerObjective  # noqa: E402
-from pincite.training.answerer.turns import PLAIN, Turns  # noqa: E402
+from pincite.training import answerer  # noqa: E402
+from pincite.training.answer_rows import Lesson  # noqa: E402
+from pincite.training.answerer import PLAIN, WEIGHTS  # noqa: E402
 from pincite.training.export import export  # noqa: E402
 from pincite.training.recipe import ANSWERER, AnswererRecipe, recipe_in  # noqa: E402
 from pincite.training.run import Run  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of libraries that call each other's old names
 TOWNS = "Varde Holm Skov Lund Aaby Brenn".split()
 YEARS = [str(year) for year in range(1910, 1916)]
 RECIPE = AnswererRecipe(
@@ -137,7 +135,7 @@ def trained(
 
 
 def adapter_of(run: Run[AnswererRecipe]) -> bytes:
-    return (run.folder / "model" / adapters.WEIGHTS).read_bytes()
+    return (run.folder / "model" / WEIGHTS).read_bytes()
 
 
 def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecipe]) -> None:
@@ -165,93 +163,31 @@ def test_answers_are_learnt_and_what_was_left_out_is_told(run: Run[AnswererRecip
         assert "opened" not in text
 
 
-def test_only_the_adapter_changes(run: Run[AnswererRecipe], monkeypatch: Any) -> None:
-    seen: list[Any] = []
-    attached = adapters.attached
-
-    def kept(model: Any, recipe: AnswererRecipe) -> Any:
-        seen.append(attached(model, recipe))
-        seen.append({n: p.detach().clone() for n, p in seen[0].named_parameters()})
-        return seen[0]
-
-    monkeypatch.setattr(adapters, "attached", kept)
-    trained(replace(run, recipe=replace(RECIPE, modules=("q_proj", "v_proj"), steps=3)))
-    model, before = seen
-    changed = {n for n, p in model.named_parameters() if not torch.equal(p, before[n])}
-    expected = {n for n in before if "lora_" in n}
-    assert changed == expected
-    assert all("q_proj" in n or "v_proj" in n for n in expected)
-    assert len(expected) == 2 * 2 * 2  # layers, modules, two matrices
-
-
-def test_a_stopped_run_ends_with_the_same_weights(run: Run[AnswererRecipe], tmp_path: Path) -> None:
-    trained(run)
-    cut = replace(run, folder=tmp_path / "cut")
+def test_a_stopped_run_goes_on_from_its_last_checkpoint(
+    run: Run[AnswererRecipe], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.training.encoder.SAVE_EVERY", 4)
     with pytest.raises(KeyboardInterrupt):
-        trained(cut, stop_at=5)
+        trained(run, stop_at=5)
     run.data.unlink()  # what was read is kept
-    assert len(trained(cut)) == RECIPE.steps - 5
-    assert adapter_of(cut) == adapter_of(run)
-    with pytest.raises(ConfigError, match=r"recipe\.rank was 8, is 4"):
-        trained(replace(cut, recipe=replace(RECIPE, rank=4)))
+    assert len(trained(run)) == RECIPE.steps - 4
+    with pytest.raises(ConfigError):
+        trained(replace(run, recipe=replace(RECIPE, rank=4)))
 
 
-@pytest.fixture(scope="module")
-def objective(base: Path) -> AnswerObjective:
-    model, tokenizer = adapters.load_base(str(base), "float32")
-    turns = Turns.of(tokenizer)
-    return AnswerObjective(turns, adapters.attached(model, replace(RECIPE, dropout=0)).eval())
-
-
-def test_the_loss_is_that_of_the_answers_tokens_alone(objective: AnswerObjective) -> None:
-    turns, model = objective._turns, objective._model
-    asked, said = turns.pieces(LESSON)
-    with torch.no_grad():
-        logits = model(input_ids=torch.tensor([[*asked, *said]])).logits[0].log_softmax(-1)
-    by_hand = [-logits[len(asked) + n - 1, token] for n, token in enumerate(said)]
-    loss = objective.loss([LESSON], 0, torch.Generator())
-    assert loss.item() == pytest.approx(float(sum(by_hand)) / len(said), rel=1e-5)
-    # However rows are put together, each answer weighs the same.
-    other = replace(LESSON, user="When was the mill of Holm opened in Lund ?", answer="1912")
-    alone = [objective.loss([each], 0, torch.Generator()).item() for each in (LESSON, other)]
-    both = objective.loss([LESSON, other], 0, torch.Generator()).item()
-    assert both == pytest.approx(sum(alone) / 2, rel=1e-5)
-    objective._can_keep = False
-    assert objective.loss([LESSON, other], 0, torch.Generator()).item() == pytest.approx(both)
-    objective._can_keep = True
-
-
-def test_rows_at_once_change_memory_and_not_the_run(
-    run: Run[AnswererRecipe], tmp_path: Path
+@pytest.mark.parametrize(("template", "takes"), [(None, True), (CHAT, True), (DEAF, False)])
+def test_a_system_message_goes_where_the_template_takes_it(
+    tmp_path: Path, template: str | None, takes: bool
 ) -> None:
-    recipe = replace(RECIPE, dropout=0, steps=3)
-    made = []
-    for size, checkpointing in ((1, True), (4, False)):
-        one = replace(recipe, rows_at_once=size, checkpointing=checkpointing)
-        made.append(trained(replace(run, recipe=one, folder=tmp_path / str(size))))
-    assert made[0] == pytest.approx(made[1], rel=1e-4)
-
-
-@pytest.mark.parametrize(("template", "merged"), [(None, False), (CHAT, False), (DEAF, True)])
-def test_prompt_and_answer_are_laid_out_as_the_bases_template_has_it(
-    tmp_path: Path, template: str | None, merged: bool
-) -> None:
-    _, tokenizer = adapters.load_base(str(write_base(tmp_path, "gpt2", template)), "float32")
-    turns = Turns.of(tokenizer)
-    assert turns.merged is merged
+    _, tokenizer = answerer.load_base(str(write_base(tmp_path, "gpt2", template)), "float32")
+    assert answerer._laid_out(tokenizer) is takes
     assert tokenizer.chat_template == (template or PLAIN)
-    asked, said = turns.pieces(LESSON)
-    messages = [{"role": "system", "content": "The mill"}, {"role": "user", "content": "of Holm"}]
-    if merged:
-        messages = [{"role": "user", "content": "The mill\n\nof Holm"}]
-    laid = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-    assert tokenizer(laid, add_special_tokens=False)["input_ids"] == asked
-    assert tokenizer.decode(said).split()[-1] == "</s>"
-    assert said.count(tokenizer.eos_token_id) == 1
-    assert {"</s>", "<s>", "<u>"} <= turns.control
+    turns = answerer._turns(LESSON, takes)
+    assert len(turns["prompt"]) == (2 if takes else 1)
+    assert turns["completion"][0]["content"] == LESSON.answer
+    assert {"</s>", "<s>", "<u>"} <= answerer._control(tokenizer)
 
 
-@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # of peft
 def test_merged_weights_write_what_the_adapter_writes(
     run: Run[AnswererRecipe], tmp_path: Path
 ) -> None:
@@ -274,7 +210,7 @@ def test_merged_weights_write_what_the_adapter_writes(
         merged = AutoModelForCausalLM.from_pretrained(whole).eval()(ids).logits
     assert torch.allclose(adapted, merged, atol=1e-4)
     assert not torch.allclose(adapted, plain, atol=1e-2)
-    (model / adapters.WEIGHTS).unlink()
+    (model / WEIGHTS).unlink()
     with pytest.raises(MissingModel, match=r"holds no adapter_model\.safetensors"):
         export(model, tmp_path / "no", source="", licence="", merge=True)
     with pytest.raises(ConfigError, match="only an answerer can be merged"):
@@ -296,7 +232,7 @@ def test_what_cannot_be_trained_is_refused(
         trained(replace(run, data=tmp_path / "e", folder=tmp_path / "f"))
     with pytest.raises(MissingModel, match="cannot be loaded as a causal"):
         trained(replace(run, base=str(tmp_path / "g"), folder=tmp_path / "h"))
-    monkeypatch.setattr(adapters, "find_spec", lambda name: None)
+    monkeypatch.setattr(answerer, "find_spec", lambda name: None)
     with pytest.raises(
         MissingExtra, match=r"needs bitsandbytes: pip install 'pincite\[train,qlora"
     ):
@@ -322,11 +258,8 @@ def test_gpt2_has_layers_of_another_kind_and_bfloat16_is_half_the_memory(
     assert len(trained(replace(run, base=str(base), recipe=recipe))) == 3
 
 
-def test_the_plan_and_the_shipped_recipe(tmp_path: Path) -> None:
+def test_the_shipped_recipe(tmp_path: Path) -> None:
     assert recipe_in(ANSWERER, AnswererRecipe) == AnswererRecipe()
-    batches = answerer.plan(10, replace(RECIPE, visits=2, steps=0))
-    assert sorted(n for batch in batches for n in batch) == sorted([*range(10), *range(10)])
-    assert answerer.plan(10, RECIPE)[:5] != answerer.plan(10, replace(RECIPE, seed=2))[:5]
     path = tmp_path / "r.toml"
     for text, message in [
         ("modules = []", "modules is 0|modules"),
@@ -359,6 +292,6 @@ def test_the_command_and_what_it_says(
     message = call(*given, "--threads", 1, "--device", "cpu")
     assert "6 of 7 rows are learnt from" in message
     assert "pincite train export mine/model OUT --merge" in message
-    assert (tmp_path / "mine" / prepare.GROUPS).exists()
+    assert (tmp_path / "mine" / answerer.LESSONS).exists()
     assert "recipe.precision was 'float32', is 'nf4'" in call(*given, "--qlora", code=2)
     assert "how to serve it" in call("export", "mine/model", "whole", "--merge")

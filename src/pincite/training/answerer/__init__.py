@@ -1,1 +1,0 @@
-"""Teaching a causal language model to answer from abstracts, with references."""

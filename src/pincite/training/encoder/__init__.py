@@ -1,1 +1,0 @@
-"""Training the bi-encoder of dense retrieval."""
