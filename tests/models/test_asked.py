@@ -14,7 +14,7 @@ from pincite.models import weights
 from pincite.settings import Settings
 from pincite.settings.search import ModelSettings
 from pincite.types import Claim, Passage, Span
-from pincite.verbs.verify.estimate_words import asks_a_server
+from pincite.verbs.verify.estimate import asks_a_server
 
 
 def passage(text: str) -> Passage:

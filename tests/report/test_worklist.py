@@ -12,7 +12,7 @@ from rich.console import Console
 from samples import report
 
 from pincite.judgement.funnel import Stage, Tally
-from pincite.verbs.verify import data, worklist, worklist_terminal
+from pincite.verbs.verify import data, terminal, worklist
 
 
 def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any) -> worklist.Row:
@@ -22,7 +22,7 @@ def row(text: str = "plain", url: str = "https://varde.example/", **changes: Any
 
 def on_terminal(found: worklist.WorkList) -> str:
     out = io.StringIO()
-    worklist_terminal.print_list(found, Console(file=out, width=80))
+    terminal.print_list(found, Console(file=out, width=80))
     return out.getvalue()
 
 

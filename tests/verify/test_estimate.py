@@ -8,8 +8,7 @@ import pytest
 
 from pincite.settings import Settings
 from pincite.types import Article, Citation, Claim, Document, Reason, Span, Unchecked
-from pincite.verbs.verify.estimate import Estimator, fetching_seconds, together
-from pincite.verbs.verify.estimate_words import lines
+from pincite.verbs.verify.estimate import Estimator, fetching_seconds, lines, together
 from pincite.web.rules import WebRules
 
 ONLINE = WebRules(online=True, pause=1.0, at_once=32)

@@ -12,11 +12,20 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pincite.judgement import aggregation
+from pincite.judgement import aggregation, parts
 from pincite.judgement.aggregation import sigmoid
 from pincite.notes import Note
 from pincite.opinions import Opinion, Verdict
-from pincite.types import Evidence, Failed, Finding, Label, Reason, Unchecked
+from pincite.types import (
+    CitationResult,
+    Evidence,
+    Failed,
+    Finding,
+    Label,
+    Part,
+    Reason,
+    Unchecked,
+)
 
 # What each verdict of a model that nobody measured adds. About half of what a model with 75 of 100
 # right would earn: with models that are 70, 80 and 90 % right, whose errors are independent of ours
@@ -221,3 +230,48 @@ def _all_foreign(finding: Finding) -> bool:
 def is_foreign(outcome: Evidence | Unchecked) -> bool:
     """Whether our network does not read the source's language."""
     return isinstance(outcome, Unchecked) and outcome.reason is Reason.LANGUAGE
+
+
+# ── At another threshold ─────────────────────────────────────────────────────────────────────────
+
+# Parts by citation; under "" those that no source of the group states.
+Atoms = Mapping[str, Sequence[Part]]
+
+
+def relabelled(finding: Finding, threshold: float, atoms: Atoms) -> Finding:
+    """The finding as it would have been decided at `threshold`; nothing is judged again.
+
+    Two things keep their first threshold: which passage decides on a source that does not support a
+    claim (`aggregation.deciding_evidence`), and which better sources were listed.
+
+    `atoms`: figures, names and quotations that no passage of the sources states. Of a citation that
+    is not in it those are known that the finding names as missing.
+    """
+    results = tuple(_relabelled(result, threshold, atoms) for result in finding.citations)
+    missing = atoms.get("", _atoms_in(finding.missing))
+    of_group = parts.borne_out_by_any([result.clauses for result in results])
+    label = aggregation.group_label(results, finding.together, threshold, missing)
+    ours = replace(
+        finding,
+        citations=results,
+        label=label,
+        missing=aggregation.missing(label, of_group, missing),
+    )
+    return decided(ours, threshold)
+
+
+def _relabelled(result: CitationResult, threshold: float, atoms: Atoms) -> CitationResult:
+    missing = atoms.get(result.citation.citation_id, _atoms_in(result.missing))
+    clauses = tuple(_judged(part, threshold) for part in result.clauses)
+    label = aggregation.label_of(result.outcome, threshold, clauses, missing)
+    named = aggregation.missing(label, clauses, missing)
+    return replace(result, label=label, clauses=clauses, missing=named)
+
+
+def _judged(clause: Part, threshold: float) -> Part:
+    assert clause.evidence
+    return replace(clause, supported=clause.evidence.prob_supported >= threshold)
+
+
+def _atoms_in(missing: Sequence[Part]) -> list[Part]:
+    return [part for part in missing if part.kind != "clause"]

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from pincite.judgement.thresholds import relabelled
+from pincite.judgement.fusion import relabelled
 from pincite.server.jobs.work import atoms_of, beside, noting
 from pincite.server.requests import EXAMPLES, Example
 from pincite.settings import Settings

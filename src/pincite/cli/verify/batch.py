@@ -239,7 +239,7 @@ class _Going:
 
     def _left(self) -> str:
         """What the articles so far say of the rest."""
-        from pincite.verbs.verify.estimate_words import length
+        from pincite.verbs.verify.estimate import length
 
         if not self._checked:
             return ""
@@ -318,9 +318,9 @@ class Folder:
         if not quiet:
             from rich.console import Console
 
-            from pincite.verbs.verify import worklist_terminal
+            from pincite.verbs.verify import terminal
 
-            worklist_terminal.print_list(found, Console())
+            terminal.print_list(found, Console())
         options.say(f"work-list: {(self._path / 'worklist.html').resolve()}", quiet)
 
     def write_list(self) -> Any:

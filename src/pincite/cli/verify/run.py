@@ -16,7 +16,7 @@ HOST_WIDTH = 40  # characters of the progress line: longer names would push the 
 
 def told(plan: Any, settings: Any, json_path: Path | None) -> None:
     """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
-    from pincite.verbs.verify import estimate_words as estimate
+    from pincite.verbs.verify import estimate
 
     if json_path:
         options.write(estimate.to_json(plan, settings), json_path)
@@ -30,7 +30,7 @@ def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
 
     It reads every source, and where all are at hand the first findings come sooner than it would.
     """
-    from pincite.verbs.verify import estimate_words as estimate
+    from pincite.verbs.verify import estimate
 
     if quiet or not (settings.web.online or run.second or estimate.asks_a_server(settings)):
         return

@@ -20,7 +20,7 @@ from pincite.corpus.protocol import Address
 from pincite.errors import ConfigError, InputError
 from pincite.judgement import parts
 from pincite.judgement.confirmation import StatementType
-from pincite.judgement.thresholds import Atoms
+from pincite.judgement.fusion import Atoms
 from pincite.models.calibration import Calibration
 from pincite.notes import Note
 from pincite.report import cells

@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import Stage, stage
-from pincite.judgement.thresholds import relabelled
+from pincite.judgement.fusion import relabelled
 from pincite.library.own_copies import OwnCopy
 from pincite.library.own_refs import keys_of
 from pincite.notes import Note

@@ -13,7 +13,7 @@ from pincite.corpus.several import Corpora
 from pincite.documents import language
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources
-from pincite.judgement import aggregation, flags
+from pincite.judgement import aggregation
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
 from pincite.library.exclusions import Exclusions
@@ -148,7 +148,7 @@ def verifying(
             versions["judge"] = judge.model
             where = judges.file_of(settings.library.judges)
             both = judges.rates_of(where, settings.judge.model, settings.verify.threshold)
-            precision = flags.precisions(both) or precision
+            precision = aggregation.precisions(both) or precision
         yield Run(
             *(pipeline, versions, warnings, estimator.of, precision, prepare, second),
             looks_for_uncited=settings.verify.uncited,
@@ -178,7 +178,7 @@ def late_warnings(pipeline: VerifyPipeline) -> tuple[str, ...]:
 
 def flag_precision(calibration: Calibration, threshold: float) -> tuple[tuple[float, float], ...]:
     """How often a flag is right, by base rate; empty if the calibration has no measured rates."""
-    return flags.precisions(calibration.rates_at(threshold))
+    return aggregation.precisions(calibration.rates_at(threshold))
 
 
 def uncited_in(

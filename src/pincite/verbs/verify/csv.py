@@ -13,7 +13,17 @@ from pincite import containment
 from pincite.judgement import fusion
 from pincite.judgement.funnel import FLAGS, stage
 from pincite.report import cells
-from pincite.types import CitationResult, Evidence, Failed, Finding, Label, Part, Unchecked, Uncited
+from pincite.types import (
+    CitationResult,
+    Claim,
+    Failed,
+    Finding,
+    Label,
+    Listing,
+    Part,
+    Unchecked,
+    Uncited,
+)
 from pincite.verbs.verify import wording
 from pincite.verbs.verify.records import Report
 
@@ -26,7 +36,8 @@ COLUMNS = (
     "copy copy_url copy_date not_live changed changed_quote place suggestion_place "
     "second_opinion second_opinion_model disagrees suggestion_corpus citation_need"
 ).split()
-_SUGGESTION = [f"suggestion_{each}" for each in ("url", "title", "score", "quote")]
+
+Value = str | float | None
 
 
 def to_csv(report: Report) -> str:
@@ -39,136 +50,102 @@ def to_csv(report: Report) -> str:
     return out.getvalue()
 
 
-def rows(report: Report) -> Iterator[list[str | float | None]]:
+def rows(report: Report) -> Iterator[list[Value]]:
     """The values of `COLUMNS`; a claim without citations has one row.
 
     So has a sentence that needs a citation and has none, with the probability in the last column.
     """
+    found: list[dict[str, Value]] = []
     for rank, finding in enumerate(report.findings, 1):
-        yield from containment.shown(partial(_rows, report, rank), finding)
-    for uncited in report.uncited or ():
-        yield containment.shown_uncited(_uncited, uncited)
+        found += containment.shown(partial(_rows, report, rank), finding)
+    found += [containment.shown_uncited(_uncited, each) for each in report.uncited or ()]
+    for row in found:
+        yield [row.get(column) for column in COLUMNS]
 
 
-def _rows(report: Report, rank: int, finding: Finding) -> list[list[str | float | None]]:
-    return [
-        [
-            *_row(rank, finding, result),
-            *_missing(finding, result),
-            _advice(report, finding),
-            *_reliability(finding, result),
-            str(stage(result, finding.label)) if result else None,
-            *_copy(result),
-            *_places(finding, result),
-            *_opinion(finding),
-            _corpus(finding),
-            None,
-        ]
-        for result in finding.citations or (None,)
-    ]
+def _rows(report: Report, rank: int, finding: Finding) -> list[dict[str, Value]]:
+    claim, said = finding.claim, finding.opinion
+    of_claim: dict[str, Value] = {
+        **_of_claim(claim),
+        **_of_suggestions(finding),
+        "rank": rank,
+        "label": wording.LABELS[finding.label],
+        "score": finding.score,
+        "missing": _words(claim.text, finding.missing),
+    }
+    if finding.label in FLAGS:
+        of_claim["advice"] = wording.flag_advice(report.flag_precision) or None
+    if isinstance(said, Failed):
+        of_claim["second_opinion"] = f"none: {said.detail}"
+    elif said:
+        of_claim["second_opinion"] = wording.VERDICTS[said.verdict]
+        of_claim["second_opinion_model"] = said.model
+        of_claim["disagrees"] = "yes" if fusion.disagree(finding) else "no"
+    return [of_claim | _of_citation(each, finding) for each in finding.citations] or [of_claim]
 
 
-def _row(rank: int, finding: Finding, result: CitationResult | None) -> list[str | float | None]:
-    claim = finding.claim
-    section = " › ".join(claim.section)
-    head: list[str | float | None] = [rank, claim.claim_id, section, claim.text]
-    head += [wording.LABELS[finding.label], finding.score]
-    return [*head, *_of_citation(result), *_of_suggestion(finding)]
-
-
-def _of_citation(result: CitationResult | None) -> list[str | float | None]:
-    if result is None:
-        return [None] * 9
-    citation, outcome = result.citation, result.outcome
-    head = [citation.citation_id, citation.title, citation.url, wording.LABELS[result.label]]
+def _of_citation(result: CitationResult, finding: Finding) -> dict[str, Value]:
+    citation, outcome, copy, changed = result.citation, result.outcome, result.copy, result.changed
+    row: dict[str, Value] = {
+        "citation_id": citation.citation_id,
+        "citation_title": citation.title,
+        "citation_url": citation.url,
+        "citation_label": wording.LABELS[result.label],
+        "citation_missing": _words(finding.claim.text, result.missing),
+        "citation_reliability": _reliability(result.listing),
+        "citation_reached": str(stage(result, finding.label)),
+        "place": wording.where(result.place, result.label) or None,
+    }
     if isinstance(outcome, Unchecked):
-        return [*head, None, str(outcome.reason), outcome.detail, None, None]
-    return [*head, outcome.score, None, None, outcome.quoted, "; ".join(outcome.reasons)]
+        row |= {"unchecked_reason": str(outcome.reason), "unchecked_detail": outcome.detail}
+    else:
+        row |= {"citation_score": outcome.score, "quote": outcome.quoted}
+        row["reasons"] = "; ".join(outcome.reasons)
+    if copy:
+        row |= {"copy": str(copy.kind), "copy_url": copy.url, "copy_date": copy.date}
+        row["not_live"] = str(result.not_live.reason) if result.not_live else None
+    if copy and changed:
+        row |= {"changed": wording.LABELS[changed.label], "changed_quote": changed.evidence.quoted}
+    return row
 
 
-def _uncited(uncited: Uncited) -> list[str | float | None]:
-    claim = uncited.claim
-    first = uncited.suggestions[0] if uncited.suggestions else None
-    suggested = dict(zip(_SUGGESTION, _of_suggestion(uncited), strict=True))
-    row: dict[str, str | float | None] = {
-        "claim_id": claim.claim_id,
-        "section": " › ".join(claim.section),
-        "claim": claim.text,
+def _uncited(uncited: Uncited) -> dict[str, Value]:
+    return {
+        **_of_claim(uncited.claim),
+        **_of_suggestions(uncited),
         "label": wording.NO_CITATION,
         "reasons": "; ".join(uncited.reasons),
-        "suggestion_reliability": str(first.listing.reliability) if first and first.listing else "",
-        "excluded": _excluded(uncited),
-        "suggestion_place": _place(uncited),
-        "suggestion_corpus": _corpus(uncited),
         "citation_need": uncited.probability,
     }
-    return [(row | suggested).get(column) for column in COLUMNS]
 
 
-def _of_suggestion(finding: Finding | Uncited) -> list[str | float | None]:
-    if not finding.suggestions:
-        return [None] * 4
-    evidence: Evidence = finding.suggestions[0].evidence
-    return [evidence.passage.url, evidence.passage.title, evidence.score, evidence.quoted]
+def _of_claim(claim: Claim) -> dict[str, Value]:
+    section = " › ".join(claim.section)
+    return {"claim_id": claim.claim_id, "section": section, "claim": claim.text}
 
 
-def _corpus(finding: Finding | Uncited) -> str | None:
-    """Where the first suggestion was found; empty where there is one corpus."""
-    return finding.suggestions[0].corpus or None if finding.suggestions else None
+def _of_suggestions(found: Finding | Uncited) -> dict[str, Value]:
+    """The first better source, and the pages that were left out."""
+    row: dict[str, Value] = {
+        "excluded": " | ".join(f"{each.url} ({each.bar})" for each in found.excluded) or None
+    }
+    for suggestion in found.suggestions[:1]:
+        evidence = suggestion.evidence
+        row |= {
+            "suggestion_url": evidence.passage.url,
+            "suggestion_title": evidence.passage.title,
+            "suggestion_score": evidence.score,
+            "suggestion_quote": evidence.quoted,
+            "suggestion_reliability": _reliability(suggestion.listing),
+            "suggestion_place": wording.where(suggestion.place, Label.SUPPORTED) or None,
+            "suggestion_corpus": suggestion.corpus or None,
+        }
+    return row
 
 
-def _missing(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
-    """What the group lacks, and what the citation: the claim's own words, parted by bars."""
-    of_citation = result.missing if result else ()
-    return [_words(finding.claim.text, parts) for parts in (finding.missing, of_citation)]
+def _reliability(listing: Listing | None) -> str | None:
+    return str(listing.reliability) if listing else None
 
 
 def _words(claim: str, parts: Sequence[Part]) -> str | None:
     return " | ".join(part.span.of(claim) for part in parts) or None
-
-
-def _advice(report: Report, finding: Finding) -> str | None:
-    """On the rows that it is about: those of flagged claims."""
-    return wording.flag_advice(report.flag_precision) or None if finding.label in FLAGS else None
-
-
-def _reliability(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
-    """The lists' words on the citation and on the first suggestion; what was left out, and why."""
-    suggested = finding.suggestions[0].listing if finding.suggestions else None
-    listings = (result.listing if result else None, suggested)
-    labels = [str(found.reliability) if found else None for found in listings]
-    return [*labels, _excluded(finding)]
-
-
-def _excluded(finding: Finding | Uncited) -> str | None:
-    return " | ".join(f"{e.url} ({e.bar})" for e in finding.excluded) or None
-
-
-def _copy(result: CitationResult | None) -> list[str | float | None]:
-    """Which copy was read, why not the page itself, and what today's page says if it changed."""
-    if result is None or result.copy is None:
-        return [None] * 6
-    copy, changed = result.copy, result.changed
-    not_live = str(result.not_live.reason) if result.not_live else None
-    today = [wording.LABELS[changed.label], changed.evidence.quoted] if changed else [None, None]
-    return [str(copy.kind), copy.url, copy.date, not_live, *today]
-
-
-def _opinion(finding: Finding) -> list[str | float | None]:
-    """A language model's verdict, and whether we alone would say otherwise."""
-    said = finding.opinion
-    if said is None or isinstance(said, Failed):
-        return [f"none: {said.detail}" if said else None, None, None]
-    disagrees = "yes" if fusion.disagree(finding) else "no"
-    return [wording.VERDICTS[said.verdict], said.model, disagrees]
-
-
-def _places(finding: Finding, result: CitationResult | None) -> list[str | float | None]:
-    """Where the quotes stand in the source and in the first suggestion."""
-    cited = wording.where(result.place, result.label) if result else ""
-    return [cited or None, _place(finding)]
-
-
-def _place(finding: Finding | Uncited) -> str | None:
-    suggested = finding.suggestions[0].place if finding.suggestions else None
-    return wording.where(suggested, Label.SUPPORTED) or None

@@ -8,10 +8,16 @@ this machine takes for a pair, which is tried out on a few.
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from pincite.contract import codec
 from pincite.judgement.funnel import addresses
 from pincite.llm.calls import tokens_of
 from pincite.llm.judge import REPLY_TOKENS
+from pincite.models.weights import served
+from pincite.report.cells import n_of
+from pincite.settings import Settings
+from pincite.text.hosts import host_of
 from pincite.text.passages import WIDE_WORDS
 from pincite.types import Article, Citation, Claim, Document, Passage, Span, Unchecked
 from pincite.verbs.verify.cited_copies import is_wanted
@@ -60,6 +66,9 @@ class Estimate:
     def seconds(self) -> Seconds:
         """Of everything: the pages are fetched first, then judged."""
         return self.fetching[0] + self.judging[0], self.fetching[1] + self.judging[1]
+
+
+_COUNTED = [name for name, of in Estimate.__annotations__.items() if of is int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,26 +175,105 @@ def together(estimates: Sequence[Estimate], n_articles: int) -> Estimate:
     for estimate in estimates:
         hosts.update(estimate.hosts)
 
-    def summed(values: Sequence[float]) -> int:
-        return round(scale * sum(values))
-
     def lasting(pairs: Sequence[Seconds]) -> Seconds:
         return scale * sum(low for low, _ in pairs), scale * sum(high for _, high in pairs)
 
     return Estimate(
-        n_articles=n_articles,
-        n_claims=summed([e.n_claims for e in estimates]),
-        n_citations=summed([e.n_citations for e in estimates]),
-        n_with_address=summed([e.n_with_address for e in estimates]),
-        n_sources=summed([e.n_sources for e in estimates]),
-        n_at_hand=summed([e.n_at_hand for e in estimates]),
-        n_known_to_fail=summed([e.n_known_to_fail for e in estimates]),
-        n_fetched_before=summed([e.n_fetched_before for e in estimates]),
+        **{name: round(scale * sum(getattr(e, name) for e in estimates)) for name in _COUNTED}
+        | {"n_articles": n_articles},
         hosts={host: round(scale * n) for host, n in hosts.items()},
-        n_missing=summed([e.n_missing for e in estimates]),
-        n_never_opened=summed([e.n_never_opened for e in estimates]),
         fetching=lasting([e.fetching for e in estimates]),
         judging=lasting([e.judging for e in estimates]),
-        calls=summed([e.calls for e in estimates]),
-        tokens=summed([e.tokens for e in estimates]),
     )
+
+
+# ── In words and as JSON ─────────────────────────────────────────────────────────────────────────
+
+FREE = "Nothing is paid, and no language model's server is asked."
+SHORT = 10.0  # seconds that nobody needs to be told of
+VERIFIER = (
+    "The verifier's server is asked about every pair not judged before: it may cost something."
+)
+
+
+def to_json(found: Estimate, settings: Settings) -> str:
+    """The estimate as JSON; times are seconds, at least about and at most about."""
+    values: dict[str, Any] = {
+        **{name.removeprefix("n_"): getattr(found, name) for name in _COUNTED if name[:2] == "n_"},
+        "to_fetch": found.n_to_fetch,
+        "hosts": dict(sorted(found.hosts.items(), key=lambda item: (-item[1], item[0]))),
+        "seconds_of_fetching": [round(value, 1) for value in found.fetching],
+        "seconds_of_judging": [round(value, 1) for value in found.judging],
+        "asks_a_server": asks_a_server(settings),
+        "most_calls": found.calls,
+        "most_tokens": found.tokens,
+    }
+    return codec.to_json(values)
+
+
+def lines(found: Estimate, settings: Settings) -> list[str]:
+    """What is to be done, and how long it may take."""
+    counted = f"{n_of(found.n_claims, 'claim')}, {n_of(found.n_citations, 'citation')}, "
+    counted += f"{found.n_with_address} with an address ({n_of(found.n_sources, 'source')}"
+    copies = [f"{found.n_at_hand} at hand"]
+    if found.n_known_to_fail:
+        copies.append(f"{found.n_known_to_fail} known to fail")
+    if found.n_fetched_before:
+        copies.append(f"{found.n_fetched_before} fetched before")
+    if found.n_to_fetch:
+        hosts = n_of(len(found.hosts), "host")
+        copies.append(f"{found.n_to_fetch} to fetch from {hosts}")
+    if found.n_missing:
+        copies.append(f"{found.n_missing} missing: hand in copies, or give --online")
+    if found.n_never_opened:
+        copies.append(f"{found.n_never_opened} at no public web address")
+    times = f"Takes {length(found.seconds)}"
+    if found.n_to_fetch:
+        times += f": fetching {length(found.fetching)}, judging {length(found.judging)}"
+    if found.judging[1] >= SHORT:
+        times += "; less for what was judged before"
+    if found.n_to_fetch and (settings.web.wayback or settings.web.search_url):
+        times += "; more if archives or the search engine are asked"
+    return [f"{counted}: {', '.join(copies)}).", f"{times}. {_costs(found, settings)}"]
+
+
+def _costs(found: Estimate, settings: Settings) -> str:
+    costs = [VERIFIER] if served(settings.models.verifier) else []
+    costs += [_opinions(found, settings)] if found.calls else []
+    return " ".join(costs) or FREE
+
+
+def asks_a_server(settings: Settings) -> bool:
+    """Whether a run of `verify` with these settings asks a language model's server."""
+    return bool(served(settings.models.verifier) or settings.judge.url)
+
+
+def _opinions(found: Estimate, settings: Settings) -> str:
+    budget, judge = settings.budget, settings.judge
+    calls = min(found.calls, budget.max_calls or found.calls)
+    tokens = min(found.tokens * calls // found.calls, budget.max_tokens or found.tokens)
+    asked = "" if judge.every else ", and only where we are unsure"
+    cost = budget.limits.cost_of(tokens, 0)
+    price = f", about {cost:.2f} at the price that is set" if cost else ""
+    return (
+        f"{judge.model} at {host_of(judge.url)} is asked for at most {n_of(calls, 'opinion')}"
+        f"{asked}: at most {tokens:,} tokens{price}. It is sent the claims and their sources."
+    )
+
+
+def length(seconds: Seconds) -> str:
+    """A length of time that is not known well.
+
+    >>> length((0.4, 3)), length((3, 41)), length((50, 100)), length((9e3, 2e4))
+    ('a few seconds', 'up to 40 s', 'about 1 to 2 min', 'about 2 to 6 h')
+    """
+    low, high = seconds
+    if high < SHORT:
+        return "a few seconds"
+    unit, name, step = (1, "s", 10) if high < 90 else (60, "min", 1)
+    if high > 90 * 60:
+        unit, name = 3600, "h"
+    least, most = (round(value / unit / step) * step for value in (low, high))
+    if least == 0:
+        return f"up to {most} {name}"
+    return f"about {most} {name}" if least == most else f"about {least} to {most} {name}"

@@ -30,6 +30,7 @@ from pincite.types import (
 )
 from pincite.verbs.verify import data, excerpts, funnel_words, wording
 from pincite.verbs.verify.records import Report
+from pincite.verbs.verify.worklist import FLAGGED, Row, WorkList
 
 LISTING_STYLES = {
     Reliability.RELIABLE: "green",
@@ -50,6 +51,7 @@ STYLES = {
 CLAIM_WIDTH, SOURCE_WIDTH, OPEN_WIDTH, PASSING_WIDTH = 150, 90, 70, 90  # before an ellipsis
 OPINION_LINES = 3  # of a second opinion; --html has all
 SHOWN = 10  # claims of one reason for which nothing could be checked
+LISTED = 20  # articles of a work-list: a screen; the pages have all
 
 
 def print_report(
@@ -331,3 +333,45 @@ def listed(found: Sequence[tuple[str, Listing]]) -> Text:
             shown.append(f"\n  {cells.one_line(listing.link)}", style="dim")
         shown.append("\n")
     return shown
+
+
+# ── The work-list of many articles ───────────────────────────────────────────────────────────────
+
+
+def print_list(found: WorkList, console: Console) -> None:
+    """Print it; no text of an article is obeyed."""
+    head = Text(f"{found.head} · riskiest first", style="bold")
+    parts: list[RenderableType] = [
+        head,
+        Text(),
+        _articles(found.rows[:LISTED], uncited=found.looked_for_uncited),
+    ]
+    if len(found.rows) > LISTED:
+        parts.append(Text(f"… and {len(found.rows) - LISTED} more", style="dim"))
+    parts += [Text(FLAGGED, style="dim"), Text(wording.ADVICE, style="italic"), Text()]
+    summed = found.funnel
+    if summed.reasons:
+        parts += [lost_table(summed), Text()]
+    parts += [funnel_table(summed), Text(funnel_words.counted(summed), style="dim")]
+    console.print(Group(*parts))
+
+
+def _articles(rows: tuple[Row, ...], *, uncited: bool) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    heads = ("risk", "flagged", "partly", "checked", *(("uncited",) if uncited else ()))
+    for name in heads:
+        table.add_column(name, justify="right")
+    table.add_column("article", overflow="fold")
+    for row in rows:
+        title = Text(cells.one_line(row.title))
+        if row.problem:
+            title.append(f"\n{cells.one_line(row.problem)}", style="yellow")
+            table.add_row(*[""] * len(heads), title)
+            continue
+        flagged = Text(str(row.n_flagged), style="red" if row.n_flagged else "")
+        checked = f"{row.n_checked} of {row.n_claims}"
+        counted: list[str | Text] = [f"{row.risk:.2f}", flagged, str(row.n_partly), checked]
+        if uncited:
+            counted.append("" if row.n_uncited is None else str(row.n_uncited))
+        table.add_row(*counted, title)
+    return table
