@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pincite.judgement import parts
 from pincite.text.syntax import Clause
-from pincite.types import Evidence, Passage, Span
+from pincite.types import Evidence, Part, Passage, Span
 
 CLAIM = (
     "On 14 May 1886 the engineer Ingrid Holm told the Varde Post that “the line will never pay”."
@@ -112,3 +112,11 @@ def test_hostile_claims_take_linear_time(unit: str) -> None:
     parts.atoms(claim)
     parts.missing_atoms(claim, [passage("Nothing of it.")])
     assert time.process_time() - started < 5
+
+
+def test_an_item_that_stands_in_the_passage_is_not_missing() -> None:
+    text = "The ferry calls at Gram under the cliff."
+    read = Evidence(Passage("d", "", "", text, Span(0, len(text))), 0.1, 0.0, 0.9, -2.0)
+    assert parts.stands(Part("clause", Span(30, 34), "It calls at Gram", False, read))
+    assert not parts.stands(Part("clause", Span(30, 35), "It calls at Varde", False, read))
+    assert not parts.stands(Part("clause", Span(0, 16), "It calls at Gram", False, read))

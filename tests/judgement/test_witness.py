@@ -5,6 +5,7 @@ import time
 import pytest
 
 from pincite.judgement.witness import witness
+from pincite.types import Span
 
 DENIED = [
     ("The bridge opened in 1886.", "The bridge opened in 1889. It rained.", "1886", "1889"),
@@ -156,3 +157,11 @@ def test_hostile_texts_take_linear_time(unit: str) -> None:
     started = time.process_time()
     witness(unit * 200, (unit * 30_000)[:30_000])
     assert time.process_time() - started < 10
+
+
+def test_a_source_is_blamed_only_for_the_words_that_it_is_cited_for() -> None:
+    claim = "Ada Holm was born in Varde in 1871, in a mill"
+    passage = "Ada Holm was born in Varde in 1869."
+    first = len("Ada Holm was born in Varde in 1871")
+    assert witness(claim, passage, covered=Span(0, first))
+    assert witness(claim, passage, covered=Span(first, len(claim))) is None

@@ -219,7 +219,7 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
         return ()
     named = [atom for atom in atoms if atom.kind == "contradiction"]
     if label is Label.PARTLY_SUPPORTED:
-        named += [clause for clause in clauses if not clause.supported]
+        named += [each for each in clauses if not each.supported and not parts.stands(each)]
     known = [part.span for part in named]
     named += [atom for atom in atoms if not any(parts.within(atom.span, span) for span in known)]
     return tuple(sorted(named, key=lambda part: part.span))

@@ -13,6 +13,7 @@ from pincite.text.syntax import Clause
 from pincite.types import Evidence, Part, PartKind, Passage, Span
 
 QUOTED_WORDS = 3  # fewer in quotation marks are a title or a term, not a quotation
+_ITEM = 2  # words
 BEST_PASSAGES = 3  # of the whole claim's, in which its clauses are judged
 _QUOTATION = re.compile(r"“([^“”]*)”|\"([^\"]*)\"|«([^«»]*)»")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -67,6 +68,18 @@ def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
         if atom.kind != "name" or not any(within(atom.span, span) for span in quoted)
     ]
     return sorted(told_once, key=lambda atom: (atom.span, atom.kind))
+
+
+def stands(part: Part) -> bool:
+    """Whether a clause of one or two words, an item of a list, stands in what was read for it.
+
+    A network that does not find "he taught in Gram" supported says nothing on "Gram".
+    """
+    item = part.text[len(part.text) - (part.span.end - part.span.start) :]
+    if part.evidence is None or len(item.split()) > _ITEM:
+        return False
+    known = words.content_words(part.evidence.passage.text)
+    return bool(said := words.content_words(item)) and set(said) <= set(known)
 
 
 def within(inner: Span, outer: Span) -> bool:

@@ -59,7 +59,9 @@ _COMPARED = re.compile(
 )
 
 
-def witness(claim: str, passage: str, about: str = "", page: str = "") -> Witness | None:
+def witness(
+    claim: str, passage: str, about: str = "", page: str = "", covered: Span | None = None
+) -> Witness | None:
     """What of the passage says otherwise; None where nothing does.
 
     Args:
@@ -67,6 +69,7 @@ def witness(claim: str, passage: str, about: str = "", page: str = "") -> Witnes
         passage: what is read.
         about: what is known of the page: title, date.
         page: the whole page, in which what the claim says may stand elsewhere; "": not known.
+        covered: the words of the claim that the passage is cited for; None: all.
 
     >>> found = witness("The bridge opened in 1886.", "The bridge opened in 1889. It rained.")
     >>> found.source, found.claim
@@ -74,19 +77,19 @@ def witness(claim: str, passage: str, about: str = "", page: str = "") -> Witnes
     >>> witness("The bridge opened in 1886.", "The bridge burnt in 1901.") is None
     True
     """
-    return _witness(claim, passage, about, page)
+    return _witness(claim, passage, about, page, covered.of(claim) if covered else claim)
 
 
 @lru_cache(maxsize=4096)  # asked for as a feature and as a reason
-def _witness(claim: str, passage: str, about: str, page: str) -> Witness | None:
+def _witness(claim: str, passage: str, about: str, page: str, covered: str) -> Witness | None:
     source = f"{about}\n{page or passage}"
-    read = _Read(passage, _told(passage), about, source)
+    read = _Read(passage, _told(passage), about, source, covered)
     for part in _clauses(claim):
         # Whoever says "not by Moor" is not contradicted by "by Reed".
         rules = (_of_negation, _of_contrary) if _denied(part) else _RULES
         for rule in rules:
             found = rule(part, claim, read)
-            if found:
+            if found and (covered == claim or _are_in(found.claim, covered)):
                 return found
     return None
 
@@ -97,6 +100,7 @@ class _Read:
     spans: tuple[Span, ...]
     about: str
     page: str  # what is known of it, and its text
+    covered: str  # the words of the claim that it is cited for
 
 
 @lru_cache(maxsize=2048)
@@ -121,7 +125,7 @@ def _clauses(claim: str) -> list[str]:
 
 
 def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
-    absent = values.unstated(part, read.page)
+    absent = [v for v in values.unstated(part, read.page) if v.span.of(part) in read.covered]
     if not absent:
         return None
     claimed = values_of(claim)
@@ -487,6 +491,10 @@ def _words(text: str) -> list[str]:
 
 
 # ── Of the same thing ────────────────────────────────────────────────────────────────────────────
+
+
+def _are_in(words: str, text: str) -> bool:
+    return set(re.findall(r"\w+", words)) <= set(re.findall(r"\w+", text))
 
 
 def _without(text: str, span: Span) -> str:

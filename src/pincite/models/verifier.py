@@ -94,7 +94,10 @@ class CrossEncoderVerifier:
     def _verified(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
         logits = self._logits(pairs)
         log_odds = self._odds(logits)
-        seen = [witness(claim.text, passage.text, passage.about) for claim, passage in pairs]
+        seen = [
+            witness(claim.text, passage.text, passage.about, covered=claim.own)
+            for claim, passage in pairs
+        ]
         features = calibration.features(pairs, log_odds, seen)
         support, refute = self.calibration.scores(features)
         bound = self.calibration.contrary_from
@@ -299,7 +302,7 @@ def _evidence(
         prob_neutral=max(0.0, 1.0 - supported - against),
         score=score,
         quote=quote,
-        reasons_coded=(*said, *reasons(claim.text, passage, seen), *unsupported),
+        reasons_coded=(*said, *reasons(claim.text, passage, seen, claim.own), *unsupported),
         read=read,
         contradiction=seen,
     )
@@ -326,14 +329,20 @@ def _told(seen: Contradiction) -> Note:
     return Note("denied", values) if seen.kind == "negation" else Note("other_value", values)
 
 
-def reasons(claim: str, passage: Passage, seen: Contradiction | None = None) -> tuple[Note, ...]:
-    """What of the claim the passage lacks: values and names; what a witness shows is left out."""
+def reasons(
+    claim: str, passage: Passage, seen: Contradiction | None = None, covered: Span | None = None
+) -> tuple[Note, ...]:
+    """What of the claim the passage lacks: values and names; what a witness shows is left out.
+
+    Nor is what stands outside of `covered` the passage's to say: another reference covers it.
+    """
+    own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
     absent = [value.span.of(claim) for value in values.unstated(claim, source)]
-    listed = tuple(words for words in absent if words not in shown)[:MAX_NAMED]
+    listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []
-    unnamed = [name for name in names.missing(claim, source) if name not in shown]
+    unnamed = [n for n in names.missing(claim, source) if n not in shown and n in own]
     if unnamed:
         whole = names.whole(claim, unnamed)[:MAX_NAMED]
         found.append(Note("not_named", {"words": tuple(whole)}))

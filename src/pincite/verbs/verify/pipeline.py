@@ -387,7 +387,7 @@ class VerifyPipeline:
             else []
             for read in sources
         ]
-        asked = [replace(claim, text=clause.text) for clause in found]
+        asked = [replace(claim, text=clause.text, own=None) for clause in found]
         pages = [
             cascade.Page(clause, [judged.passage for judged in of_source])
             for of_source in best
