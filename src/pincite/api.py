@@ -182,7 +182,7 @@ def verify(
     """
     settings = settings or load({})
     page = _article(article, title, settings)
-    settings = settings.but(language=page.language)
+    settings = settings.replace(language=page.language)
     stored = Path(sources) if sources else None
     suggested_from = _corpora(corpus, settings)
     with (

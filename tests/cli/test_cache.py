@@ -8,7 +8,7 @@ import pytest
 from cli.test_cli import run
 from web.test_cache_size import filled
 
-from pincite.models.judged import JudgedPairs
+from pincite.models.logit_cache import LogitCache
 from pincite.protocols import Floats
 
 
@@ -24,7 +24,7 @@ def judge(path: Path, n: int) -> None:
     def compute(pairs: object) -> Floats:
         return np.zeros((len(pairs), 3), dtype=np.float32)  # type: ignore[arg-type]
 
-    pairs = JudgedPairs(path, "network")
+    pairs = LogitCache(path, "network")
     pairs.logits([(str(i), "passage") for i in range(n)], compute)
     pairs.close()
 

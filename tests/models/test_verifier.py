@@ -14,7 +14,7 @@ from pincite import containment
 from pincite.errors import MissingModel, PinciteWarning
 from pincite.models import weights
 from pincite.models.calibration import FEATURES, LEAST_SUPPORT, NEVER, contrary, features
-from pincite.models.judged import JudgedPairs
+from pincite.models.logit_cache import LogitCache
 from pincite.models.verifier import DENYING, CrossEncoderVerifier, reasons
 from pincite.notes import texts
 from pincite.protocols import Floats
@@ -272,11 +272,11 @@ def test_a_known_pair_is_not_judged_again_even_by_the_next_process(
     verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     counting = Counting(verifier)
-    first = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    first = LogitCache(tmp_path / "judged.sqlite", "net@1")
     fresh = first.logits([*ROWS, ROWS[0]], counting)
     assert counting.asked == 3
     first.close()
-    again = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    again = LogitCache(tmp_path / "judged.sqlite", "net@1")
     assert again.logits([*ROWS, ROWS[0]], counting).tolist() == fresh.tolist()
     assert counting.asked == 3
     again.close()
@@ -286,12 +286,12 @@ def test_an_edited_claim_and_another_network_are_judged_anew(
     verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     counting = Counting(verifier)
-    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
     judged.logits(ROWS[:1], counting)
     judged.logits([(ROWS[0][0] + " Twice.", ROWS[0][1])], counting)
     assert counting.asked == 2
     judged.close()
-    other = JudgedPairs(tmp_path / "judged.sqlite", "net@2")
+    other = LogitCache(tmp_path / "judged.sqlite", "net@2")
     other.logits(ROWS[:1], counting)
     assert counting.asked == 3
     other.close()
@@ -301,12 +301,12 @@ def test_what_was_judged_before_an_interruption_is_kept(
     verifier: CrossEncoderVerifier, tmp_path: Path
 ) -> None:
     many = [(f"The bridge opened in {n}.", "The bridge opened in 1911.") for n in range(200)]
-    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
     with pytest.raises(KeyboardInterrupt):
         judged.logits(many, Counting(verifier, most=64))
     judged.close()
     counting = Counting(verifier)
-    resumed = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    resumed = LogitCache(tmp_path / "judged.sqlite", "net@1")
     assert len(resumed.logits(many, counting)) == 200
     assert counting.asked == 200 - 64
     resumed.close()
@@ -319,14 +319,14 @@ def test_a_cache_that_cannot_be_used_is_a_warning(
     (tmp_path / "damaged").write_bytes(b"no database" * 100)
     counting = Counting(verifier)
     with pytest.warns(PinciteWarning):
-        judged = JudgedPairs(tmp_path / place, "net@1")
+        judged = LogitCache(tmp_path / place, "net@1")
     assert judged.logits(ROWS, counting).tolist() == judged.logits(ROWS, counting).tolist()
     assert counting.asked == len(ROWS)
     judged.close()
 
 
 def test_a_full_cache_is_one_warning(verifier: CrossEncoderVerifier, tmp_path: Path) -> None:
-    judged = JudgedPairs(tmp_path / "judged.sqlite", "net@1")
+    judged = LogitCache(tmp_path / "judged.sqlite", "net@1")
     judged._file._db.execute("PRAGMA query_only=1")
     counting = Counting(verifier)
     with pytest.warns(PinciteWarning) as warned:

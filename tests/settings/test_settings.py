@@ -146,7 +146,7 @@ def test_by_short_name_as_by_full_name() -> None:
     assert found == Settings.of(
         **{"retrieval.depth": 7, "web.pause": 2.0, "check": {"retrieval": "words"}}
     )
-    assert found.but(depth=8) == dataclasses.replace(
+    assert found.replace(depth=8) == dataclasses.replace(
         found, retrieval=dataclasses.replace(found.retrieval, depth=8)
     )
     with pytest.raises(ConfigError, match=r"unknown setting 'dephth'.* 'retrieval.depth'"):
@@ -182,7 +182,7 @@ def test_what_a_report_records_makes_the_same_settings_again() -> None:
     kept = recorded(found)
     assert PRIVATE.isdisjoint(kept)
     assert kept["filters.where"] == ("a == b",)
-    assert Settings.of(**kept) == found.but(contact="")
+    assert Settings.of(**kept) == found.replace(contact="")
     assert renamed({"depth": 7, "web.pause": 1.0, "note": "x"}) == {
         "retrieval.depth": 7,
         "web.pause": 1.0,

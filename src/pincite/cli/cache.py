@@ -30,12 +30,12 @@ _config = click.option("--config", type=options.FilePath, help="A TOML file with
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
     from pincite.llm.kept import KeptReplies
-    from pincite.models.judged import JudgedPairs
+    from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web.cache_size import holdings
 
     pages, judged = _files(config)
-    held, n_pairs = holdings(pages), _of(JudgedPairs, judged, len)
+    held, n_pairs = holdings(pages), _of(LogitCache, judged, len)
     n_replies = _of(KeptReplies, replies_file(), len)
     judged_bytes = judged.stat().st_size if judged.exists() else 0
     if as_json:
@@ -96,13 +96,13 @@ def clear(judgements: bool, config: Path | None) -> None:
     Reports stay. The next run fetches, or judges, anew.
     """
     from pincite.llm.kept import KeptReplies
-    from pincite.models.judged import JudgedPairs
+    from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web import cache_size
 
     pages, judged = _files(config)
     if judgements:
-        n_pairs = _of(JudgedPairs, judged, lambda kept: kept.forget())
+        n_pairs = _of(LogitCache, judged, lambda kept: kept.forget())
         n_replies = _of(KeptReplies, replies_file(), lambda kept: kept.forget())
         options.say(f"{n_pairs} judged pairs removed from {judged}")
         options.say(f"{n_replies} replies of language models removed")

@@ -475,7 +475,7 @@ def _encoder(name: str | None, parallel: Any = None) -> Any:
     encoder = runtime.encoder(settings)
     if parallel is None or isinstance(parallel, Local) or getattr(encoder, "is_served", False):
         return encoder
-    load = partial(runtime.encoder, settings.but(threads=1))
+    load = partial(runtime.encoder, settings.replace(threads=1))
     return SpreadEncoder(encoder, load, parallel)
 
 

@@ -116,7 +116,7 @@ def verify_claim(
         elif file:
             _copied(served.path(file), sources, address, title)
         if not url:
-            settings = settings.but(online=False)  # nothing is asked for an address of nobody
+            settings = settings.replace(online=False)  # nothing is asked for an address of nobody
         report = api.verify(
             article,
             sources=sources if file or text else None,

@@ -16,7 +16,7 @@ from pincite.judgement.aggregation import BY_NETWORK, sigmoid
 from pincite.judgement.witness import witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
-from pincite.models.judged import JudgedPairs
+from pincite.models.logit_cache import LogitCache
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
@@ -74,7 +74,7 @@ class CrossEncoderVerifier:
             self._network, network = _loaded(model, threads)
             self.calibration = calibration.calibration_for(model, self._network.width)
         self.fingerprint = f"{network}+{self.calibration.name}"
-        self._judged = JudgedPairs(judged, network) if judged else None
+        self._judged = LogitCache(judged, network) if judged else None
 
     def close(self) -> None:
         """Close the file of judged pairs; the network goes with the object."""

@@ -71,7 +71,7 @@ class Settings:
     """All settings with their defaults, by concern; complete and checked when constructed.
 
     >>> settings = Settings.of(depth=50, web_pause=2)
-    >>> settings.retrieval.depth, settings.web.pause, settings.but(depth=20).retrieval.depth
+    >>> settings.retrieval.depth, settings.web.pause, settings.replace(depth=20).retrieval.depth
     (50, 2.0, 20)
     """
 
@@ -110,9 +110,9 @@ class Settings:
         Raises:
             ConfigError: unknown name, wrong type or range.
         """
-        return cls().but(**given)
+        return cls().replace(**given)
 
-    def but(self, **given: Any) -> "Settings":
+    def replace(self, **given: Any) -> "Settings":
         """The same with other values, by short name; raises as `of`."""
         changed = places.checked(Settings, given, "Settings", SHORT)
         return values.made(Settings, {**values.flat(self), **changed})

@@ -132,7 +132,7 @@ def test_a_corpus_of_another_encoder_is_searched_by_words(
     client: TestClient, site: Site, corpus_id: str, settings: Settings
 ) -> None:
     folder = site.corpora.folder_of(corpus_id)
-    other = settings.but(
+    other = settings.replace(
         encoder=str(_other_model(Path(settings.models.encoder), site.server.folder / "other"))
     )
     send(client, corpus_id, ("bridge.txt", BRIDGE))

@@ -201,7 +201,7 @@ def test_a_model_is_one_that_the_server_offers(
 ) -> None:
     site = make_site(models=("small", "large"))
     chosen = {"confirmation": "model", "chat_url": "http://127.0.0.1:1/v1", "chat_model": "small"}
-    client = browser(replace(site, settings=site.settings.but(**chosen)))
+    client = browser(replace(site, settings=site.settings.replace(**chosen)))
     corpus_id = str(client.post(C, json={"name": "Bridges"}).json()["corpus_id"])
     send(client, corpus_id, ("bridge.txt", BRIDGE))
     run_next(site)

@@ -111,7 +111,7 @@ def command(
         lambda line: options.say(line, quiet),
         language=given.get("language"),
     )
-    settings = settings.but(language=page.language)
+    settings = settings.replace(language=page.language)
     with (
         options.progress(quiet) as shown,
         build.verifying(

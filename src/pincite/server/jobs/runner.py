@@ -157,7 +157,7 @@ class Runner:
             request = _patiently(lambda: self._store.whole_request(job))
             # What whoever runs the server has attached is not for the jobs of others.
             own = str(self._own.folder(job.owner))
-            settings = self._settings.but(own_copies=own)
+            settings = self._settings.replace(own_copies=own)
             asked = (job.kind, request, places, settings, tell)
             if upload := request.get("upload"):
                 with self._uploads.unpacking(upload) as sent:
@@ -216,7 +216,7 @@ def _sharing(settings: Settings, n_processes: int) -> Settings:
     """With threads for this process's share of the cores, unless somebody chose a number."""
     if settings.models.threads:
         return settings
-    return settings.but(threads=max(1, cores() // max(1, n_processes)))
+    return settings.replace(threads=max(1, cores() // max(1, n_processes)))
 
 
 def _code(error: PinciteError) -> str:

@@ -236,7 +236,7 @@ def done(
         PinciteError: it cannot be done; the message is for whoever asked.
     """
     body = KINDS[kind].model_validate(request)
-    ready = settings.but(**body.settings.given())
+    ready = settings.replace(**body.settings.given())
     if isinstance(body, VerifyRequest):
         return _verified(body, corpus, ready, tell, _sent(body, sent))
     if corpus is None:
@@ -259,7 +259,7 @@ def _verified(
     from pincite.verbs.verify import build, data
 
     article = _article(body, settings, tell)
-    settings = settings.but(language=article.language)
+    settings = settings.replace(language=article.language)
     sources = EXAMPLES[body.example].sources if body.example else None
     if sent:
         sources = sent.matched(article)
@@ -491,7 +491,7 @@ def _answered(
     from pincite.verbs.ask import data as ask_data
 
     if body.repair is not None:
-        settings = settings.but(repair=body.repair)
+        settings = settings.replace(repair=body.repair)
     with build_ask.asking(settings, corpus) as run:
         answer = run.pipeline.ask(
             body.question,

@@ -256,7 +256,7 @@ class Elsewhere:
         """As the function of that name; models and corpora are opened once in each process."""
         opened = partial(
             verifying,
-            self.settings.but(threads=1),
+            self.settings.replace(threads=1),
             self.corpora,
             self.sources,
             keep=False,  # the file of judged pairs is one machine's

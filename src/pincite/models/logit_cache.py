@@ -20,7 +20,7 @@ _STORED = "<f4"  # the same file serves machines of either byte order
 TextPairs = Sequence[tuple[str, str]]  # claim, passage
 
 
-class JudgedPairs:
+class LogitCache:
     """A file of known logits; several processes may share it."""
 
     def __init__(self, path: Path, network: str = "") -> None:
