@@ -34,7 +34,7 @@ STAGES = {
     "network": ("_output (pincite/models/session.py",),
     "tokens": ("pincite/models/session.py",),
     "rules of a pair": ("pincite/models/calibration.py", "pincite/judgement/witness.py"),
-    "claims in the source's words": ("pincite/text/alike.py",),
+    "claims in the source's words": ("pincite/text/paraphrase.py",),
     "quotes and reasons": ("_evidence (pincite/models/verifier.py",),
     "what a page lacks": ("pincite/judgement/parts.py",),
     "choice of passages": ("pincite/retrieval/cascade.py",),

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pincite.judgement import aggregation
 from pincite.notes import Note, joined
 from pincite.text import words
-from pincite.text.contrasts import contrasts, other_figures
+from pincite.text.antonyms import contrasts, other_figures
 from pincite.text.sentences import sentences
 from pincite.types import Document, Evidence, Unchecked
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import contrasts, names, syntax, values
+from pincite.text import antonyms, names, syntax, values
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
@@ -305,13 +305,13 @@ _LITTLE = r"(?:(?:the|an?|in|at|of|by|for|with) )*"
 def _of_contrary(part: str, claim: str, read: _Read) -> Witness | None:
     for span in read.spans:
         sentence = span.of(read.passage)
-        found = contrasts.contrasts(part, sentence)
+        found = antonyms.contrasts(part, sentence)
         if len(found) != 1 or bool(_denied(part)) != bool(_denied(sentence)):
             continue
         mine, theirs = found[0]
         if not _is_about(mine, theirs, part, sentence) or not _at_one_time(part, sentence, read):
             continue
-        if contrasts.tells_of_events(mine) and not _dates(part):
+        if antonyms.tells_of_events(mine) and not _dates(part):
             continue  # what was opened once may well be closed
         rest = re.sub(rf"\b{mine}\b", " ", part, flags=re.IGNORECASE)
         if _says(rest, sentence, read, _REST_OF_TURN):
@@ -342,7 +342,7 @@ def _is_about(mine: str, theirs: str, part: str, sentence: str) -> bool:
 
     Words such as "earlier" only count where both compare with the same: "earlier than planned".
     """
-    if not contrasts.turns_all(mine):
+    if not antonyms.turns_all(mine):
         compared = _compared(mine, part)
         return compared != "" and compared == _compared(theirs, sentence)
     one, other = _neighbours(mine, part), _neighbours(theirs, sentence)

@@ -25,7 +25,7 @@ import numpy as np
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
 from pincite.text import names, values, words
-from pincite.text.contrasts import contrasts
+from pincite.text.antonyms import contrasts
 from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage
 

@@ -20,7 +20,7 @@ from pincite.models.logit_cache import LogitCache
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import alike, names, values
+from pincite.text import names, paraphrase, values
 from pincite.text import words as wording
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
@@ -199,7 +199,9 @@ class CrossEncoderVerifier:
         return self._odds(self._logits(pairs))
 
     def _logits(self, pairs: Sequence[tuple[Claim, Passage]]) -> Floats:
-        rows = [alike.as_read(claim.text, passage.text, passage.title) for claim, passage in pairs]
+        rows = [
+            paraphrase.as_read(claim.text, passage.text, passage.title) for claim, passage in pairs
+        ]
         logits = self._judged.logits(rows, self._run) if self._judged else self._run(rows)
         return logits if rows else np.zeros((0, self._network.width), dtype=np.float32)
 
@@ -266,7 +268,7 @@ def _unsupported(pair: tuple[Claim, Passage], odds: Floats) -> tuple[Note, ...]:
     if not len(odds):
         return ()
     claim, passage = pair[0].text, pair[1]
-    read, _ = alike.as_read(claim, passage.text, passage.title)
+    read, _ = paraphrase.as_read(claim, passage.text, passage.title)
     words = re.findall(r"\S+", read)[: len(odds)]
     marked = [(word, odds[i] > 0) for i, word in enumerate(words)]
     runs = [" ".join(w for w, _ in run) for bad, run in groupby(marked, lambda m: m[1]) if bad]

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pincite.text import alike
+from pincite.text import paraphrase
 from pincite.training import losses
 from pincite.training.groups import MADE_LABEL, Group
 from pincite.training.network import Pairs
@@ -99,7 +99,7 @@ class Objective:
         asked = _Asked([], [], [], [], [], [])
 
         def ask(claim: str, passage: str, label: str, weight: float) -> int:
-            asked.pairs.append(alike.as_read(claim, passage))  # as the verifier will meet it
+            asked.pairs.append(paraphrase.as_read(claim, passage))  # as the verifier will meet it
             asked.labels.append(label)
             asked.weights.append(weight)
             return len(asked.pairs) - 1

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.contrasts import contrasts, other_figures
+from pincite.text.antonyms import contrasts, other_figures
 
 
 @pytest.mark.parametrize(

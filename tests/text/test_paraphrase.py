@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.text import names, quantities
-from pincite.text.alike import asserted, in_words_of
+from pincite.text.paraphrase import asserted, in_words_of
 
 
 @pytest.mark.parametrize(
