@@ -8,6 +8,7 @@ settings, and fields are left out rather than made up.
 """
 
 import json
+from functools import partial
 from typing import Any
 
 from pincite.documents.language import code_of
@@ -16,22 +17,29 @@ from pincite.judgement.confirmation import Weighed
 from pincite.report.cells import one_line, safe_link
 from pincite.settings import renamed
 from pincite.verbs.check import wording
-from pincite.verbs.check.records import CheckReport, ReadingResult
+from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
 
 
 def to_claimreview(report: CheckReport) -> str:
     """A JSON-LD document with all reviews; safe inside of a page's `<script>` too."""
-    threshold = wording.threshold_of(report)
     reviews = [
-        _review(result, report, threshold)
-        | _published(report, f"reading-{n}-{result.reading.reading_id[1:]}")
+        review
         for n, check in enumerate(report.checks, 1)
-        for result in check.results
-        if confirmation.rank(result.weight.outcome) is not None
+        for review in shown(partial(_reviews, report=report, number=n), check)
     ]
     document = {"@context": "https://schema.org", "@graph": reviews}
     # ASCII without "<": no text of a page can end a script element.
     return json.dumps(document, ensure_ascii=True, indent=1).replace("<", "\\u003c") + "\n"
+
+
+def _reviews(check: Check, report: CheckReport, number: int) -> list[dict[str, Any]]:
+    threshold = wording.threshold_of(report)
+    return [
+        _review(result, report, threshold)
+        | _published(report, f"reading-{number}-{result.reading.reading_id[1:]}")
+        for result in check.results
+        if confirmation.rank(result.weight.outcome) is not None
+    ]
 
 
 _NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")

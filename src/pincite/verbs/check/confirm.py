@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias
 
+from pincite import containment
 from pincite.completions import Completion, Prompt
 from pincite.judgement import confirmation
 from pincite.judgement.aggregation import sigmoid
@@ -73,7 +74,8 @@ class VerifierJudge:
                 if self.tell:
                     self.tell(len(found), len(pairs))
             outcomes = [confirmation.decided(*each) for each in _of_documents(pairs, found)]
-            return list(self._borne_out([reading.text for reading, _ in pairs], outcomes))
+            borne_out = self._borne_out([reading.text for reading, _ in pairs], outcomes)
+            return [containment.failure(each) or each for each in borne_out]
         except KeyboardInterrupt:
             return [Failed("stopped", "the run was stopped") for _ in pairs]
 

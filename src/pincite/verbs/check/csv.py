@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Iterator
+from functools import partial
 
 from pincite.contract.check import ReadingRecord, WeighedRecord
 from pincite.report.cells import cell
 from pincite.types import CopyKind
-from pincite.verbs.check import data
-from pincite.verbs.check.records import CheckReport
+from pincite.verbs.check import data, wording
+from pincite.verbs.check.records import Check, CheckReport, shown
 
 COLUMNS = (
     "statement reading_id reading kind origin outcome reading_doc n_texts n_failed side doc "
@@ -29,14 +30,21 @@ def to_csv(report: CheckReport) -> str:
 
 def rows(report: CheckReport) -> Iterator[list[object]]:
     """The values of `COLUMNS`; a reading without evidence has one row."""
-    for check in data.record_of(report).checks:
-        for reading in check.readings:
-            head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
-            head += [reading.origin, reading.outcome, reading.doc]
-            head += [reading.n_texts, reading.n_failed]
-            found = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
-            for row in found or [[]]:
-                yield [*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))]
+    threshold = wording.threshold_of(report)
+    for check in report.checks:
+        yield from shown(partial(_of_check, threshold=threshold), check)
+
+
+def _of_check(check: Check, threshold: float) -> list[list[object]]:
+    rows = list[list[object]]()
+    for reading in data.check_record(check, threshold).readings:
+        head: list[object] = [check.statement, reading.reading_id, reading.text, reading.kind]
+        head += [reading.origin, reading.outcome, reading.doc]
+        head += [reading.n_texts, reading.n_failed]
+        found = [*map(_of_item, reading.evidence), *map(_of_page, _unused(reading))]
+        for row in found or [[]]:
+            rows.append([*head, *row, *[None] * (len(COLUMNS) - len(head) - len(row))])
+    return rows
 
 
 def _of_item(item: WeighedRecord) -> list[object]:

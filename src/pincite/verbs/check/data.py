@@ -6,6 +6,7 @@ As in `ask_data`, what is derived (`complete`, `level`, `summary`, …) is writt
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed, Weight
 from pincite.types import Evidence, Failed, Passage
 from pincite.verbs.check import wording
-from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult
+from pincite.verbs.check.records import Check, CheckReport, Reading, ReadingResult, shown
 
 SCHEMA = Path(__file__).parent / "check.schema.json"
 
@@ -51,12 +52,13 @@ def from_json(data: bytes | str) -> CheckReport:
 def record_of(report: CheckReport) -> CheckReportRecord:
     """The report as its JSON has it."""
     threshold = wording.threshold_of(report)
-    checks = tuple(_check(each, threshold) for each in report.checks)
+    checks = tuple(shown(partial(check_record, threshold=threshold), c) for c in report.checks)
     usage = replace(report.usage, cost=round(report.usage.cost, 6))
     return made(CheckReportRecord, report, schema_version="1", checks=checks, usage=usage)
 
 
-def _check(check: Check, threshold: float) -> CheckRecord:
+def check_record(check: Check, threshold: float) -> CheckRecord:
+    """A check as the JSON has it."""
     readings = tuple(_reading(result, threshold) for result in check.results)
     return made(CheckRecord, check, readings=readings)
 

@@ -1,5 +1,6 @@
 """Checks as one self-contained HTML page: no script, no request, everything escaped."""
 
+from functools import partial
 from typing import Any
 
 from pincite.documents.language import code_of
@@ -10,7 +11,7 @@ from pincite.report.cells import safe_link
 from pincite.text.hosts import host_of
 from pincite.types import CopyKind, Failed, Span
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import Check, CheckReport, ReadingResult
+from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
 
 _HEADLINE = 300  # characters of a statement as a heading; the whole is a click away
 _SIDES: tuple[dict[str, str], ...] = (
@@ -25,7 +26,7 @@ def to_html(report: CheckReport) -> str:
     n_readings = sum(len(check.results) for check in report.checks)
     return templates.page("check.html.j2").render(
         report=report,
-        checks=[view(check, threshold) for check in report.checks],
+        checks=[shown(partial(view, threshold=threshold), check) for check in report.checks],
         n_readings=check_wording.readings(n_readings),
         language=code_of(str(report.settings.get("language", ""))) or "en",
         advice=check_wording.ADVICE,

@@ -18,7 +18,7 @@ from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome
 from pincite.report import templates
 from pincite.verbs.check import data, wording
-from pincite.verbs.check.records import CheckReport
+from pincite.verbs.check.records import Check, CheckReport, shown
 
 _NONE = math.nan  # of a number that is not there: EvidenceSeeker's filters round all of them
 
@@ -61,23 +61,30 @@ def to_markdown(
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    checks = data.record_of(report).checks
-    return "\n".join(
-        templates.markdown(
-            template,
-            _values(check, report, show_documents) | {"translation": _Lenient(translation or {})},
-        )
-        for check in checks
-    )
+    words = {"translation": _Lenient(translation or {})}
+    return _filled(report, template, words, show_documents=show_documents)
 
 
 def to_footnotes(report: CheckReport) -> str:
     """All checks as text to be pasted elsewhere: each reading with its evidence as footnotes."""
-    checks = data.record_of(report).checks
-    return "\n".join(
-        templates.markdown(None, _values(check, report, True), shipped="check_footnotes.md.j2")
-        for check in checks
-    )
+    return _filled(report, None, {}, shipped="check_footnotes.md.j2")
+
+
+def _filled(
+    report: CheckReport,
+    template: Path | None,
+    more: Mapping[str, object],
+    *,
+    shipped: str = "check.md.j2",
+    show_documents: bool = True,
+) -> str:
+    threshold = wording.threshold_of(report)
+
+    def filled(check: Check) -> str:
+        values = _values(data.check_record(check, threshold), report, show_documents)
+        return templates.markdown(template, {**values, **more}, shipped=shipped)
+
+    return "\n".join(shown(filled, check) for check in report.checks)
 
 
 def uid_of(statement: str, created: str) -> str:

@@ -4,9 +4,10 @@ statement ─▶ readings ─▶ passages that may be evidence ─▶ DOC of eac
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pincite import containment
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType, Weighed, Weight
 from pincite.retrieval.copies import grouped
@@ -20,6 +21,7 @@ from pincite.verbs.check.records import (
     Judge,
     Reading,
     ReadingResult,
+    failed,
 )
 
 Record = Callable[[Mapping[str, Any]], None]
@@ -41,34 +43,62 @@ class CheckPipeline:
 
     def interpretation(self, statement: str) -> Interpretation:
         """The readings of a statement, which a person may change before `check`."""
-        (found,) = self.interpreter.interpret([statement])
-        return found
+
+        def as_stated(why: Failed) -> Interpretation:
+            text = " ".join(statement.split())
+            return Interpretation(
+                (Reading("r1", text, StatementType.DESCRIPTIVE),), "rules", (why,)
+            )
+
+        return containment.attempted(lambda: self.interpreter.interpret([statement])[0], as_stated)
 
     def check(self, statement: str, interpretation: Interpretation | None = None) -> Check:
-        """Every reading with its evidence; readings of ignored types are listed, not judged."""
-        interpretation = interpretation or self.interpretation(statement)
+        """Every reading with its evidence; readings of ignored types are listed, not judged.
+
+        What raises costs itself (`containment`): a passage, a reading, or the statement.
+        """
+        given = interpretation or self.interpretation(statement)
+
+        def unjudged(why: Failed) -> Check:
+            results = tuple(failed(reading) for reading in given.readings)
+            return Check(statement, results, given.by, (*given.failures, why))
+
+        return containment.attempted(lambda: self._checked(statement, given), unjudged)
+
+    def _checked(self, statement: str, interpretation: Interpretation) -> Check:
         self._record(
             {"event": "statement", "statement": statement, "interpretation": asdict(interpretation)}
         )
         readings = [r for r in interpretation.readings if r.kind not in self.ignored]
-        stored = self.finder.find(readings) if readings else []
-        online = [self._online(*pair) for pair in zip(readings, stored, strict=True)]
-        found = [[*first, *more.found] for first, more in zip(stored, online, strict=True)]
-        items = iter(self._items(readings, found))
+        found = containment.each(self._found, readings, lambda _, why: why)
+        lost = [each for each in found if isinstance(each, Failed)]
+        online = [Online() if isinstance(each, Failed) else each for each in found]
+        judged = [each for of_reading in online for each in of_reading.found]
+        items = iter(self._items(readings, [of_reading.found for of_reading in online], judged))
         results = {
-            reading.reading_id: self._result(reading, [next(items) for _ in of_reading], pages)
-            for reading, of_reading, pages in zip(readings, found, online, strict=True)
+            reading.reading_id: failed(reading)
+            if isinstance(outcome, Failed)
+            else self._result(reading, [next(items) for _ in pages.found], pages)
+            for reading, outcome, pages in zip(readings, found, online, strict=True)
         }
         return Check(
             statement,
             tuple(results.get(r.reading_id) or _left_alone(r) for r in interpretation.readings),
             interpretation.by,
-            interpretation.failures,
+            (*interpretation.failures, *lost),
         )
+
+    def _found(self, readings: Sequence[Reading]) -> list[Online | Failed]:
+        """What was found for each reading, in the corpus and then in the web."""
+        if not readings:
+            return []
+        return [
+            self._online(*pair) for pair in zip(readings, self.finder.find(readings), strict=True)
+        ]
 
     def _online(self, reading: Reading, stored: Sequence[Found]) -> Online:
         if self.online is None:
-            return Online()
+            return Online(tuple(stored))
         pages = self.online.find(reading, {each.passage.url for each in stored})
         self._record(
             {
@@ -78,30 +108,23 @@ class CheckPipeline:
                 "excluded": [asdict(page) for page in pages.excluded],
             }
         )
-        return pages
+        return replace(pages, found=(*stored, *pages.found))
 
     def _items(
-        self, readings: Sequence[Reading], found: Sequence[Sequence[Found]]
+        self, readings: Sequence[Reading], found: Sequence[Sequence[Found]], judged: Sequence[Found]
     ) -> list[Weighed]:
         """Everything that was found, weighed in one flat batch."""
-        flat = [
-            (reading, each)
-            for reading, of_reading in zip(readings, found, strict=True)
-            for each in of_reading
-        ]
-        failures = [self._unusable(each) for _, each in flat]
+        of = [reading for reading, those in zip(readings, found, strict=True) for _ in those]
+        failures = [self._unusable(each) for each in judged]
         asked = [
             (reading, each.passage)
-            for (reading, each), failure in zip(flat, failures, strict=True)
+            for reading, each, failure in zip(of, judged, failures, strict=True)
             if failure is None
         ]
-        answers = iter(self.judge.judge(asked))
+        answers = iter(containment.each(self.judge.judge, asked, lambda _, why: why))
         outcomes = [failure or next(answers) for failure in failures]
-        texts = [n for of in found for n in _text_ids([each.passage for each in of])]
-        return [
-            self._weighed(*pair, outcome, text)
-            for pair, outcome, text in zip(flat, outcomes, texts, strict=True)
-        ]
+        texts = [n for those in found for n in _text_ids([each.passage for each in those])]
+        return [self._weighed(*each) for each in zip(of, judged, outcomes, texts, strict=True)]
 
     def _weighed(
         self, reading: Reading, found: Found, outcome: Evidence | Failed, text_id: int
@@ -114,9 +137,16 @@ class CheckPipeline:
                 "outcome": data.traced(outcome),
             }
         )
-        passage, published, meta = found.passage, found.published, found.meta
-        copies, corpus = found.copies, found.corpus
-        return Weighed(passage, outcome, text_id, published, meta, copies, corpus, found.origin)
+        return Weighed(
+            found.passage,
+            outcome,
+            text_id,
+            published=found.published,
+            meta=found.meta,
+            copies=found.copies,
+            corpus=found.corpus,
+            origin=found.origin,
+        )
 
     def _unusable(self, found: Found) -> Failed | None:
         if found.lost:
@@ -139,8 +169,12 @@ class CheckPipeline:
 
 
 def _text_ids(passages: Sequence[Passage]) -> list[int]:
-    """A number for each passage, equal for overlapping windows and for copies of one text."""
+    """A number for each passage, equal for those of one document and for copies of one text."""
     ids = confirmation.text_ids(passages)
+    return containment.attempted(lambda: _with_copies(passages, ids), lambda _: ids)
+
+
+def _with_copies(passages: Sequence[Passage], ids: list[int]) -> list[int]:
     hits = [Hit(passage, 1.0 / rank, rank) for rank, passage in enumerate(passages, 1)]
     for first, *copies in grouped(hits):
         same = {ids[hit.rank - 1] for hit in (first, *copies)}

@@ -3,14 +3,23 @@
 All are frozen and complete when constructed. `Interpreter` and `Judge` make them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
+from pincite import containment
 from pincite.completions import Usage
-from pincite.judgement.confirmation import ReadingOrigin, StatementType, Weighed, Weight
+from pincite.judgement.confirmation import (
+    Outcome,
+    ReadingOrigin,
+    StatementType,
+    Weighed,
+    Weight,
+)
 from pincite.notes import Note, texts
-from pincite.types import Evidence, Exclusion, Failed, Passage, Unchecked
+from pincite.types import Evidence, Exclusion, Failed, Passage, Span, Unchecked
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,8 @@ class Check:
     @property
     def complete(self) -> bool:
         """Whether everything that was found was judged."""
-        return not self.failures and not any(r.weight.n_failed for r in self.results)
+        failed = [r.weight.n_failed or r.weight.outcome is Outcome.FAILED for r in self.results]
+        return not self.failures and not any(failed)
 
     @property
     def stopped(self) -> bool:
@@ -90,6 +100,53 @@ class CheckReport:
     def complete(self) -> bool:
         """Whether every statement was checked, and nothing failed."""
         return len(self.checks) == self.n_statements and all(c.complete for c in self.checks)
+
+
+def failed(reading: Reading) -> ReadingResult:
+    """A reading that could not be judged at all."""
+    return ReadingResult(reading, (), Weight(Outcome.FAILED, None, 0))
+
+
+def shown(render: Callable[[Check], T], check: Check) -> T:
+    """What `render` makes of a check; passages and readings for which it raises are failures."""
+
+    def without_culprits(why: Failed) -> T:
+        results = tuple(_showable(render, check, result, why) for result in check.results)
+        return render(replace(check, results=results, failures=(*check.failures, why)))
+
+    def nothing(why: Failed) -> T:
+        return render(Check(check.statement, (), check.interpreted_by, (why,)))
+
+    return containment.attempted(
+        lambda: render(check),
+        lambda why: containment.attempted(lambda: without_culprits(why), nothing),
+    )
+
+
+def _showable(
+    render: Callable[[Check], T], check: Check, result: ReadingResult, why: Failed
+) -> ReadingResult:
+    """The result without those of its passages, or all of it, for which `render` raises."""
+
+    def raises(one: ReadingResult) -> bool:
+        try:
+            render(replace(check, results=(one,)))
+        except Exception:  # the first one is in the log
+            return True
+        return False
+
+    if not raises(result):
+        return result
+    plain = replace(result, weight=replace(result.weight, contradictions=()), as_of=())
+    items = [(item, raises(replace(plain, items=(item,)))) for item in result.items]
+    kept = replace(result, items=tuple(_blank(i, why) if bad else i for i, bad in items))
+    return failed(result.reading) if raises(kept) else kept
+
+
+def _blank(item: Weighed, why: Failed) -> Weighed:
+    """The place of a passage that cannot be shown."""
+    passage = Passage(item.passage.doc_id, str(item.passage.url), "", "", Span(0, 0))
+    return Weighed(passage, why, item.text_id)
 
 
 class Interpreter(Protocol):

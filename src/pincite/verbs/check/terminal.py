@@ -3,6 +3,8 @@
 Texts of statements, pages and models are `rich.text.Text`, never markup, on one line.
 """
 
+from functools import partial
+
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,7 +15,7 @@ from pincite.judgement.confirmation import Outcome, Weighed
 from pincite.report import cells
 from pincite.types import CopyKind, Failed
 from pincite.verbs.check import wording as check_wording
-from pincite.verbs.check.records import Check, CheckReport, ReadingResult
+from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
 
 STYLES = {
     Outcome.STRONG_CONFIRMATION: "bold green",
@@ -38,7 +40,7 @@ def print_report(report: CheckReport, console: Console, limit: int = 3) -> None:
     threshold = check_wording.threshold_of(report)
     parts: list[RenderableType] = []
     for check in report.checks:
-        parts += _check(check, threshold, limit)
+        parts += shown(partial(_check, threshold=threshold, limit=limit), check)
     if len(report.checks) < report.n_statements:
         done = f"stopped after {len(report.checks)} of {report.n_statements} statements"
         parts.append(Text(f"… {done}", "yellow"))

@@ -81,6 +81,8 @@ def sentence(result: ReadingResult, words: Language = IN_ENGLISH) -> str:
     if weight.outcome is Outcome.NO_EVIDENCE:
         texts = _texts(weight.n_silent, words)
         return say("%(texts)s found, none speaks for or against it") % {"texts": texts}
+    if weight.outcome is Outcome.FAILED and not n_passages:
+        return say(LABELS[Outcome.FAILED])
     if weight.outcome is Outcome.FAILED:
         said = say("%(n)s of %(all)s passages could not be judged, no other speaks")
         return said % {"n": weight.n_failed, "all": n_passages}

@@ -1,1 +1,0 @@
-"""`ask`: a question answered from a corpus, every sentence verified against its references."""

@@ -1,1 +1,0 @@
-"""`check`: what does a knowledge base say for and against each reading of a statement?"""

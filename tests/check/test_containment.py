@@ -1,0 +1,192 @@
+"""One bad statement, reading, passage or text costs itself; everything else is written."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluation.invented import WordVerifier
+from rich.console import Console
+
+from pincite.completions import Usage
+from pincite.judgement.confirmation import Outcome, StatementType, Weighed, from_answers
+from pincite.types import Claim, Evidence, Failed, Passage, Span
+from pincite.verbs.check import claimreview, csv, data, html, markdown, terminal
+from pincite.verbs.check.confirm import VerifierJudge
+from pincite.verbs.check.evidence import Found
+from pincite.verbs.check.interpret import RuleInterpreter
+from pincite.verbs.check.pipeline import CheckPipeline
+from pincite.verbs.check.records import Check, CheckReport, Interpretation, Reading
+
+BAD = "unlucky"
+TEXTS = ["The mill of Varde closed in 1934.", f"The {BAD} mill of Varde closed in 1934."]
+STATEMENT = "The mill of Varde closed in 1934."
+
+
+def passage(text: str, number: int = 0, **more: Any) -> Passage:
+    url = f"https://{number}.example/"
+    return Passage(f"d{number}", url, f"Title {number}", text, Span(0, len(text)), **more)
+
+
+class FoundTexts:
+    def __init__(self, texts: Sequence[str] = TEXTS, bad: str = "") -> None:
+        self.texts, self.bad = texts, bad
+
+    def find(self, readings: Sequence[Reading]) -> list[list[Found]]:
+        if self.bad and any(self.bad in reading.text for reading in readings):
+            raise KeyError(self.bad)
+        return [[Found(passage(t, n)) for n, t in enumerate(self.texts)] for _ in readings]
+
+
+class BadVerifier(WordVerifier):
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        if any(BAD in passage.text for _, passage in pairs):
+            raise ZeroDivisionError
+        return super().verify(pairs)
+
+
+class BadReader:
+    def log_odds(self, pairs: Sequence[tuple[Claim, Passage]]) -> Any:
+        if any(BAD in passage.text for _, passage in pairs):
+            raise OverflowError
+        return np.full((len(pairs), 2), 3.0)
+
+
+class BadInterpreter:
+    fingerprint = "bad"
+
+    def interpret(self, statements: Sequence[str]) -> list[Interpretation]:
+        raise RuntimeError(statements)
+
+
+def pipeline(**parts: Any) -> CheckPipeline:
+    whole = CheckPipeline(RuleInterpreter(), FoundTexts(), VerifierJudge(WordVerifier()))
+    return replace(whole, **parts)
+
+
+def outcomes(check: Check) -> list[Failed | Outcome]:
+    (result,) = check.results
+    return [i.outcome if isinstance(i.outcome, Failed) else Outcome.BALANCED for i in result.items]
+
+
+@pytest.mark.parametrize(
+    ("judge", "error"),
+    [
+        (VerifierJudge(BadVerifier()), "ZeroDivisionError"),
+        (VerifierJudge(WordVerifier(), BadReader()), "OverflowError"),
+    ],
+)
+def test_a_passage_that_cannot_be_judged_costs_itself(judge: VerifierJudge, error: str) -> None:
+    check = pipeline(judge=judge).check(STATEMENT)
+    assert outcomes(check) == [Outcome.BALANCED, Failed("internal", error)]
+    assert check.results[0].weight.n_failed == 1
+    assert check.results[0].weight.outcome is Outcome.STRONG_CONFIRMATION
+    assert not check.complete
+
+
+def test_a_statement_that_rules_cannot_read_is_read_as_it_stands() -> None:
+    check = pipeline(interpreter=BadInterpreter()).check(f" {STATEMENT} ")
+    (result,) = check.results
+    assert (result.reading.text, result.weight.n_texts) == (STATEMENT, 2)
+    assert check.failures == (Failed("internal", "RuntimeError"),)
+
+
+def test_a_reading_that_cannot_be_searched_for_costs_itself() -> None:
+    statement = f"The mill of Varde closed in 1934 and the {BAD} tram was sold in 1935."
+    check = pipeline(finder=FoundTexts(bad=BAD)).check(statement)
+    by_text = {BAD in result.reading.text: result.weight for result in check.results}
+    assert by_text[True].outcome is Outcome.FAILED
+    assert by_text[False].n_texts == 2
+    assert not check.complete
+    assert {failure.detail for failure in check.failures} == {"KeyError"}
+
+
+def test_what_raises_beside_the_parts_costs_the_statement() -> None:
+    def record(_: Any) -> None:
+        raise TypeError
+
+    check = pipeline(record=record).check(STATEMENT)
+    assert check.failures == (Failed("internal", "TypeError"),)
+    assert [result.weight.outcome for result in check.results] == [Outcome.FAILED]
+
+
+def report(*checks: Check) -> CheckReport:
+    return CheckReport(checks, len(checks), Usage(), (), {}, {}, "2026-11-26T12:00:00+00:00")
+
+
+def printed(found: CheckReport) -> str:
+    out = io.StringIO()
+    terminal.print_report(found, Console(file=out, width=200))
+    return out.getvalue()
+
+
+RENDERERS: list[Callable[[CheckReport], str]] = [
+    data.to_json,
+    html.to_html,
+    csv.to_csv,
+    markdown.to_markdown,
+    markdown.to_footnotes,
+    claimreview.to_claimreview,
+    printed,
+]
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+@pytest.mark.parametrize("damage", [{"text": None}, {"title": None}, {"span": None}, {"url": 7}])
+def test_a_passage_that_cannot_be_shown_costs_itself(
+    render: Callable[[CheckReport], str], damage: dict[str, Any]
+) -> None:
+    sound, other = pipeline().check(STATEMENT), pipeline().check("The tram was sold in 1935.")
+    (result,) = sound.results
+    bad = passage(TEXTS[1], 9)
+    item = Weighed(bad, from_answers(bad, 0.9, 0.0, Span(0, len(TEXTS[1]))), 9)
+    item = replace(item, passage=replace(bad, **damage))
+    broken = replace(sound, results=(replace(result, items=(*result.items, item)),))
+    shown = render(report(broken, other))
+    assert STATEMENT.rstrip(".") in shown
+    assert "0.example" in shown, "the other passages are there"
+    if render is not claimreview.to_claimreview:  # it reviews what something was found on
+        assert "tram was sold" in shown
+
+
+def test_a_statement_that_cannot_be_shown_leaves_the_others() -> None:
+    sound, bad = pipeline().check(STATEMENT), pipeline().check("The tram was sold.")
+    (result,) = bad.results
+    reading = replace(result.reading, kind="no kind", text=7)  # type: ignore[arg-type]
+    bad = replace(bad, results=(replace(result, reading=reading),))
+    for render in (data.to_json, html.to_html, csv.to_csv, markdown.to_markdown, printed):
+        shown = render(report(sound, bad))
+        assert "0.example" in shown
+        assert "tram was sold" in shown or render is csv.to_csv, "a row is of a reading"
+    assert json.loads(data.to_json(report(sound, bad)))["n_statements"] == 2
+
+
+HOSTILE = [
+    "Zero out of twelve mills closed.",
+    "ſix hundred mills closed in ſeptember.",
+    "nıne out of ten mills closed on 31 February of year 0.",
+    "The mill closed after " + "9" * 5000 + " years.",
+    "Mills closed: ½ of ٣٤, １９３４, x⁻¹⁰.",
+    "İstanbul’un \ud800 mill \x00 closed \u202e in 1934.",
+    "(((((((((((“““““ the mill closed",
+    "and " * 400 + "the mill closed.",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts(text: str) -> None:
+    ready = pipeline(finder=FoundTexts([text, *TEXTS[:1]]))
+    checks = [ready.check(text), ready.check(STATEMENT)]
+    assert checks[1].results[0].items[1].outcome is not None
+    for render in RENDERERS:
+        assert "mill" in render(report(*checks))
+
+
+def test_readings_are_kept_of_any_kind() -> None:
+    reading = Reading("r1", STATEMENT, StatementType.NORMATIVE)
+    given = Interpretation((reading,), "user")
+    (result,) = pipeline().check(STATEMENT, given).results
+    assert result.weight.outcome is Outcome.NOT_JUDGED
