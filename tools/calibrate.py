@@ -39,11 +39,11 @@ from sklearn.model_selection import StratifiedKFold
 
 from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.evaluation.measures import calibration_error
-from pincite.judgement.witness import witness
+from pincite.judgement.contradictions import witness
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval import cascade
-from pincite.text import names, swaps, values
+from pincite.text import names, perturbations, values
 from pincite.text import words as wording
 from pincite.text.passages import cited_passages
 from pincite.training.groups import half_of, is_held_back, read_set
@@ -70,7 +70,7 @@ CONTRARY_FROM = [round(3 + 0.05 * i, 2) for i in range(80)]
 LEAST_SAID = 10  # of the half that chooses: of fewer rows a precision says nothing
 THRESHOLDS = [round(0.02 * i, 2) for i in range(1, 50)]
 TURNED = ("negation", "contrary")  # the evidence says the opposite
-KINDS = (*swaps.KINDS, "contrary")  # what a rule can see
+KINDS = (*perturbations.KINDS, "contrary")  # what a rule can see
 SUPPORT_COLUMNS = [0, 2, 3, 4, 6, 7]  # "figure_differs" speaks of refutation
 REFUTE_COLUMNS = [0, 1, 2, 3, 4, 5, 6, 7]
 Floats = npt.NDArray[np.float32]
@@ -121,7 +121,7 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
         other = chance.choice(rows).evidence
         made["any"].append(replace(row, evidence=other, label="nei"))
         for kind in KINDS:
-            swap = swaps.swap_of(kind, row.claim, known, chance)
+            swap = perturbations.swap_of(kind, row.claim, known, chance)
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
                 stated = kind in ("number", "date") and not values.unstated(row.claim, row.evidence)

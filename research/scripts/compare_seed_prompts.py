@@ -32,7 +32,7 @@ from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.library.ingest import ingest
 from pincite.settings import load
-from pincite.text.fences import DATA_RULE
+from pincite.text.prompt_quoting import DATA_RULE
 from pincite.verbs.check import build as build_check
 
 # A configuration reads three sentences to each side: of these documents always the whole.

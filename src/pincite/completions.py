@@ -16,7 +16,7 @@ class Guidance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is asked. Text of others stands in it fenced: `text.fences.fenced`."""
+    """What a language model is asked; text of others is fenced: `text.prompt_quoting.fenced`."""
 
     user: str
     system: str = ""

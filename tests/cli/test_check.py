@@ -16,7 +16,7 @@ from pincite.cli import cli
 from pincite.contract import codec
 from pincite.llm.templates import VARIABLES
 from pincite.notes import Note, texts
-from pincite.text.fences import DATA_RULE
+from pincite.text.prompt_quoting import DATA_RULE
 
 # ── Without a language model ─────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,7 @@ from evaluation.invented import BRIDGE, WordVerifier, cut_row
 from pincite.errors import InputError
 from pincite.evaluation import swaps, tables
 from pincite.evaluation.scorers import CutRow
-from pincite.text.swaps import KINDS
+from pincite.text.perturbations import KINDS
 
 
 def supported(n: int) -> list[CutRow]:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pincite.text
-from pincite.judgement import parts, witness
+from pincite.judgement import contradictions, parts
 from pincite.text import figures, quantities, values
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
@@ -123,7 +123,7 @@ def call(function: Callable[..., Any], one: str, other: str) -> None:
     function(*(argument(hints[p.name], p.name, one, other) for p in required))
 
 
-FUNCTIONS = [*public_functions(), witness.witness, parts.atoms, parts.missing_atoms]
+FUNCTIONS = [*public_functions(), contradictions.witness, parts.atoms, parts.missing_atoms]
 
 
 def test_new_functions_are_found() -> None:
@@ -186,7 +186,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
 )
 def test_values_beyond_all_measure_state_nothing(claim: str, source: str) -> None:
     assert values.unstated(claim, source)
-    assert witness.witness(claim, source) is None
+    assert contradictions.witness(claim, source) is None
 
 
 def test_a_span_counts_in_the_text_as_it_was_given() -> None:

@@ -15,7 +15,7 @@ from pincite.evaluation.scorers import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.text import figures, words
-from pincite.text.swaps import KINDS, Swap, swap_of
+from pincite.text.perturbations import KINDS, Swap, swap_of
 from pincite.types import Evidence, Label
 
 SEED = 20

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from pincite.judgement import parts
-from pincite.judgement.witness import witness
+from pincite.judgement.contradictions import witness
 from pincite.opinions import Opinion
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, values

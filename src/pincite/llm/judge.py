@@ -22,8 +22,8 @@ from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade
-from pincite.text.fences import abstract
 from pincite.text.passages import cited_passages
+from pincite.text.prompt_quoting import abstract
 from pincite.types import Claim, Document, Evidence, Failed, Passage
 
 STEP = "judge_source"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pincite.errors import ConfigError
-from pincite.text.fences import DATA_RULE, fenced
+from pincite.text.prompt_quoting import DATA_RULE, fenced
 
 SHIPPED = Path(__file__).parent / "prompts"
 LANGUAGES = ("en", "de")  # in which prompts are shipped; {language} may be any other
@@ -38,7 +38,7 @@ VARIABLES: Mapping[str, frozenset[str]] = {
     "judge_source": frozenset({"statement", "context", "sources", "language"}),  # second opinion
 }
 OPTIONS = "options"
-# Values that are no text of others, or were fenced one by one: `text.fences.abstract`.
+# Values that are no text of others, or were fenced one by one: `text.prompt_quoting.abstract`.
 _OURS = ("language", "options", "labels", "abstracts", "sources")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _PARTS = re.compile(r"\s*\[system\]\n(?P<system>.*?)\n\s*\[user\]\n(?P<user>.+)\s*", re.DOTALL)

@@ -13,7 +13,7 @@ import numpy as np
 from pincite import containment
 from pincite.errors import MissingModel
 from pincite.judgement.aggregation import BY_NETWORK, sigmoid
-from pincite.judgement.witness import witness
+from pincite.judgement.contradictions import witness
 from pincite.models import calibration, layouts, weights
 from pincite.models.asked import AskedMiniCheck
 from pincite.models.logit_cache import LogitCache

@@ -23,8 +23,8 @@ from pincite.judgement.references import Retraction, Standing, Support
 from pincite.library.feedback import DOWN, UP, Opinion
 from pincite.llm.templates import Templates
 from pincite.text import citation_marks
-from pincite.text.fences import abstract
 from pincite.text.passages import passages
+from pincite.text.prompt_quoting import abstract
 from pincite.types import Span
 from pincite.verbs.ask.data import read_answers
 from pincite.verbs.ask.literature import WHOLE

@@ -17,7 +17,7 @@ from typing import Any
 
 from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError
-from pincite.text import swaps, words
+from pincite.text import perturbations, words
 from pincite.text.passages import cited_passages, windows
 from pincite.training import rewrites
 from pincite.training.recipe import Recipe, SetRecipe
@@ -168,10 +168,10 @@ def made_claims(
     row: LabelledClaim, names: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> tuple[tuple[str, str], ...]:
     """Changed and wrong claims for a supported row, each with its label; one of each at most."""
-    kinds = [*swaps.KINDS, *swaps.HARD_KINDS]
+    kinds = [*perturbations.KINDS, *perturbations.HARD_KINDS]
     chance.shuffle(kinds)
     for kind in kinds:
-        swap = swaps.swap_of(kind, row.claim, names, chance, row.evidence)
+        swap = perturbations.swap_of(kind, row.claim, names, chance, row.evidence)
         if swap and (kind == "negation" or swap.text not in row.evidence):
             made = [(swap.text, _label_of(swap, row))]
             break
@@ -182,7 +182,7 @@ def made_claims(
     return tuple(made)
 
 
-def _label_of(swap: swaps.Swap, row: LabelledClaim) -> str:
+def _label_of(swap: perturbations.Swap, row: LabelledClaim) -> str:
     """Refuted where the evidence has what was changed; else it may say nothing of it.
 
     Another name need not exclude the first: two towns may have voted for it.

@@ -22,7 +22,7 @@ from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.text import swaps, words
+from pincite.text import perturbations, words
 from pincite.text.passages import passages
 from pincite.text.sentences import whole_sentences
 from pincite.training import groups as grouped
@@ -108,9 +108,11 @@ def _made(
     chance: random.Random,
 ) -> LabelledClaim | None:
     if number % 3 == 1:
-        tried = [*swaps.KINDS, *swaps.HARD_KINDS]
+        tried = [*perturbations.KINDS, *perturbations.HARD_KINDS]
         chance.shuffle(tried)
-        changed = (swaps.swap_of(kind, claim, names, chance, passage.text) for kind in tried)
+        changed = (
+            perturbations.swap_of(kind, claim, names, chance, passage.text) for kind in tried
+        )
         text = next((x.text for x in changed if x and x.text not in passage.text), "")
         return LabelledClaim(f"made-{number}", text, passage.text, "not_support") if text else None
     if number % 3 == 2:

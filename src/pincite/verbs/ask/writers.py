@@ -14,8 +14,8 @@ from pincite.llm.concurrency import all_at_once
 from pincite.llm.templates import Templates
 from pincite.protocols import Encoder, Reader
 from pincite.settings.ask import LEAST_ANSWER
-from pincite.text.fences import abstract
 from pincite.text.passages import passages
+from pincite.text.prompt_quoting import abstract
 from pincite.text.sentences import joined, sentences
 from pincite.types import Claim, Document, Failed, Passage, Span, claim_id_of
 from pincite.verbs.ask import extract

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pincite.judgement.witness import witness
+from pincite.judgement.contradictions import witness
 from pincite.types import Span
 
 DENIED = [

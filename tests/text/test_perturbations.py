@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.text.swaps import HARD_KINDS, KINDS, negated, swap_of
+from pincite.text.perturbations import HARD_KINDS, KINDS, negated, swap_of
 
 
 def swapped(
