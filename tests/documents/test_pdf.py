@@ -102,3 +102,111 @@ def test_truncated_files(make_pdf: Callable[..., bytes], share: float) -> None:
     whole = make_pdf([PAGE_ONE, PAGE_TWO])
     found = read(whole[: int(len(whole) * share)])
     assert isinstance(found, Document) or reason(found) in (Reason.UNDECODABLE, Reason.EMPTY)
+
+
+LEFT = [
+    "The council of Varde met in the spring of",
+    "1931 and read the report of the harbour",
+    "board. It voted for a new ferry and for",
+    "two cranes at the northern quay, which",
+    "had been without one since the great",
+]
+RIGHT = [
+    "storm. The mill on the island was sold to",
+    "a cooper from Ribe for nine hundred",
+    "crowns, and its wheel was taken to the",
+    "museum. The road to the church was paved",
+    "by forty men before the winter came.",
+]
+HEADING = "MINUTES OF THE TOWN COUNCIL OF VARDE FOR THE YEARS FROM 1931 TO 1944"
+
+
+def rows(
+    *columns: list[str], lefts: tuple[float, ...] = (60, 320)
+) -> list[tuple[float, float, str]]:
+    """The columns as a file has them that was written row by row."""
+    return [
+        (left, 700 - 12 * n, text)
+        for n, row in enumerate(zip(*columns, strict=True))
+        for left, text in zip(lefts, row, strict=True)
+    ]
+
+
+def test_columns_that_a_file_has_row_by_row_are_read_one_after_the_other() -> None:
+    found = read(pdf([rows(LEFT, RIGHT)]))
+    assert isinstance(found, Document)
+    assert found.text == f"{' '.join(LEFT)} {' '.join(RIGHT)}"
+
+
+def test_a_heading_across_columns_ends_those_above_it() -> None:
+    below = [(left, height - 200, text) for left, height, text in rows(RIGHT, LEFT)]
+    found = read(pdf([[*rows(LEFT, RIGHT), (60, 560, HEADING), *below]]))
+    assert isinstance(found, Document)
+    parts = [" ".join(LEFT), " ".join(RIGHT), HEADING]
+    assert [found.text.index(part) for part in parts] == sorted(map(found.text.index, parts))
+    assert found.text.rindex(" ".join(RIGHT)) < found.text.rindex(" ".join(LEFT))
+
+
+def test_a_word_broken_at_a_columns_edge_is_put_together() -> None:
+    left = [
+        *LEFT[:2],
+        "board. It voted for a new fer-",
+        "ry and for two cranes at the northern",
+        LEFT[4],
+    ]
+    right = [
+        *RIGHT[:3],
+        "museum. The road to the church was re-",
+        "paired by forty men before the winter.",
+    ]
+    found = read(pdf([rows(left, right)]))
+    assert isinstance(found, Document)
+    assert "a new ferry and for" in found.text
+    assert "was repaired by forty men" in found.text
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [["Year", "1931", "1932", "1933"], ["Ferries", "12", "14", "9"]],
+        [
+            ["Mill", "Old harbour crane", "Bell", "Tower of the church"],
+            ["sold", "lost", "kept", "-"],
+        ],
+    ],
+)
+def test_rows_of_a_table_stay_rows(columns: list[list[str]]) -> None:
+    found = read(pdf([rows(*columns)]))
+    assert isinstance(found, Document)
+    first = [found.text.index(f"{a} {b}") for a, b in zip(*columns, strict=True)]
+    assert first == sorted(first)
+
+
+def test_one_column_with_wide_gaps_stays_as_it_is() -> None:
+    lines = [(72.0, 700 - 12.0 * n, text) for n, text in enumerate(LEFT)]
+    found = read(pdf([[*lines, (72, 640, "Signed:"), (320, 640, "Ida Holm")]]))
+    assert isinstance(found, Document)
+    assert "Signed: Ida Holm" in " ".join(found.text.split())
+
+
+@pytest.mark.parametrize(
+    ("base", "raised", "expected"),
+    [
+        ("They sent 10", "6", "They sent 10⁶ watts"),
+        ("They sent 10", "-3", "They sent 10⁻³ watts"),
+        ("They sent 5 km", "2", "They sent 5 km² watts"),
+        ("They sent it in 1910", "6", "They sent it in 1910"),  # a note's number
+        ("They sent ferries", "2", "They sent ferries"),
+    ],
+)
+def test_powers_are_told_from_notes(base: str, raised: str, expected: str) -> None:
+    stream = (
+        f"BT /F1 10 Tf 72 700 Td ({base}) Tj /F1 6 Tf 4 Ts ({raised}) Tj "
+        "/F1 10 Tf 0 Ts ( watts) Tj ET"
+    )
+    made = pdf([[(72, 700, "X")]]).decode("latin-1")
+    old = "BT /F1 10 Tf 72 700 Td (X) Tj ET"
+    made = made.replace(f"<< /Length {len(old)} >>", f"<< /Length {len(stream)} >>")
+    found = read(made.replace(old, stream).encode("latin-1"))
+    assert isinstance(found, Document)
+    assert expected in found.text

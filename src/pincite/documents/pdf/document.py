@@ -8,7 +8,7 @@ from typing import Any
 from pincite.documents.body import Body
 from pincite.documents.clean import one_line
 from pincite.documents.pdf import worker
-from pincite.documents.pdf.layout import Line, running_text
+from pincite.documents.pdf.layout import Line, in_columns, running_text
 from pincite.text.page_numbers import LABELS, PAGES
 from pincite.types import Document, Reason, Unchecked
 
@@ -24,7 +24,8 @@ def read_pdf(body: Body) -> Document | Unchecked:
     found = worker.read(body.data, body.limits.pdf_pages, body.limits.max_chars)
     if "error" in found:
         return _refusal(body, found)
-    text, starts = running_text([[Line(*line) for line in page] for page in found["pages"]])
+    pages = [in_columns([[Line(*p) for p in line] for line in page]) for page in found["pages"]]
+    text, starts = running_text(pages)
     if not text:
         return Unchecked(body.url, Reason.EMPTY, f"no text layer in {len(starts)} pages: a scan?")
     return Document(

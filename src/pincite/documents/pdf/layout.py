@@ -5,9 +5,10 @@ footers that repeat. Pure functions over what the worker measured; distances are
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from pincite.documents.clean import cleaned
@@ -16,10 +17,16 @@ from pincite.documents.clean import cleaned
 PARAGRAPH_GAP = 1.35  # times the page's usual distance between lines
 HEADING_SIZE = 1.15  # times the font size of the line beside it
 LAST_LINE_WIDTH = 0.8  # of its neighbour: the end of a paragraph leaves room
+SAME_ROW = 0.6  # of the larger font size: a step that no two lines have between them
 INDENT = 8.0  # points; one em at the usual sizes
 SAME_COLUMN = 40.0  # points between the left edges of lines in one column
 RUNNING_PAGES = 3  # a header is a line that stands at the edge of so many pages, and of half of all
 HEADER_WORDS = 15
+# Columns, in points: edges vary by the bearing of letters. Papers' columns have 8 to 12 words a
+# line, narrow ones of newspapers 4; cells of tables have 1 or 2, or differ in length.
+SAME_EDGE, MIN_COLUMN = 3.0, 60.0
+COLUMN_ROWS, COLUMN_SHARE = 3, 0.5  # rows that are cut there, and their share of all that are cut
+FULL_LINE, LINE_WORDS = 0.7, 3.5
 # From the start of a word only, once: a word of 100,000 letters took 8 s from each of its letters.
 _HYPHEN = re.compile("(?<!\\w)(\\w++)(?:[\x02\ufffe\xad]\n?|-\n)(?=(\\w+))")
 _ENDS_SENTENCE = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,3}$")
@@ -34,6 +41,82 @@ class Line(NamedTuple):
     left: float
     right: float
     size: float
+
+
+def in_columns(lines: Sequence[Sequence[Line]]) -> list[Line]:
+    """A page's lines in reading order, each column for itself where the file has them row by row.
+
+    Args:
+        lines: in the order of the file, each in the pieces that may stand in different columns.
+
+    Columns are where many lines are cut before the same place and where the pieces fill their
+    columns as running text does; the cells of a table do not. A line across columns, as a heading,
+    ends those above it.
+    """
+    lefts = _lefts_of_columns(lines)
+    if not lefts:
+        return [_whole(line) for line in lines]
+    ordered = list[Line]()
+    columns: list[list[Line]] = [[] for _ in (0.0, *lefts)]
+    for line in lines:
+        for row in _rows(line):
+            places = [bisect_right(lefts, piece.left) for piece in row]
+            across = any(piece.left < left < piece.right for piece in row for left in lefts)
+            edges = [abs(piece.left - lefts[n - 1]) for piece, n in zip(row, places, strict=True)]
+            if across or len(set(places)) < len(row) or max(edges[1:], default=0) > INDENT:
+                ordered += [*chain(*columns), _whole(row)]
+                columns = [[] for _ in columns]
+            else:
+                for place, piece in zip(places, row, strict=True):
+                    columns[place].append(piece)
+    return [*ordered, *chain(*columns)]
+
+
+def _rows(line: Sequence[Line]) -> list[list[Line]]:
+    """The pieces of a line that stand at one height; a hyphen at the end of a row is one again."""
+    rows = [[line[0]]]
+    for piece in line[1:]:
+        before = rows[-1][-1]
+        if abs(piece.first_baseline - before.last_baseline) > 0.5 * before.size:
+            rows[-1][-1] = before._replace(text=before.text.replace("\x02", "-"))
+            rows.append([])
+        rows[-1].append(piece)
+    return rows
+
+
+def _whole(pieces: Sequence[Line]) -> Line:
+    """The line that was cut into these pieces."""
+    first, last = pieces[0], pieces[-1]
+    text = "".join(piece.text for piece in pieces)
+    return first._replace(text=text, last_baseline=last.last_baseline, right=last.right)
+
+
+def _lefts_of_columns(lines: Sequence[Sequence[Line]]) -> list[float]:
+    """The left edges of all columns but the first; none if the page has one column."""
+    rows = [row for line in lines for row in _rows(line)]
+    cut = [row for row in rows if len(row) > 1]
+    counts = Counter(round(piece.left) for row in cut for piece in row[1:])
+    lefts = list[float]()
+    for edge, _ in counts.most_common():
+        near = sum(n for other, n in counts.items() if abs(other - edge) <= SAME_EDGE)
+        if near < COLUMN_ROWS or near < COLUMN_SHARE * len(cut):
+            break
+        if all(abs(edge - left) > MIN_COLUMN for left in lefts):
+            lefts.append(edge - SAME_EDGE)
+    lefts.sort()
+    pieces: list[list[Line]] = [[] for _ in (0.0, *lefts)]
+    for row in cut:
+        for piece in row:
+            pieces[bisect_right(lefts, piece.left)].append(piece)
+    return lefts if all(map(_is_prose, pieces)) else []
+
+
+def _is_prose(column: Sequence[Line]) -> bool:
+    """Whether most lines of a column are of several words and nearly as long as the longest."""
+    widths = [line.right - line.left for line in column]
+    full = sum(width > FULL_LINE * max(widths) for width in widths)
+    n_words = sum(len(line.text.split()) for line in column)
+    return 2 * full > len(column) and n_words >= LINE_WORDS * len(column)
 
 
 def running_text(pages: Sequence[Sequence[Line]]) -> tuple[str, list[int]]:
@@ -82,6 +165,8 @@ def _starts_paragraph(before: Line, previous: Line, line: Line, pitch: float) ->
     """Whether `line` begins a paragraph; `before` is the line before `previous`."""
     step = previous.last_baseline - line.first_baseline
     small, large = sorted((previous.size, line.size))
+    if abs(step) < SAME_ROW * large and line.left >= previous.right:
+        return False  # a line that goes on behind something set higher, as an exponent
     if step > PARAGRAPH_GAP * pitch or (step > 1 and large > HEADING_SIZE * small):
         return True
     if not _ENDS_SENTENCE.search(previous.text.rstrip()):
