@@ -298,6 +298,13 @@ class Claim:
     # stands before them in the sentence is needed to read them; None: all of it.
     own: Span | None = None
     earlier: tuple[Citation, ...] = ()  # those of the words before `own`
+    about: str = ""  # what the article is about, where the text begins with "It" or "The company"
+    unread: tuple[str, ...] = ()  # templates without a known text: "[…]" in the claim stands there
+
+    @property
+    def disputed(self) -> bool:
+        """Whether an editor tagged it or one of its citations as not borne out by the source."""
+        return "failed verification" in self.tags
 
     @property
     def words(self) -> str:

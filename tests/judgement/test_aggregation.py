@@ -146,6 +146,14 @@ def test_suggestions_outrank_support_and_come_from_different_pages() -> None:
     assert [s.gain for s in found] == [2.5, 2.0]
 
 
+def test_what_an_editor_disputes_ranks_first() -> None:
+    tagged = dataclasses.replace(finding(Label.SUPPORTED, 2.0, "tagged"))
+    claim = dataclasses.replace(tagged.claim, tags=("failed verification",))
+    tagged = dataclasses.replace(tagged, claim=claim)
+    others = [finding(Label.REFUTED, -2.0), finding(Label.UNCHECKED, None)]
+    assert aggregation.ranked([*others, tagged])[0] is tagged
+
+
 def test_the_order_agrees_with_the_probabilities_that_are_shown() -> None:
     """Parts may lower a score; what a report prints of a claim is the support of its whole."""
     group = [of(-2.0, NONE), of(-1.0, [clause(0, -9), clause(10, -9)])]

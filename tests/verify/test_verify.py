@@ -265,6 +265,12 @@ def test_better_sources_are_sought_for_claims_that_fail_unless_for_all() -> None
         assert len(failing.suggestions) == 1
 
 
+def test_better_sources_are_sought_for_what_an_editor_disputes() -> None:
+    disputed = replace(claim(BRIDGE.url), tags=("failed verification",))
+    found = pipeline(FERRY).finding(disputed)
+    assert (found.label, found.n_candidates) == (Label.SUPPORTED, 1)
+
+
 def test_a_passage_that_is_not_in_the_stored_page_is_not_suggested() -> None:
     changed = pipeline(BETTER, documents_of=lambda urls: [FERRY for _ in urls])
     assert changed.finding(claim(FERRY.url)).suggestions == ()

@@ -126,3 +126,41 @@ def test_a_mark_is_for_the_words_since_the_mark_before() -> None:
         "its church was built in 1210.",
     ]
     assert [claim.own for claim in parted.claims] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("It opened in 1911.", "Varde Bridge"),
+        ("The stone bridge opened in 1911.", "Varde Bridge"),
+        ("Their owner sold them in 1911.", "Varde Bridge"),
+        ("The Bridge of Sighs opened in 1911.", ""),
+        ("Varde Bridge opened in 1911.", ""),
+        ("It replaced an older Varde Bridge in 1911.", ""),
+        ("Italy sold the bridge in 1911.", ""),
+    ],
+)
+def test_a_general_subject_is_told_by_the_title(text: str, about: str) -> None:
+    (claim,) = parse_article(f"{text}<ref>x</ref>", "Varde Bridge (Norway)").claims
+    assert claim.about == about
+
+
+def test_a_claim_names_the_templates_that_it_lacks() -> None:
+    source = "The team beat {{fb|XYZ}}<ref>x</ref> and lost to {{fb|ABC}} in 1954.<ref>y</ref>"
+    first, second = parse_article(source, "Example").claims
+    assert first.unread == ("{{fb|XYZ}}",)
+    assert "{{fb|ABC}}" in second.unread
+    assert parse_article('He wrote "[…] no".<ref>x</ref>', "Example").claims[0].unread == ()
+
+
+@pytest.mark.parametrize("language", sorted(TABLE["languages"]))
+def test_every_wiki_has_a_tag_for_failed_verification(language: str) -> None:
+    given = TABLE["languages"][language]["names"]
+    local = [
+        name for ours, names in given.items() if ours.startswith("failed ver") for name in names
+    ]
+    assert local
+    for name in ("failed verification", "fv", *local):
+        source = f"Holm 1911 Berg 1912 Lund.<ref>http://a.example/1</ref>{{{{{name}|x}}}}"
+        (claim,) = parse_article(source, "Example", language=language).claims
+        assert claim.disputed

@@ -200,6 +200,8 @@ class FindingRecord:
     suggestions: tuple[SuggestionRecord, ...]
     n_candidates: Whole
     excluded: Annotated[tuple[ExclusionRecord, ...], Says("at most ten")]
+    about: Annotated[str, Says("the article's subject, where the claim says it or he")] = ""
+    unread: Annotated[Texts, Says("templates that […] in the claim stands for")] = ()
     # Reports of an earlier Pincite lack it.
     opinion: Annotated[OpinionRecord | None, Says("null: no language model was asked")] = None
     failed: Annotated[Failed | None, Says("a step that raised an error")] = None

@@ -311,16 +311,22 @@ ORDER = (
 
 
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Worst first, by label: contradicted, not supported, partly, unchecked, supported.
+    """Worst first: what an editor disputes, then by label, as in ORDER.
 
     Inside each, by the probability of support that reports show, then by score; of the supported
     those whose source changed come first. Ties and claims without a score keep the order of the
     article.
     """
 
-    def key(finding: Finding) -> tuple[int, bool, float, float]:
+    def key(finding: Finding) -> tuple[bool, int, bool, float, float]:
         last = finding.label is Label.SUPPORTED and not finding.source_changed
-        return ORDER.index(finding.label), last, posterior(finding) or 0.0, finding.score or 0.0
+        return (
+            not finding.claim.disputed,
+            ORDER.index(finding.label),
+            last,
+            posterior(finding) or 0.0,
+            finding.score or 0.0,
+        )
 
     return sorted(findings, key=key)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pincite.documents.language import code_of, detect
 from pincite.text.sentences import n_words
 from pincite.types import Article
-from pincite.wiki.claims import attach_tags, claims_of, headed
+from pincite.wiki.claims import attach_tags, claims_of
 from pincite.wiki.editions import edition
 from pincite.wiki.files import Markup, PageText, page_in, read_pages_of
 from pincite.wiki.flat import BlockKind, Flat
@@ -48,17 +48,21 @@ def parse_page(page: PageText, otherwise: str = "en") -> Article:
     flat, language = _read(page, otherwise)
     attach_tags(flat.blocks, lambda use, tag: _tag_use(flat, use, tag))
     cited, missing = resolve(flat.uses, flat.definitions)
-    heads = [
-        f"no claim is made of the heading at character {at.start}" for at in headed(flat.blocks)
+    claims = claims_of(flat.blocks, cited, title, language, source)
+    met = {citation.span for claim in claims for citation in claim.citations}
+    lost = [  # in headings, and where nothing is said
+        f"no claim is made for the reference at character {use.span.start}"
+        for use in flat.uses
+        if use.span not in met
     ]
-    warnings = list(dict.fromkeys((*flat.warnings, *missing, *heads)))
+    warnings = list(dict.fromkeys((*flat.warnings, *missing, *lost)))
     if len(warnings) > MAX_WARNINGS:
         more = len(warnings) - MAX_WARNINGS
         warnings = [*warnings[:MAX_WARNINGS], f"and {more} more warnings"]
     return Article(
         title,
         source,
-        tuple(claims_of(flat.blocks, cited, title, language)),
+        tuple(claims),
         page.revision_id,
         page.timestamp,
         language,

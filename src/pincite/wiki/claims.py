@@ -15,7 +15,7 @@ from pincite.text.clauses import clauses
 from pincite.text.fragments import MAX_CHARS, Standing, standing, widened, with_subject
 from pincite.text.sentences import n_words, whole_sentences
 from pincite.types import Citation, Claim, Span, claim_id_of
-from pincite.wiki.flat import Block, BlockKind, Mark
+from pincite.wiki.flat import UNREAD, Block, BlockKind, Mark, last_words
 
 MAX_BEFORE = 1500  # characters of context; SIDE's encoder reads no more (512 tokens with the claim)
 MAX_AFTER = 500  # characters of what follows: SIDE gives it a fifth of its encoder's room
@@ -31,7 +31,30 @@ _ORIGINS = {
     BlockKind.CAPTION: "caption",
 }
 _HEADINGS = (BlockKind.HEADING, BlockKind.COLUMN_HEADING)
+# Parameters of infoboxes and charts that hold no value of what the article is about.
+_NO_VALUES = frozenset(
+    "title caption source sources footnote footnotes note notes ref refs reference".split()
+)
+MAX_UNREAD = 100  # characters of a template that a report shows
 _VALUES = (BlockKind.CELL, BlockKind.PARAMETER)
+# Texts that say only in their article whom or what they are about.
+_GENERAL = re.compile(
+    r"(?:(?:He|She|It|They|His|Her|Hers|Its|Their|This|That|These|Those)\b|(?:The|This|That|These|"
+    r"Those|His|Her|Its|Their) (?:[a-z]+ )?(?:aircraft|airline|airport|album|architect|area|army|"
+    r"artist|association|author|award|band|bank|battle|bill|book|bridge|brothers|building|campus|"
+    r"canal|castle|cathedral|championship|church|city|club|college|commission|committee|community|"
+    r"company|concert|congregation|corporation|council|country|couple|county|crater|department|"
+    r"director|disease|district|drug|engine|episode|event|family|farm|festival|film|firm|fleet|"
+    r"foundation|game|gene|genus|government|group|hospital|hotel|house|institute|institution|"
+    r"island|journal|king|lake|language|law|league|library|line|magazine|man|mine|model|monastery|"
+    r"mosque|mountain|movement|movie|museum|network|newspaper|novel|office|opera|orchestra|"
+    r"organi[sz]ation|palace|park|party|people|place|plane|planet|plant|platform|play|player|poem|"
+    r"population|prison|program|programme|project|protein|province|publisher|queen|race|railway|"
+    r"region|regiment|religion|river|road|route|school|series|ship|show|singer|single|site|society|"
+    r"software|song|species|stadium|star|state|station|store|studio|submarine|system|team|temple|"
+    r"theatre|theater|theory|tower|town|township|tribe|tunnel|university|valley|vehicle|vessel|"
+    r"village|volcano|war|website|winery|woman|writer|zoo)\b)"
+)
 _IN_BRACKETS = re.compile(r"\s*\([^()]*\)\Z")  # "Mercury (planet)"
 
 
@@ -76,14 +99,25 @@ class _Wording:
 class _Page:
     title: str
     language: str
+    source: str
     cited: Sequence[Sequence[Citation]]
+
+    def about(self, text: str) -> str:
+        """The title, where `text` begins with a pronoun or a general name and lacks the title."""
+        title = _IN_BRACKETS.sub("", self.title)
+        general = self.language == "en" and _GENERAL.match(text)
+        return title if general and title.lower() not in text.lower() else ""
 
 
 def claims_of(
-    blocks: Sequence[Block], cited: Sequence[Sequence[Citation]], title: str, language: str
+    blocks: Sequence[Block],
+    cited: Sequence[Sequence[Citation]],
+    title: str,
+    language: str,
+    source: str,
 ) -> list[Claim]:
-    """The claims of `blocks` in the order of the source; `cited[i]` belongs to reference use i."""
-    page = _Page(title, language, cited)
+    """The claims of `blocks` in the order of `source`; `cited[i]` belongs to reference use i."""
+    page = _Page(title, language, source, cited)
     claims: list[Claim] = []
     seen: dict[str, int] = {}
     previous: Block | None = None
@@ -109,12 +143,6 @@ def attach_tags(blocks: Sequence[Block], add: Callable[[int, str], None]) -> Non
                     use = mark.use
                 elif use is not None and mark.tag is not None:
                     add(use, mark.tag)
-
-
-def headed(blocks: Sequence[Block]) -> list[Span]:
-    """The references in headings of sections and columns, of which no claim is made."""
-    heads = (block for block in blocks if block.kind in _HEADINGS)
-    return [mark.span for block in heads for mark in block.marks if mark.use is not None]
 
 
 def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator[Claim]:
@@ -148,7 +176,19 @@ def _block_claims(block: Block, previous: Block | None, page: _Page) -> Iterator
             wording.after,
             wording.own,
             tuple(c for use in before for c in page.cited[use]) if wording.own else (),
+            about=page.about(wording.text),
+            unread=_unread(block, wording, page.source),
         )
+
+
+def _unread(block: Block, wording: _Wording, source: str) -> tuple[str, ...]:
+    """The templates that the marks in a claim stand for, as the article writes them."""
+    if UNREAD not in wording.text:
+        return ()
+    found = re.finditer(re.escape(UNREAD), block.text)
+    spans = dict.fromkeys(block.span(*mark.span()) for mark in found)
+    inside = (span.of(source) for span in spans if span.overlaps(wording.span))
+    return tuple(text[:MAX_UNREAD] for text in inside if text.startswith("{{"))
 
 
 def _unique(claim: Claim, seen: dict[str, int]) -> Claim:
@@ -211,6 +251,8 @@ class _Wordings:
 
     def word(self, group: _Group) -> _Wording | None:
         """The words that `group` stands for; None if the article says nothing at all there."""
+        if self._names_row(group):
+            return None
         home = self.sentence(group.start)
         if home is None or not has_words(self.block.text[home.start : group.start]):
             wording = self._nothing_before(group)
@@ -219,6 +261,18 @@ class _Wordings:
             wording = self._clause(home, home.end if in_text else min(group.start, home.end))
         self.floor = group.end
         return wording
+
+    def _names_row(self, group: _Group) -> bool:
+        """Whether it stands in a cell or a parameter that says what others are about."""
+        block = self.block
+        if block.kind is BlockKind.PARAMETER:
+            value = block.text.strip()
+            names = not block.row and (not has_words(value) or block.label.lower() in _NO_VALUES)
+            return names or (len(value) == 1 and not value.isdecimal())
+        if block.kind is not BlockKind.CELL or block.row_span or not group.uses:
+            return False
+        short = n_words(block.text) <= MAX_LABELLED
+        return short and standing(block.text, self.page.language) is Standing.FRAGMENT
 
     def _clause(self, home: Span, end: int) -> _Wording:
         text = self.block.text
@@ -299,7 +353,7 @@ class _Wordings:
                 break
             kept.append(piece)
         kept.reverse()
-        return " ".join(piece for piece in (*pieces, *kept) if piece)[-MAX_BEFORE:]
+        return last_words(" ".join(piece for piece in (*pieces, *kept) if piece), MAX_BEFORE)
 
     def _after(self, end: int) -> str:
         """What follows in the block, in whole words where these are parted by spaces."""

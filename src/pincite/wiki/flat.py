@@ -22,6 +22,21 @@ DEBRIS = re.compile(
 )
 
 
+UNREAD = "[…]"  # stands for a template whose text is not known
+
+
+def last_words(text: str, limit: int) -> str:
+    """The end of a text in at most `limit` characters, without a part of a word.
+
+    >>> last_words("one two three", 10), last_words("one", 10)
+    ('two three', 'one')
+    """
+    if len(text) <= limit:
+        return text
+    cut = text[-limit:]
+    return cut if text[-limit - 1].isspace() else cut.partition(" ")[2] or cut
+
+
 class BlockKind(StrEnum):
     """What a block is in the article; `claims.py` words a claim by it."""
 
@@ -194,9 +209,13 @@ class TextBuilder:
         self.ends.append(end)
 
     def _glued(self, char: str) -> bool:
-        """Whether only a mark parts two sentences: `one.<ref/>Two` reads "one. Two"."""
+        """Whether only a mark parts two sentences or words: `one.<ref/>Two` reads "one. Two"."""
         last = self.marks[-1].position if self.marks else 0
-        return last == len(self.chars) > 0 and self.chars[-1] in ".!?" and char.isupper()
+        if not last == len(self.chars) > 0:
+            return False
+        before = self.chars[-1]
+        words = before.lower() != before.upper() and char.lower() != char.upper()  # no Chinese
+        return words or (before in ".!?" and char.isupper())
 
     def block(self, kind: BlockKind, **details: object) -> Block:
         """The finished block, tidied and trimmed; `details` are the other fields of `Block`."""

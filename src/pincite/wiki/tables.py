@@ -7,7 +7,7 @@ the heading of its column.
 from dataclasses import dataclass, field, replace
 
 from pincite.types import Span
-from pincite.wiki.flat import Block
+from pincite.wiki.flat import Block, last_words
 
 MAX_ROW = 300  # characters of earlier cells that a cell is handed on with
 MAX_WIDTH = 50  # columns that one heading may span
@@ -30,7 +30,7 @@ class Table:
         shown = self.lines[-MAX_ROW:]  # each has a character at least
         if not label and not heading and self.row and self.row[-1][1] and shown:
             label = shown.pop()  # a row heading: "Seats: 900"
-        row = "; ".join(shown)[-MAX_ROW:]
+        row = last_words("; ".join(shown), MAX_ROW)
         made = replace(block, label=label, lead=self.caption, row=row, row_span=self.covered)
         self.row.append((made, heading, self.column, width))
         self.column += width

@@ -20,7 +20,7 @@ from pincite.text.sentences import n_words
 from pincite.types import Article, Claim, Span, Uncited, claim_id_of
 from pincite.wiki.claims import MAX_BEFORE, NEEDED, has_words, sentences_of
 from pincite.wiki.editions import edition
-from pincite.wiki.flat import Block, BlockKind
+from pincite.wiki.flat import Block, BlockKind, last_words
 from pincite.wiki.html.reader import read_html
 from pincite.wiki.wikitext.reader import read_wikitext
 
@@ -230,13 +230,13 @@ class _Page:
         text = home.of(block.text).strip()
         before = block.text[context.start : home.start].strip()
         if block.kind is BlockKind.ITEM and block.lead.rstrip().endswith((":", "：")):
-            before = f"{block.lead[-MAX_BEFORE:]} {before}".strip()
+            before = f"{block.lead} {before}".strip()
         return Claim(
             claim_id_of(self.title, block.section, text),
             text,
             self.title,
             block.section,
-            before[-MAX_BEFORE:],
+            last_words(before, MAX_BEFORE),
             block.span(*home),
             origin="list" if block.kind is BlockKind.ITEM else "prose",
             sentence=text,

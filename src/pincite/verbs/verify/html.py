@@ -145,7 +145,8 @@ def _finding(finding: Finding, rank: int, today: date) -> dict[str, object]:
         "together": cells.percent(finding.together.prob_supported) if finding.together else None,
         "tags": claim.tags,
         "section": " › ".join(claim.section),
-        "before": _tail(claim.before, MAX_BEFORE),
+        "before": f"[{claim.about}] " * bool(claim.about) + _tail(claim.before, MAX_BEFORE),
+        "unread": claim.unread,
         "short": cells.shortened(claim.text, MAX_LINE),
         "pieces": pieces(claim.text, finding.missing),
         "missing": _sentence(

@@ -166,15 +166,18 @@ def _verdict(finding: Finding) -> Text:
 def _claim(claim: Claim) -> Text:
     """The claim in its sentence, the rest of which is dim; alone where that would be too long."""
     sentence, part = cells.one_line(claim.sentence), claim.part
+    about = Text(f"[{cells.one_line(claim.about)}] " if claim.about else "", style="dim")
     if part is None or len(sentence) != len(claim.sentence) or len(sentence) > CLAIM_WIDTH:
-        return Text(cells.shortened(claim.text, CLAIM_WIDTH))
-    text = Text(sentence[: part.start], style="dim")
+        return about.append(cells.shortened(claim.text, CLAIM_WIDTH), style="not dim")
+    text = about.append(sentence[: part.start], style="dim")
     text.append(sentence[part.start : part.end], style="not dim")
     return text.append(sentence[part.end :], style="dim")
 
 
 def _details(finding: Finding) -> Text:
     text = _claim(finding.claim)
+    for line in wording.about_claim(finding.claim):
+        text.append(f"\n  ⚑ {line}", style="yellow")
     lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
     if lacks:
         text.append(f"\n  ◐ {lacks}", style=STYLES[Label.PARTLY_SUPPORTED])

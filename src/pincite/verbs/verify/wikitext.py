@@ -38,7 +38,7 @@ def to_wikitext(report: Report, today: date) -> str:
     findings = [
         f
         for f in report.findings
-        if f.label in FAILED or f.suggestions or any(map(archived, f.citations))
+        if f.label in FAILED or f.suggestions or f.claim.disputed or any(map(archived, f.citations))
     ]
     blocks = [
         containment.shown(partial(_block, number=number, today=today), finding)
@@ -77,7 +77,7 @@ def _uncited(uncited: Uncited, today: date) -> str:
 def tag(finding: Finding, today: date) -> str | None:
     """The failed-verification tag; None where nothing that was checked fails, or no part of it."""
     checked = [r.outcome for r in finding.citations if isinstance(r.outcome, Evidence)]
-    if finding.label not in FAILED or not checked:
+    if finding.label not in FAILED or not checked or finding.claim.disputed:
         return None
     if finding.label is Label.PARTLY_SUPPORTED and not finding.missing:
         return None
@@ -138,6 +138,7 @@ def _block(finding: Finding, number: int, today: date) -> str:
     lines = [
         f"# {number}. {wording.verdict(finding.label)}{' · ' + section if section else ''}",
         f"# claim: {cells.shortened(finding.claim.text, 300)}",
+        *(f"# {line}" for line in wording.about_claim(finding.claim)),
     ]
     lacks = wording.what_is_missing(finding.claim.text, finding.label, finding.missing)
     if lacks:

@@ -15,6 +15,7 @@ from pincite.report.reasons import why_unchecked
 from pincite.types import (
     Citation,
     CitationResult,
+    Claim,
     Copy,
     CopyKind,
     Failed,
@@ -262,6 +263,15 @@ def reliability(listing: Listing | None) -> str:
     scope = f" ({listing.scope})" if listing.scope else ""
     others = f"; {'; '.join(listing.others)}" if listing.others else ""
     return cells.one_line(f"{label}{scope}{others}")
+
+
+def about_claim(claim: Claim) -> list[str]:
+    """What a reader must know of a claim: an editor's tags, and words that could not be read."""
+    lines = [f"tagged by an editor: {cells.one_line(', '.join(claim.tags))}"] if claim.tags else []
+    if claim.unread:
+        templates = ", ".join(map(cells.one_line, claim.unread))
+        lines.append(f"[…] stands for {templates}: read the claim in the article")
+    return lines
 
 
 def what_is_missing(claim: str, label: Label, missing: Sequence[Part]) -> str:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from pincite.wiki.flat import Block, BlockKind, Flat, TextBuilder
+from pincite.wiki.flat import UNREAD, Block, BlockKind, Flat, TextBuilder
 from pincite.wiki.references import Use, work_keys
-from pincite.wiki.wikitext.render import UNREAD, Renderer, plain
+from pincite.wiki.wikitext.render import Renderer, plain
 from pincite.wiki.wikitext.sources import read_short, read_sources, read_template
 from pincite.wiki.wikitext.templates import (
     HARVARD,

@@ -14,7 +14,6 @@ from pincite.wiki.flat import TextBuilder
 from pincite.wiki.wikitext.templates import COMPUTED, PATTERNS, QUOTES, computed
 from pincite.wiki.wikitext.tree import Kind, Node, Parameter, by_name
 
-UNREAD = "[…]"  # stands for a template whose text is not known
 _WITH_COLON = ("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:")
 _PIECE = re.compile(r"\{([\w*]+(?:/\w+)*)\}|\[([^\]]*)\]|([^{\[]+|.)", re.DOTALL)
 _BREAKS = frozenset({"br", "li", "p", "tr", "td", "th", "div", "dd", "dt", "ul", "ol"})

@@ -126,7 +126,7 @@ def value(given: Parameters) -> str:
     elif len(values) > 1:
         text += f" ± {values[1]}"
     if given.get("e"):
-        text += f"×10^{given['e']}"
+        text = f"({text})×10^{given['e']}" if len(values) > 1 else f"{text}×10^{given['e']}"
     unit = given.get("u") or given.get("ul") or ""
     if per := given.get("up") or given.get("upl"):
         unit += f"/{per}"
