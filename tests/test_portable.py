@@ -116,7 +116,7 @@ CORPUS = """
 import sys
 from pathlib import Path
 import faiss
-from pincite.corpus import dense, lock
+from pincite.corpus import dense, durable
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.errors import CorpusError
 from support.laws import FakeEncoder
@@ -129,7 +129,7 @@ def read_index(path, how=0):
 
 del faiss.OnDiskInvertedLists
 real, faiss.read_index = faiss.read_index, read_index
-dense.EXACT_LIMIT, lock.PATIENCE_SECONDS = 20, 0.1
+dense.EXACT_LIMIT, durable.PATIENCE_SECONDS = 20, 0.1
 documents = [Document(f"u:{i}", f"Page {i}", f"Words of page{i}.") for i in range(120)]
 encoder = FakeEncoder(256)
 
@@ -173,7 +173,7 @@ def test_a_corpus_with_readers_and_a_second_writer(start: Starter) -> None:
     writer.send_signal(signal.SIGKILL)  # its lock dies with it
     writer.communicate()
     more = f"""{CORPUS}
-from pincite.corpus.optimize import optimize
+from pincite.corpus.maintenance import optimize
 with EmbeddedCorpus.open(Path("kb"), encoder, write=True) as corpus:
     corpus.add(documents[60:])
     assert found(corpus, "page90") == ("u:90", 1)

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from pincite import settings as settings_
 from pincite.corpus import engines
 from pincite.corpus.generation import NO_ENCODER
+from pincite.corpus.multi_corpus import Corpora
 from pincite.corpus.protocol import Address, Corpus
-from pincite.corpus.several import Corpora
 from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
 from pincite.llm.calls import Calls

@@ -12,8 +12,8 @@ from pincite import settings
 from pincite.cli import cli
 from pincite.errors import ConfigError
 from pincite.llm.templates import Templates
-from pincite.settings import seed_options
-from pincite.settings.seed_config import imported
+from pincite.settings import evidenceseeker
+from pincite.settings.evidenceseeker import imported
 
 PLANTED = "sk-planted-1234567890abcdef"
 
@@ -288,12 +288,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_every_option_has_one_place() -> None:
     """Of those that a user of EvidenceSeeker can set, none is forgotten and none stands twice."""
-    top = [*seed_options.VALUES, *seed_options.NO_PLACE, *seed_options.SECRET]
+    top = [*evidenceseeker.VALUES, *evidenceseeker.NO_PLACE, *evidenceseeker.SECRET]
     doubled = {name for name in top if top.count(name) > 1}
     assert doubled == set()
     known = set(settings.SHORT.values())
-    assert {name for name, _ in seed_options.VALUES.values()} <= known
-    assert set(seed_options.MODEL_OPTIONS.values()) <= known
+    assert {name for name, _ in evidenceseeker.VALUES.values()} <= known
+    assert set(evidenceseeker.MODEL_OPTIONS.values()) <= known
 
 
 APPLICATION = """

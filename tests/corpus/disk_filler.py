@@ -16,10 +16,8 @@ from pathlib import Path
 from support.laws import FakeEncoder
 
 from pincite.corpus import dense
-from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.optimize import optimize
-from pincite.corpus.rebuild import rebuild
+from pincite.corpus.maintenance import optimize, rebuild, verify
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters
 from pincite.types import Document

@@ -17,8 +17,7 @@ from support.laws import FakeEncoder
 from pincite.corpus import dense
 from pincite.corpus import embedded as corpora
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.optimize import optimize
-from pincite.corpus.rebuild import rebuild
+from pincite.corpus.maintenance import optimize, rebuild
 from pincite.errors import CorpusError
 from pincite.types import Document
 

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, generation, lock
-from pincite.corpus.check import verify
+from pincite.corpus import dense, durable, generation
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.generation import POINTER, point_to
+from pincite.corpus.maintenance import rebuild, verify
 from pincite.corpus.protocol import Finding
-from pincite.corpus.rebuild import rebuild
 from pincite.errors import CorpusError
 from pincite.types import Document
 
@@ -41,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy for each test: they damage it."""
     monkeypatch.setattr(dense, "EXACT_LIMIT", 20)
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 

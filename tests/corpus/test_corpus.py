@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder, check_corpus, check_encoder, check_retriever
 
-from pincite.corpus import dense, generation, lock
-from pincite.corpus.check import verify
+from pincite.corpus import dense, durable, generation
 from pincite.corpus.embedded import EmbeddedCorpus, is_corpus
 from pincite.corpus.lexical import LexicalIndex
+from pincite.corpus.maintenance import verify
 from pincite.corpus.protocol import Corpus
 from pincite.errors import ConfigError, CorpusError, StaleCorpus
 from pincite.retrieval.fusion import MODES, Mode, fused
@@ -191,7 +191,7 @@ def test_repeated_query_words_count(corpus: EmbeddedCorpus) -> None:
 def test_wrong_use_is_refused_with_what_to_do(
     corpus: EmbeddedCorpus, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     with pytest.raises(CorpusError, match=r"is being written by process [0-9]+"):
         EmbeddedCorpus.open(folder, FakeEncoder(), write=True)
     with pytest.raises(CorpusError, match=r"is being written"):
@@ -311,7 +311,7 @@ def test_status(corpus: EmbeddedCorpus, folder: Path) -> None:
 
 
 def test_opening_loads_no_heavy_library() -> None:
-    code = "import sys, pincite.corpus.embedded, pincite.corpus.rebuild, support.laws as _; "
+    code = "import sys, pincite.corpus.embedded, pincite.corpus.maintenance, support.laws as _; "
     code += "assert not {'faiss', 'tantivy', 'onnxruntime'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from pincite.corpus import dense
-from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.intake import passage_text
+from pincite.corpus.ingest import passage_text
+from pincite.corpus.maintenance import verify
 from pincite.text.passages import passages
 
 _SCRIPT = Path(__file__).with_name("kill_writer.py")

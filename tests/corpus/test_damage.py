@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, durable, lock
-from pincite.corpus.check import verify
+from pincite.corpus import dense, durable
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.maintenance import verify
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Filters, condition
 from pincite.types import Document
@@ -62,7 +62,7 @@ def folder(
 ) -> Path:
     monkeypatch.setattr(durable, "BELIEVED_BYTES", 0 if "believed" in request.param else 1 << 40)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 

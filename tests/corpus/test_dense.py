@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pincite.corpus import accepted, dense
-from pincite.corpus.accepted import Accepted
+from pincite.corpus import catalogue, dense
+from pincite.corpus.catalogue import Accepted
 from pincite.corpus.dense import DenseIndex
-from pincite.corpus.rows import Keys
-from pincite.corpus.store import Store
+from pincite.corpus.store import Keys, Store
 from pincite.protocols import Floats
 from pincite.types import Document, Span
 
@@ -103,7 +102,7 @@ def test_recall_at_384_dimensions(
 def test_a_filter_leaves_the_nearest_of_what_it_accepts(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accepted, "FEW", 100)
+    monkeypatch.setattr(catalogue, "FEW", 100)
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
     vectors = clustered(25_000, 24)
     put(store, "a", vectors)

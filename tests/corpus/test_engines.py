@@ -7,9 +7,8 @@ import pytest
 from support.laws import FakeEncoder
 
 from pincite import api, runtime
-from pincite.corpus import engines
+from pincite.corpus import embedded, engines
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.engines import folders
 from pincite.corpus.protocol import Rebuilds
 from pincite.errors import ConfigError, MissingExtra
 from pincite.library.copying import copy
@@ -66,7 +65,7 @@ def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_other_packages_bring_engines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Elsewhere(folders.Folders):
+    class Elsewhere(embedded.Folders):
         def open(self, address, encoder, *, write=False):  # type: ignore[no-untyped-def]
             return super().open(tmp_path / engines.name_of(address), encoder, write=write)
 

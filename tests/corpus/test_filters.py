@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder, check_retriever
 
-from pincite.corpus import accepted, dense
-from pincite.corpus.accepted import AcceptedPassages
+from pincite.corpus import catalogue, dense
+from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.optimize import optimize
+from pincite.corpus.maintenance import optimize
 from pincite.errors import CorpusError
 from pincite.retrieval.filters import Facts, Filters, condition
 from pincite.types import Document, Hit
@@ -64,7 +64,7 @@ def corpus(
 ) -> Iterator[EmbeddedCorpus]:
     """120 pages: as a small set, as a large one in memory, as a large one in a built index."""
     if request.param != "few":
-        monkeypatch.setattr(accepted, "FEW", 20)
+        monkeypatch.setattr(catalogue, "FEW", 20)
     if request.param in ("built", "graph"):
         monkeypatch.setattr(dense, "EXACT_LIMIT", 50)
         monkeypatch.setattr(dense, "REFINED", 4)
@@ -146,9 +146,9 @@ def test_sets_that_are_remembered_are_few(corpus: EmbeddedCorpus) -> None:
     sets = corpus._generation.accepted
     first = sets.of(FILTERS[0])
     assert sets.of(FILTERS[0]) is first
-    for day in range(1, 1 + accepted.KEPT):
+    for day in range(1, 1 + catalogue.KEPT):
         sets.of(Filters(published_from=f"2019-01-{day:02}"))
-    assert len(sets._known) == accepted.KEPT
+    assert len(sets._known) == catalogue.KEPT
     again = sets.of(FILTERS[0])
     assert again is not first
     assert (again.bits == first.bits).all()

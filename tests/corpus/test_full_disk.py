@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.maintenance import verify
 from pincite.types import Document
 
 SCRIPT = Path(__file__).with_name("disk_filler.py")
@@ -31,7 +31,7 @@ with EmbeddedCorpus.open(folder, FakeEncoder(64), write=True) as corpus:
     corpus.delete([f"u:{i}" for i in range(0, 60, 2)])
 """
 REBUILD = """
-from pincite.corpus.rebuild import rebuild
+from pincite.corpus.maintenance import rebuild
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 rebuild(folder, FakeEncoder(96))
 """

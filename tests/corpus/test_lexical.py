@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.laws import FakeEncoder
 
 from pincite.corpus import lexical
-from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.maintenance import verify
 from pincite.types import Document
 
 K1, B = 1.2, 0.75  # Lucene's and tantivy's

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import dense, generation, lock
-from pincite.corpus.check import verify
+from pincite.corpus import dense, durable, generation
 from pincite.corpus.durable import n_bytes
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.optimize import optimize
-from pincite.corpus.rebuild import rebuild
+from pincite.corpus.maintenance import optimize, rebuild, verify
 from pincite.errors import CorpusError
 from pincite.types import Document
 
@@ -37,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy for each test: they change it."""
     monkeypatch.setattr(dense, "EXACT_LIMIT", 100)
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     return Path(shutil.copytree(made, tmp_path / "corpus"))
 
 
@@ -177,7 +175,7 @@ def test_full_disk(folder: Path, limit: int) -> None:
     code = (
         "import sys, resource; from pathlib import Path\n"
         "from pincite.errors import CorpusError\n"
-        "from pincite.corpus.optimize import optimize\n"
+        "from pincite.corpus.maintenance import optimize\n"
         "limit = int(sys.argv[2])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))\n"
         "try: optimize(Path(sys.argv[1]))\n"

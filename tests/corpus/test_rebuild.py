@@ -7,9 +7,9 @@ from typing import Literal
 import pytest
 from support.laws import FakeEncoder
 
-from pincite.corpus import generation, lock, rebuild
+from pincite.corpus import durable, generation, maintenance
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.rebuild import rebuild as build_anew
+from pincite.corpus.maintenance import rebuild as build_anew
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Floats
 from pincite.text import passages as core_passages
@@ -68,7 +68,7 @@ def test_same_encoder_takes_the_vectors_over(folder: Path) -> None:
 
 
 def test_interrupted_rebuild_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuild, "DOCUMENTS_AT_ONCE", 5)
+    monkeypatch.setattr(maintenance, "DOCUMENTS_AT_ONCE", 5)
     n_passages = 29 * 3
     with pytest.raises(KeyboardInterrupt):
         build_anew(folder, Counting(16, limit=45))
@@ -90,7 +90,7 @@ def test_interrupted_rebuild_goes_on(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_unfinished_rebuild_for_another_encoder_is_dropped(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuild, "DOCUMENTS_AT_ONCE", 5)
+    monkeypatch.setattr(maintenance, "DOCUMENTS_AT_ONCE", 5)
     with pytest.raises(KeyboardInterrupt):
         build_anew(folder, Counting(16, limit=45))
     build_anew(folder, FakeEncoder(24))
@@ -130,7 +130,7 @@ def test_other_passage_rule(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_not_while_another_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(durable, "PATIENCE_SECONDS", 0.1)
     with (
         EmbeddedCorpus.open(folder, FakeEncoder(), write=True),
         pytest.raises(CorpusError, match="is being written"),

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support.laws import FakeEncoder
 
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.rows import BLOCK_CHARACTERS, BLOCK_CHARACTERS_BEFORE, content_hash
-from pincite.corpus.store import Store
+from pincite.corpus.store import BLOCK_CHARACTERS, Store, content_hash
 from pincite.errors import CorpusError
 from pincite.types import Document, Span
 
@@ -54,19 +53,6 @@ def test_passages_across_blocks(store: Store) -> None:
     assert [p.span for p in passages] == list(reversed(spans))
     assert all(p.text == p.span.of(text) for p in passages)
     assert [p.passage_id for p in passages] == [places[key].passage_id for key in reversed(keys)]
-
-
-def test_a_store_that_does_not_say_has_larger_blocks(store: Store, tmp_path: Path) -> None:
-    text = "0123456789" * 4_000
-    store._block_size = BLOCK_CHARACTERS_BEFORE
-    with store.batch():
-        store.put(Document("u", "t", text), [Span(16_000, 17_000)])
-    store.rows("DELETE FROM manifest WHERE name = 'block_characters'")
-    store.close()
-    again = Store.open(tmp_path / "store.sqlite", write=False)
-    [passage] = again.passages(list(again.places([1]).values()))
-    assert passage.text == text[16_000:17_000]
-    again.close()
 
 
 def test_changes_tell_what_to_replay(store: Store) -> None:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from support.laws import FakeEncoder
 
 from pincite.cli import cli
-from pincite.corpus.check import verify
 from pincite.corpus.embedded import EmbeddedCorpus
+from pincite.corpus.maintenance import verify
 from pincite.errors import CorpusError, FetchError, FetchingIsOff, InputError
 from pincite.library.package import MANIFEST, STORE, download, pack, unpack
 from pincite.types import Document

@@ -90,7 +90,7 @@ def import_(
     """
     import dataclasses
 
-    from pincite.settings.seed_config import imported
+    from pincite.settings.evidenceseeker import imported
 
     result = imported(files)
     if prompts:

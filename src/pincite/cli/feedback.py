@@ -58,7 +58,8 @@ def add(
     Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
     disconfirmed, inconclusive.
     """
-    from pincite.library.feedback import LABELS, Words, opinion
+    from pincite.documents.lines.labelled import LABELS
+    from pincite.library.feedback import Words, opinion
     from pincite.library.rated_results import read_result
 
     if (given is None) == (label is None):

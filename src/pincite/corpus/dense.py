@@ -13,14 +13,14 @@ import contextlib
 import math
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from pincite.corpus.accepted import Accepted
+from pincite.corpus.catalogue import Accepted
 from pincite.corpus.durable import (
     Tell,
     checksum,
@@ -31,8 +31,7 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
-from pincite.corpus.rows import Keys
-from pincite.corpus.store import Store
+from pincite.corpus.store import Keys, Store
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 
@@ -78,8 +77,8 @@ class _Stamp:
     last_key: int
     n_vectors: int
     sha256: str
-    seen: list[int] = field(default_factory=list)  # the file's witness
-    n_trained: int = 0  # vectors that there were when its lists were made
+    seen: list[int]  # the file's witness
+    n_trained: int  # vectors that there were when its lists were made
 
 
 class DenseIndex:

@@ -1,9 +1,15 @@
-"""Files that are whole or not there: written beside, flushed to the disk, then renamed.
+"""Files that are whole or not there, and the lock that lets one writer at a time change them.
 
-FAISS files saved in place were unreadable after a kill, so nothing here is ever written in place.
-A *stamp* is a small JSON file that names what stands next to it and is written last: what no stamp
-names does not count, so a kill before the stamp leaves what was there before. It carries a checksum
-of itself: one changed digit could make an index skip passages, or a corpus look into another build.
+Files are written beside, flushed to the disk, then renamed: FAISS files saved in place were
+unreadable after a kill. A *stamp* is a small JSON file that names what stands next to it and is
+written last: what no stamp names does not count, so a kill before the stamp leaves what was there
+before. It carries a checksum of itself: one changed digit could make an index skip passages, or a
+corpus look into another build.
+
+The lock is a file that carries the holder's process id; the system drops it when its holder dies.
+Readers take none: SQLite gives them a snapshot, and derived files are replaced, never changed.
+`filelock` knows each system's lock (flock, LockFileEx) and is asked for that alone, on a file that
+is opened here: its own lock objects fall back to a file that a killed process leaves behind.
 """
 
 import contextlib
@@ -11,9 +17,15 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeAlias
+
+from filelock import lock_descriptor
+
+from pincite.errors import CorpusError, CorpusInUse
 
 Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is done, of how much
 
@@ -46,11 +58,7 @@ def _replace(part: Path, path: Path) -> None:
 
 
 def read_stamp(path: Path) -> dict[str, Any] | None:
-    """The JSON object in `path`; None if there is none or it is not what was written.
-
-    A stamp of an earlier Pincite has no checksum and is believed. One whose checksum's name was
-    damaged has a field that nobody knows, so callers must accept exactly the fields they write.
-    """
+    """The JSON object in `path`; None if there is none or it is not what was written."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -58,7 +66,7 @@ def read_stamp(path: Path) -> dict[str, Any] | None:
     if not isinstance(content, dict):
         return None
     seal = content.pop(SEAL, None)
-    return content if seal in (None, _seal(content)) else None
+    return content if seal == _seal(content) else None
 
 
 def _seal(content: Mapping[str, object]) -> str:
@@ -128,3 +136,102 @@ def n_bytes(path: Path) -> int:
         with contextlib.suppress(FileNotFoundError):  # a writer may tidy up while we count
             total += file.stat().st_size if file.is_file() else 0
     return total
+
+
+# A reader that brings a lagging index up to date holds the lock for a moment; who opens a corpus
+# for writing waits as long before it is refused.
+PATIENCE_SECONDS = 2.0
+
+
+class WriterLock:
+    """The right to write one corpus; a context manager that raises `CorpusInUse` if it is taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "lock"
+        self._handle: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._handle is not None
+
+    def acquire(self) -> None:
+        """Take the lock, waiting a little.
+
+        Raises:
+            CorpusInUse: Another process (or another object in this one) goes on holding it.
+            CorpusError: The folder cannot be written.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        try:
+            while not self._try():
+                if time.monotonic() > deadline:
+                    raise CorpusInUse(
+                        f"{self._path.parent} is being written by process {self._holder()}, and a "
+                        "corpus has one writer at a time. Wait until it is done, or stop it."
+                    )
+                time.sleep(0.02)
+        except OSError as error:
+            raise CorpusError(
+                f"{self._path.parent} cannot be written: {error.strerror}. Open it for reading, "
+                "or copy it to where it can be written."
+            ) from error
+
+    def release(self) -> None:
+        """Give the lock back; nothing happens if it is not held."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    @contextmanager
+    def attempt(self) -> Iterator[bool]:
+        """Hold the lock if it is free and the folder can be written; says whether it is held."""
+        if self.held:
+            yield True
+            return
+        try:
+            yield self._try_quietly()
+        finally:
+            self.release()
+
+    def _try_quietly(self) -> bool:
+        try:
+            return self._try()
+        except OSError:  # a corpus that may only be read: nobody's lock, but not ours either
+            return False
+
+    def _try(self) -> bool:
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        taken = False
+        try:
+            taken = lock_descriptor(handle, blocking=False)
+        finally:
+            if not taken:
+                os.close(handle)
+        if not taken:
+            return False
+        self._handle = handle
+        with contextlib.suppress(OSError):  # the lock is held, even where a full disk has no room
+            os.ftruncate(handle, 0)
+            os.write(handle, f" {os.getpid()}".encode())
+        return True
+
+    def _holder(self) -> str:
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                file.seek(1)  # Windows lets nobody read the first byte, which is what is locked
+                return file.read(20).decode("ascii", "replace") or "(unknown)"
+        except OSError:
+            return "(unknown)"
+
+    def __enter__(self) -> "WriterLock":
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()

@@ -9,13 +9,14 @@ keep, and `ranking` decides what is best.
 import contextlib
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from pincite.corpus import catalogue, ranking
-from pincite.corpus.durable import n_bytes
+from pincite.corpus import catalogue, generation, maintenance, ranking
+from pincite.corpus.dense import Kind
+from pincite.corpus.durable import Tell, WriterLock, n_bytes
 from pincite.corpus.generation import (
     POINTER,
     Generation,
@@ -27,12 +28,11 @@ from pincite.corpus.generation import (
     point_to,
     sweep,
 )
-from pincite.corpus.intake import check_same, encoding_with, reusing
+from pincite.corpus.ingest import check_same, encoding_with, reusing
 from pincite.corpus.lexical import LEXICAL_RULE
-from pincite.corpus.lock import WriterLock
-from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
+from pincite.corpus.protocol import NO_FILTERS, Address, Comparison, CorpusStatus, Finding, Way
 from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
-from pincite.corpus.rows import Place, content_hash
+from pincite.corpus.store import Place, content_hash
 from pincite.errors import CorpusError
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters
@@ -446,3 +446,48 @@ def _sizes(generation: Path) -> dict[str, int]:
             if part in sizes:
                 sizes[part] += n_bytes(path)
     return sizes
+
+
+class Folders:
+    """A `protocol.Engine` that verifies, optimizes and rebuilds too."""
+
+    def exists(self, address: Address) -> bool:
+        """Whether the folder holds a corpus that `open` would look into."""
+        return is_corpus(Path(address))
+
+    def encoder_of(self, address: Address) -> str:
+        """As `generation.encoder_of`."""
+        return generation.encoder_of(Path(address))
+
+    def create(self, address: Address, encoder: Encoder | None) -> EmbeddedCorpus:
+        """As `EmbeddedCorpus.create`."""
+        return EmbeddedCorpus.create(Path(address), encoder)
+
+    def open(
+        self, address: Address, encoder: Encoder | None, *, write: bool = False
+    ) -> EmbeddedCorpus:
+        """As `EmbeddedCorpus.open`."""
+        return EmbeddedCorpus.open(Path(address), encoder, write=write)
+
+    def verify(self, address: Address, *, repair: bool, tell: Tell) -> Sequence[Finding]:
+        """As `check.verify`."""
+        return maintenance.verify(Path(address), repair=repair, tell=tell)
+
+    def optimize(self, address: Address, tell: Tell, index: Kind | None) -> str:
+        """As `optimize.optimize`."""
+        gain = maintenance.optimize(Path(address), tell, index)
+        before, after = gain.n_bytes_before, gain.n_bytes_after
+        return f"{before:,} bytes before, {after:,} after: {before - after:,} bytes gained."
+
+    def rebuild(
+        self,
+        address: Address,
+        encoder: Encoder | None,
+        progress: Callable[[int, int], None],
+        index: Kind | None,
+    ) -> None:
+        """As `rebuild.rebuild`."""
+        maintenance.rebuild(Path(address), encoder, progress, index)
+
+
+ENGINE = Folders()

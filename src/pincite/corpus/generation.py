@@ -18,13 +18,12 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from pincite.corpus.accepted import AcceptedPassages
+from pincite.corpus.catalogue import AcceptedPassages
 from pincite.corpus.dense import KIND, KINDS, DenseIndex
 from pincite.corpus.durable import Tell, n_bytes, read_stamp, silent, write_stamp
-from pincite.corpus.intake import ENCODED_TEXT, Encode, take_in
+from pincite.corpus.ingest import ENCODED_TEXT, Encode, take_in
 from pincite.corpus.lexical import LexicalIndex
-from pincite.corpus.rows import damaged
-from pincite.corpus.store import Store
+from pincite.corpus.store import Store, damaged
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder
 from pincite.text.passages import PASSAGE_RULE

@@ -21,13 +21,13 @@ import unicodedata
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pincite.corpus.accepted import Accepted
+from pincite.corpus.catalogue import Accepted
 from pincite.corpus.durable import (
     Tell,
     checksum,
@@ -38,8 +38,7 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
-from pincite.corpus.rows import Place, miscounted
-from pincite.corpus.store import Store
+from pincite.corpus.store import Place, Store, miscounted
 from pincite.errors import CorpusError
 from pincite.protocols import Query
 
@@ -76,10 +75,10 @@ class _Stamp:
     sequence: int
     rule: str
     files: dict[str, str]  # checksum by name; segments are never changed once written
-    meta: str = ""  # checksum of tantivy's list of segments, which each commit replaces
-    opstamp: int = -1  # of that list: a higher one is a commit that a kill left without its stamp
-    seen: dict[str, list[int]] = field(default_factory=dict)  # the files' witnesses
-    n_dead: int = 0  # deleted passages that may still be counted
+    meta: str  # checksum of tantivy's list of segments, which each commit replaces
+    opstamp: int  # of that list: a higher one is a commit that a kill left without its stamp
+    seen: dict[str, list[int]]  # the files' witnesses
+    n_dead: int  # deleted passages that may still be counted
 
 
 class LexicalIndex:
@@ -375,7 +374,7 @@ class _Searcher:
 
 def _fits(stamp: _Stamp, meta: Path) -> bool:
     """Whether tantivy's list of segments is the stamped one, or a later commit's."""
-    return stamp.opstamp < 0 or checksum(meta) == stamp.meta or _opstamp(meta) > stamp.opstamp
+    return checksum(meta) == stamp.meta or _opstamp(meta) > stamp.opstamp
 
 
 def _opstamp(meta: Path) -> int:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from pincite.corpus.rows import raw
+from pincite.corpus.store import raw
 from pincite.errors import CorpusError
 
 NAME = "origins.sqlite"

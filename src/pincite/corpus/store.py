@@ -9,52 +9,262 @@ Encoding is what a corpus costs, so a vector must be exactly as durable as its p
 with one commit gives that without a second protocol (scores change by less than 0.001, the space
 halves; 1 million at 384 dimensions take 0.8 GB). *Text* is compressed in blocks, so that showing a
 passage of a 600-page report does not mean unpacking the report.
+
+SQLite has no checksums, so a flipped bit on the disk would come back as another address, another
+span or another score. Texts are compressed, which has a checksum; a vector carries one that covers
+its key; a document's *seal* covers its row and the rows of its passages, and is looked at when a
+passage is shown.
 """
 
+import hashlib
 import json
+import os
 import sqlite3
+import struct
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from pincite.corpus.connection import connect, failed, mode, selected
 from pincite.corpus.durable import sync
-from pincite.corpus.rows import (
-    BLOCK_CHARACTERS,
-    BLOCK_CHARACTERS_BEFORE,
-    HASH_DIGITS,
-    SEALED,
-    Keys,
-    Place,
-    blocks_of,
-    content_hash,
-    damaged,
-    listed,
-    matrix,
-    packed,
-    packed_vector,
-    passage_list,
-    place,
-    raw,
-    seal,
-    share_of_digest,
-    sound_rows,
-    text_of,
-    unpacked,
-)
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
-from pincite.types import Document, Passage, Span
+from pincite.types import Document, Passage, Span, about
+
+Keys = npt.NDArray[np.int64]
+
+# Of a text that are compressed together: about six passages. Unpacking takes 0.02 ms, a quarter of
+# what a block of four times the size takes, and each passage that is shown needs one or two.
+BLOCK_CHARACTERS = 4_096
+_BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: what unpacks to more, nobody wrote
+HASH_DIGITS = 16  # of a content hash; its document's seal stands behind it
+_VECTOR = np.dtype("<f2")
+_CHECK_BYTES = 4
+SEALED = (  # what a seal covers, the passages written as `passage_list` does
+    "SELECT key, doc_id, url, title, kind, published, fetched, language, meta, content_hash,"
+    " (SELECT COALESCE(group_concat('[' || key || ', ' || first || ', ' || last || ']', ', '), '')"
+    "  FROM (SELECT key, first, last FROM passages WHERE document = documents.key ORDER BY key))"
+    " FROM documents WHERE key IN (SELECT value FROM json_each(?))"
+)
+UNIT_TOLERANCE = 2e-3  # half precision moves a unit vector's length by 0.0005 at most
+
+
+class Place(NamedTuple):
+    """Where a passage stands: enough to rank it, without its text."""
+
+    key: int
+    document: int
+    doc_id: str
+    url: str
+    title: str
+    span: Span
+    published: str | None
+    meta: str  # JSON, read only of what is shown
+
+    @property
+    def about(self) -> str:
+        """The same as `Passage.about`; raises ValueError or TypeError of damaged metadata."""
+        return about(self.title, self.published, json.loads(self.meta))
+
+    @property
+    def passage_id(self) -> str:
+        """The same as `Passage.passage_id`."""
+        return f"{self.doc_id}:{self.span.start}-{self.span.end}"
+
+
+def content_hash(document: Document) -> str:
+    """Equal for documents that need no new copy: all fields but the day they were fetched."""
+    fields = (document.kind, document.published, document.language, dict(document.meta))
+    content = json.dumps((document.doc_id, *fields), sort_keys=True)
+    return hashlib.sha256(content.encode("ascii")).hexdigest()[:HASH_DIGITS]
+
+
+def seal(fields: Sequence[object], passages: str) -> str:
+    """8 hex digits over a document's fields and its passages, written as `passage_list` does."""
+    content = f"{json.dumps(fields)[:-1]}, [{passages}]]"
+    return f"{zlib.crc32(content.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def passage_list(keys: Iterable[int], spans: Iterable[Span]) -> str:
+    """Keys and spans as `SEALED` has SQLite write them, which is quicker than Python."""
+    pairs = zip(keys, spans, strict=True)
+    return ", ".join(f"[{key}, {span.start}, {span.end}]" for key, span in pairs)
+
+
+def share_of_digest(doc_id: str) -> int:
+    """What one document adds to a corpus's digest, which is the sum modulo 2**128."""
+    return int(hashlib.sha256(doc_id.encode()).hexdigest()[:32], 16)
+
+
+def damaged(path: Path, detail: str) -> str:
+    """The message about a store that can be trusted no more."""
+    return (
+        f"{path} is damaged ({detail}). It holds the documents themselves, so it cannot be derived "
+        f"again. What is affected says: pincite corpus verify {path.parent.parent}"
+    )
+
+
+def raw(text: str) -> bytes:
+    """SQLite keeps any bytes as text; Python's own way refuses half a surrogate pair."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def listed(keys: Iterable[int]) -> str:
+    """Keys as the JSON that SQLite's `json_each` takes."""
+    return json.dumps([int(key) for key in keys])
+
+
+def place(row: Sequence[Any]) -> Place:
+    """Where a passage stands, from a row of the passages joined with their documents."""
+    key, document, doc_id, url, title, first, last, published, meta = row
+    if not 0 <= first < last:
+        raise ValueError(f"passage {key} spans {first} to {last}")
+    return Place(key, document, doc_id, url, title, Span(first, last), published, meta)
+
+
+def blocks_of(span: Span) -> range:
+    """The numbers of the blocks of text that a span needs."""
+    return range(span.start // BLOCK_CHARACTERS, (span.end - 1) // BLOCK_CHARACTERS + 1)
+
+
+def text_of(place: Place, blocks: Mapping[tuple[int, int], str]) -> str:
+    """The text of a passage, from the blocks that it needs."""
+    numbers = blocks_of(place.span)
+    offset = numbers.start * BLOCK_CHARACTERS
+    text = "".join(blocks[place.document, number] for number in numbers)
+    return text[place.span.start - offset : place.span.end - offset]
+
+
+def packed(key: int | None, text: str) -> Iterator[tuple[int | None, int, bytes]]:
+    """A document's text as rows of compressed blocks."""
+    for start in range(0, len(text), BLOCK_CHARACTERS):
+        block = text[start : start + BLOCK_CHARACTERS]
+        yield key, start // BLOCK_CHARACTERS, zlib.compress(raw(block), 6)
+
+
+def unpacked(data: bytes) -> str:
+    """The text of a block.
+
+    Raises:
+        ValueError: It is damaged (or `zlib.error`).
+    """
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(data, _BLOCK_BYTES)
+    if not unpacking.eof:
+        raise ValueError("a block of text is cut, or longer than any that was written")
+    return text.decode("utf-8", "surrogatepass")
+
+
+def packed_vector(key: int, vector: Floats) -> bytes:
+    """A vector (dim,) as it is stored: half precision, then its checksum."""
+    data = vector.astype(_VECTOR).tobytes()
+    return data + _checksum(key, data)
+
+
+def sound_rows(rows: Sequence[tuple[int, bytes]], dim: int) -> dict[int, bytes]:
+    """The stored vectors that are what was written, and of unit length, by key."""
+    sound = {key: data for key, data in rows if _is_sound(key, data, dim)}
+    keys, vectors = matrix(list(sound.items()), dim)
+    unit = np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_TOLERANCE
+    return {int(key): sound[int(key)] for key in keys[unit]}
+
+
+def matrix(rows: Sequence[tuple[int, bytes]], dim: int) -> tuple[Keys, Floats]:
+    """Keys and vectors (n_rows, dim).
+
+    Raises:
+        ValueError: One of the vectors is damaged.
+    """
+    for key, data in rows:
+        if not _is_sound(key, data, dim):
+            raise ValueError(f"that of passage {key} is not what was written")
+    n_bytes = dim * _VECTOR.itemsize
+    keys = np.array([key for key, _ in rows], dtype=np.int64)
+    values = np.frombuffer(b"".join(data[:n_bytes] for _, data in rows), dtype=_VECTOR)
+    return keys, values.reshape(len(rows), dim).astype(np.float32)
+
+
+def miscounted(indexed: Counter[int], stored: set[int]) -> Iterator[str]:
+    """How the keys that an index holds, each so often, differ from those of the store."""
+    for problem, keys in (
+        ("lacks", stored - indexed.keys()),
+        ("holds, though they were deleted,", indexed.keys() - stored),
+        ("holds more than once", {key for key, n in indexed.items() if n > 1}),
+    ):
+        if keys:
+            yield f"{problem} {len(keys)} passages, the first with key {min(keys)}"
+
+
+def _is_sound(key: int, data: bytes, dim: int) -> bool:
+    n_bytes = dim * _VECTOR.itemsize
+    whole = isinstance(data, bytes) and len(data) == n_bytes + _CHECK_BYTES
+    return whole and data[n_bytes:] == _checksum(key, data[:n_bytes])
+
+
+def _checksum(key: int, data: bytes) -> bytes:
+    return struct.pack("<I", zlib.crc32(data, key & 0xFFFFFFFF))
+
+
+def connect(uri: str) -> sqlite3.Connection:
+    """An open connection, set up as the store needs it; raises CorpusError."""
+    try:
+        # One connection serves a server's worker threads in turn; the corpus serialises them.
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        # FULL: a batch took minutes to encode, so one flush of the disk is no price for keeping
+        # it through a power cut; and no derived index can then be ahead of the truth.
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA busy_timeout=10000")
+        connection.execute(f"PRAGMA journal_size_limit={64 << 20}")
+    except sqlite3.OperationalError as error:
+        raise CorpusError(failed(Path(uri), error)) from error
+    except sqlite3.DatabaseError as error:
+        raise CorpusError(damaged(Path(uri), str(error))) from error
+    return connection
+
+
+def selected(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[Any]:
+    """The rows of a statement. Texts may hold half a surrogate pair, left by a broken page.
+
+    SQLite's own way of reading texts refuses those, and takes a tenth of a search less time: it is
+    left for good at the first.
+    """
+    try:
+        return connection.execute(sql, arguments).fetchall()
+    except sqlite3.OperationalError as error:
+        if connection.text_factory is not str or "decode" not in str(error):
+            raise
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogatepass")
+    return connection.execute(sql, arguments).fetchall()
+
+
+def mode(path: Path, write: bool) -> str:
+    """A reader needs SQLite's two side files; where it may not make them, the file stands still."""
+    if write:
+        return "mode=rw"
+    log = path.with_name(f"{path.name}-wal")
+    if os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+        return "mode=ro"
+    return "mode=ro&immutable=1"
+
+
+def failed(path: Path, error: sqlite3.OperationalError) -> str:
+    """The message about a file that could not be read or written now."""
+    return (
+        f"{path}: {error}. What was committed before stays, and nothing else was written. Is the "
+        "disk full, or the file on a medium that cannot be written or read?"
+    )
+
 
 TICK_STEPS = 100_000  # SQLite's own steps between two ticks: some milliseconds
 MOST_SEALED = 1 << 16  # documents that are remembered as sound: a few MB
 ROWS_AT_ONCE = 4_096  # of a scan: no statement stays open between two portions
 
-_BLOCK = "block_characters"  # in the manifest
 
 TABLES = """
 CREATE TABLE manifest (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -93,7 +303,6 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        self._block_size = BLOCK_CHARACTERS
         self._sealed: set[int] = set()  # documents that were found as they were written
 
     @classmethod
@@ -105,8 +314,7 @@ class Store:
         with store._reported():
             store._connection.execute("PRAGMA journal_mode=WAL")
             store._connection.executescript(f"BEGIN; {TABLES} COMMIT;")
-        store._block_size = BLOCK_CHARACTERS
-        counters = {"sequence": "0", "digest": f"{0:032x}", _BLOCK: str(BLOCK_CHARACTERS)}
+        counters = {"sequence": "0", "digest": f"{0:032x}"}
         with store._transaction():
             for name, value in {**manifest, **counters}.items():
                 store._run("INSERT INTO manifest VALUES (?, ?)", (name, value))
@@ -121,9 +329,7 @@ class Store:
         """
         store = cls(path, connect(f"{path.resolve().as_uri()}?{mode(path, write)}"))
         try:
-            with store._readable("the size of its blocks"):
-                given = store.manifest().get(_BLOCK)
-                store._block_size = int(given) if given else BLOCK_CHARACTERS_BEFORE
+            store.manifest()
         except CorpusError:
             store.close()
             raise
@@ -216,12 +422,9 @@ class Store:
         """The passages at `places`, in their order; only the blocks of text they need are read."""
         with self._readable("a passage"):
             self._check_seals({p.document for p in places})
-            size = self._block_size
-            blocks = self._blocks(
-                {(p.document, n) for p in places for n in blocks_of(p.span, size)}
-            )
+            blocks = self._blocks({(p.document, n) for p in places for n in blocks_of(p.span)})
             return [
-                Passage(p.doc_id, p.url, p.title, text_of(p, blocks, size), p.span, p.about)
+                Passage(p.doc_id, p.url, p.title, text_of(p, blocks), p.span, p.about)
                 for p in places
             ]
 
@@ -310,9 +513,7 @@ class Store:
         sealed = hashed + seal((*named, hashed), passage_list(keys, spans))
         names = (document.doc_id, raw(document.url), raw(document.title))
         key = self._run(sql, (*names, *fields, meta, sealed)).lastrowid
-        self._run_many(
-            "INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text, self._block_size)
-        )
+        self._run_many("INSERT INTO blocks VALUES (?, ?, ?)", packed(key, document.text))
         self._run_many(
             "INSERT INTO passages (document, first, last) VALUES (?, ?, ?)",
             ((key, span.start, span.end) for span in spans),
@@ -390,14 +591,11 @@ class Store:
         self._sealed |= documents
 
     def unsealed(self, documents: Iterable[int]) -> list[int]:
-        """Those documents whose row, or one of whose passages' rows, is not what was written.
-
-        SQLite itself has no checksums. Documents of an earlier Pincite have no seal: believed.
-        """
+        """Those documents whose row, or one of whose passages' rows, is not what was written."""
         wanted = set(documents)
         for key, *named, sealed, passages in self.rows(SEALED, (listed(wanted),)):
             hashed, known = sealed[:HASH_DIGITS], sealed[HASH_DIGITS:]
-            if not known or known == seal((*named, hashed), passages):
+            if known == seal((*named, hashed), passages):
                 wanted.discard(key)
         return sorted(wanted)
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import IO
 
 from pincite.contract import codec
-from pincite.corpus.check_store import flaws
 from pincite.corpus.durable import Tell, checksum, silent, sync
 from pincite.corpus.generation import Generation, check_format, current_name, point_to
+from pincite.corpus.maintenance import flaws
 from pincite.corpus.store import Store
 from pincite.errors import CorpusError, FetchError, InputError
 from pincite.web.fetch import WebClient

@@ -24,7 +24,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from pincite.corpus.lock import WriterLock
+from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError
 from pincite.library.own_copies import INDEX, OwnCopies
 from pincite.server.corpora import CorpusRegister

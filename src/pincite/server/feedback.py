@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from pincite.documents.lines.labelled import LABELS
 from pincite.library import feedback as opinions
 from pincite.library.feedback import Opinion, Words
 from pincite.library.rated_results import result_in
@@ -62,7 +63,7 @@ def opinion_on(
         ConfigError: a label that the item cannot have; names those that it can.
     """
     found = result_in(result, "the result")
-    chosen = found.chosen(item, passage=label in opinions.LABELS) if item else None
+    chosen = found.chosen(item, passage=label in LABELS) if item else None
     given = opinions.opinion(result, found, label or _SIGNS[verdict], chosen, words)
     if words.correction and words.correction in given.passage:
         return Opinion(**(asdict(given) | {"quote": words.correction}))

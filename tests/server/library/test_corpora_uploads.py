@@ -18,8 +18,8 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.corpora_of_tests import BRIDGE, NOISE, TOWER, C, run_next, send, uploads
 
+from pincite.corpus.durable import WriterLock
 from pincite.corpus.embedded import EmbeddedCorpus
-from pincite.corpus.lock import WriterLock
 from pincite.models.encoder import OnnxEncoder
 from pincite.server.jobs.runner import Runner
 from pincite.server.jobs.store import Status

@@ -20,7 +20,7 @@ from server.postgres import binaries
 from server.processes import Served
 
 from pincite.cli import cli
-from pincite.corpus.lock import WriterLock
+from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
 from pincite.library.own_copies import OwnCopies
 from pincite.server.backup import LIST, DamagedArchive, InUse, backup, inspect, restore, using

@@ -16,11 +16,11 @@ import numpy as np
 
 from pincite.corpus import ranking
 from pincite.corpus.generation import NO_ENCODER
-from pincite.corpus.intake import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
+from pincite.corpus.ingest import ENCODED_AT_ONCE, ENCODED_TEXT, encoding_with, reusing
 from pincite.corpus.lexical import LEXICAL_RULE, SCORE_DECIMALS, TITLE_BOOST, weights, words_of
 from pincite.corpus.protocol import NO_FILTERS, Comparison, CorpusStatus, Way
 from pincite.corpus.ranking import CorpusRetriever, Merge, best, merged, sites, text_of
-from pincite.corpus.rows import content_hash, share_of_digest
+from pincite.corpus.store import content_hash, share_of_digest
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats, Query, Retriever
 from pincite.retrieval.filters import Filters

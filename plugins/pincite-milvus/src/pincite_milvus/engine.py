@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from pincite.corpus.durable import Tell
 from pincite.corpus.generation import NO_ENCODER, version_of
-from pincite.corpus.intake import ENCODED_TEXT
+from pincite.corpus.ingest import ENCODED_TEXT
 from pincite.corpus.lexical import LEXICAL_RULE
 from pincite.corpus.protocol import Address, Finding
 from pincite.errors import ConfigError, CorpusError

@@ -19,7 +19,7 @@ from hashlib import blake2b, sha256
 from typing import Any, NamedTuple
 
 from pincite.corpus.lexical import words_of
-from pincite.corpus.rows import content_hash, raw
+from pincite.corpus.store import content_hash, raw
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.retrieval.filters import Condition, Facts, Filters, fields_of, forms_of, number_of

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from pincite import runtime
 from pincite.completions import Usage
-from pincite.corpus.several import Corpora
+from pincite.corpus.multi_corpus import Corpora
 from pincite.llm.calls import Calls
 from pincite.llm.judge import WithSecondOpinion
 from pincite.llm.templates import Templates

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pincite import runtime
 from pincite.completions import Usage
-from pincite.corpus.several import Corpora
+from pincite.corpus.multi_corpus import Corpora
 from pincite.errors import ConfigError
 from pincite.judgement.confirmation import Outcome
 from pincite.judgement.reliability import ReliabilityList

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pincite import containment, runtime
-from pincite.corpus.several import Corpora
+from pincite.corpus.multi_corpus import Corpora
 from pincite.documents import language
 from pincite.documents.manifest import Problem
 from pincite.documents.sources import Sources, open_sources

@@ -1,37 +1,317 @@
-"""EvidenceSeeker's configuration as ours: its YAML files in, one `pincite.toml` and notes out.
+"""EvidenceSeeker's configuration (0.1.3) as ours: YAML files in, a `pincite.toml` and notes out.
 
 Four kinds of file, told by their keys: of the preprocessor, of the confirmation analyser, of the
 retriever, and of the demo application, which names the other three. Each option has its place in
-`seed_options` or `seed_app`, or a reason why it has none. A value that may be a secret is never
+Pincite or a reason why it has none, and what is merged or dropped is named. The texts, examples and
+template of an application are for one language, the one that it is set to, English where that lacks
+them; they become files beside the settings that name them. A value that may be a secret is never
 copied, shown or quoted.
 """
 
+import html
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 from pincite.errors import ConfigError
 from pincite.llm import chat
 from pincite.llm.chat_fields import ENFORCED
 from pincite.llm.templates import OPTIONS, VARIABLES
-from pincite.settings import Settings, places, seed_app, seed_yaml
-from pincite.settings.seed_options import (
-    DEFAULTS,
-    DIALECTS,
-    EMBEDDING_PATHS,
-    GUIDANCE,
-    MODEL_OPTIONS,
-    NO_PLACE,
-    PROBABILITIES,
-    PROMPT_NAMES,
-    SECRET,
-    STEP_OPTIONS,
-    VALUES,
-)
+from pincite.settings import Settings, places
 from pincite.settings.values import made
+
+MAX_CHARS = 1_000_000  # EvidenceSeeker's files with all prompts have some 20,000
+# Aliases of aliases multiply: with 30 of them at best 3 ** 10 = 59,049 values.
+MAX_ALIASES = 30
+
+
+def parsed_yaml(text: str, place: str) -> Any:
+    """The value in a YAML text.
+
+    Raises:
+        ConfigError: it is no YAML, asks for objects, is too large, or has too many aliases.
+    """
+    if len(text) > MAX_CHARS:
+        raise ConfigError(f"{place} has {len(text)} characters; expected at most {MAX_CHARS}.")
+    try:
+        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text))
+        if aliases > MAX_ALIASES:
+            raise ConfigError(f"{place} has {aliases} aliases; expected at most {MAX_ALIASES}.")
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{place}{line} cannot be read as YAML: {error.problem}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{place} is no YAML ({type(error).__name__}).") from None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _language(value: Any) -> str:
+    return str(value).lower()
+
+
+def _types(value: Any) -> list[str]:
+    return [str(item).lower() for item in value] if isinstance(value, list) else [str(value)]
+
+
+# Option → (our name, how its value is written there).
+VALUES: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "language": ("language", _language),
+    "confirmation_threshold": ("check.threshold", _same),
+    "top_k": ("check.top_k", _same),
+    "window_size": ("check.window_size", _same),
+    "ignore_statement_types": ("check.ignore_statement_types", _types),
+    "embed_model_name": ("models.encoder", _same),
+    "embed_batch_size": ("embeddings.batch", _same),
+}
+# Of the model that most steps use.
+MODEL_OPTIONS: Mapping[str, str] = {
+    "base_url": "chat.url",
+    "model": "chat.model",
+    "temperature": "chat.temperature",
+    "timeout": "chat.seconds",
+    "backend_type": "chat.dialect",
+    "max_tokens": "chat.step_tokens",
+}
+# What it sends for a model that says nothing of them (its `get_openai_llm`, llama-index-core 0.14).
+DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "max_tokens": 1024}
+DIALECTS: Mapping[str, str] = {"openai": "openai", "tgi": "tgi", "nim": "nim"}
+GUIDANCE: Mapping[str, str] = {
+    "json": "json",
+    "pydantic": "json",
+    "structured_llm": "json",
+    "regex": "regex",
+    "grammar": "grammar",
+    "prompted": "prompted",
+}
+PROBABILITIES: Mapping[str, str] = {"openai_like": "logprobs", "estimate": "estimate"}
+# In prompts. Doubled braces stay so: its library, llama-index-core 0.14, sends them as they are.
+PROMPT_NAMES: Mapping[str, str] = {
+    "{answer_options}": "{options}",
+    "{answer_labels}": "{labels}",
+    "{freetext_confirmation_analysis}": "{analysis}",
+}
+
+_DERIVED = "follows from the labels, and is made anew for each question"
+STEP_OPTIONS: Mapping[str, str] = {
+    "answer_options": "should be a list: left out",
+    "claim_option": "is none of the answer_options: left out",
+    "answer_labels": "should be a list: left out",
+    "json_schema": _DERIVED,
+    "constrained_decoding_regex": _DERIVED,
+    "constrained_decoding_grammar": _DERIVED,
+    "validation_regex": _DERIVED,
+}
+_VARIABLE = "is set in the variable itself; files of variables are not read"
+_ENCODER = "stands in models.encoder: NAME@URL of one on a server, NAME of one on this machine"
+# Which of its servers of encoders Pincite asks too, and at which path; the others' answers differ.
+EMBEDDING_PATHS: Mapping[str, str] = {"tei": "/embed", "ollama": "/v1"}
+_TOKEN = "set HF_TOKEN while `pincite models fetch` runs; nothing else asks Hugging Face"  # noqa: S105
+_FOLDER = "a corpus is a folder, named when it is used: pincite corpus update FOLDER PATHS"
+_SQLITE = "the corpus keeps its own SQLite file: no server to run"
+_PLAIN = "says nothing that changes a result"
+NO_PLACE: Mapping[str, str] = {
+    "config_version": _PLAIN,
+    "description": _PLAIN,
+    "name": _PLAIN,
+    "verbose": "progress is shown on a terminal, --quiet silences it, --trace keeps everything",
+    "env_file": _VARIABLE,
+    "system_prompt": "goes into each prompt that has none of its own: --prompts",
+    "timeout": "a run has no limit of time but of calls, tokens and cost ([budget])",
+    "context_window": "a passage has about 100 words, and a prompt always fits",
+    "is_chat_model": "every model is asked for chat completions",
+    "is_local": _PLAIN,
+    "is_function_calling_model": _PLAIN,
+    "api_key_name": f"the key of the server stands in {chat.KEY_VARIABLE}: set that instead",
+    "embed_backend_type": _ENCODER,
+    "embed_base_url": _ENCODER,
+    "trust_remote_code": "code that comes with a model is never run",
+    "bill_to": "no such header is sent",
+    "hub_key_name": _TOKEN,
+    "document_input_dir": "give it to: pincite corpus update FOLDER PATHS",
+    "document_input_files": "give them to: pincite corpus update FOLDER PATHS",
+    "document_file_metadata": "write what it returns as JSON by file name, as for meta_data_file",
+    "meta_data_file": "give it to the same command as it is: pincite corpus update FOLDER PATHS",
+    "index_id": _FOLDER,
+    "index_persist_path": _FOLDER,
+    "index_hub_path": "pincite corpus pack makes one file of a corpus; put it where you like",
+    "use_postgres": _SQLITE,
+    **{
+        f"postgres_{name}": _SQLITE
+        for name in "host port database user table_name schema_name embed_dim".split()
+    },
+    "postgres_llamaindex_table_name_prefix": _SQLITE,
+    "postgres_password_env_var": "no server, no password",
+}
+# Never copied, whatever stands there.
+SECRET: Mapping[str, str] = {
+    "postgres_password": "is a secret and was not copied; no server, no password",
+    "api_key": f"is a secret and was not copied; set {chat.KEY_VARIABLE}",
+}
+
+
+# Other configuration files that it names.
+FILES = ("preprocessing_config_file", "confirmation_analysis_config_file", "retrieval_config_file")
+APPLICATION = frozenset(
+    {*FILES, "ui_texts", "example_inputs", "markdown_template", "force_agreement"}
+)
+TEMPLATE, EXAMPLES, NOTICE, CONSENT = "result.tmpl", "examples.txt", "notice.txt", "consent.txt"
+_OF_CONSENT = ("privacy_title", "disclaimer_text", "data_policy_text", "consent_info")
+_PLACED = frozenset({"title", "info", "description", "consent_text", *_OF_CONSENT})
+_BY = ("daily", "weekly", "monthly", "yearly")
+_BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|ul|ol|h[1-6]|tr|table)>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z!][^>]*>", re.IGNORECASE)
+
+
+class App(NamedTuple):
+    """What of the application is taken over."""
+
+    values: Mapping[str, Any]  # by our names; of files their names
+    texts: Mapping[str, str]  # by file
+    notes: tuple[tuple[str, str], ...]  # option, what to do
+
+
+def application(given: Mapping[str, Any], folder: Path) -> App:
+    """Its options as ours; files that it names are looked for in `folder` and where we are."""
+    language = str(given.get("language") or "en")
+    values: dict[str, Any] = {}
+    texts: dict[str, str] = {}
+    notes: list[tuple[str, str]] = []
+    ui = _words(given, language)
+    if title := _one_line(ui.get("title")):
+        values["server.title"] = title
+    for name, setting, text in (
+        (NOTICE, "server.notice", _plain(ui.get("info"), ui.get("description"))),
+        (EXAMPLES, "server.examples", _examples(given, language, folder, notes)),
+        (TEMPLATE, "check.template", _template(given, language, folder, notes)),
+        (CONSENT, "server.consent", _consent(given, ui)),
+    ):
+        if text.strip():
+            texts[name], values[setting] = text.rstrip("\n") + "\n", name
+    if words := _of(given.get("translations"), language):
+        values["check.translation"] = [f"{name}={_one_line(text)}" for name, text in words.items()]
+    values |= _log(given, ui, notes)
+    if given.get("password_protection"):
+        variable = given.get("password_env_name") or "EVSE_APP_HASH"
+        message = f"set server.gate_password to the hash in {variable}: it has the same form"
+        notes.append(("password_protection", message))
+    if others := sorted(name for name in ui if name not in _PLACED and ui[name]):
+        message = "the pages word these themselves, in English and German"
+        notes.append((f"ui_texts: {', '.join(others)}", message))
+    return App(values, texts, tuple(notes))
+
+
+def files_of_application(given: Mapping[str, Any], path: Path) -> list[Path]:
+    """The other configuration files that an application names, as far as they are there."""
+    named = [Path(str(given[name])) for name in FILES if given.get(name)]
+    found = [_found(name, path.parent) for name in named]
+    return [each for each in found if each]
+
+
+def _found(named: Path, folder: Path) -> Path | None:
+    """A file: as it is named here, in the folder, or in the folder above, where `evse` runs."""
+    places = (named, folder / named, folder.parent / named, folder / named.name)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _of(by_language: Any, language: str) -> Any:
+    """What a table has for a language, else for English."""
+    table = by_language if isinstance(by_language, dict) else {}
+    return table.get(language) or table.get("en")
+
+
+def _words(given: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+    texts = given.get("ui_texts")
+    found = _of(texts.get("ui_texts_lang_dict") if isinstance(texts, dict) else None, language)
+    return found if isinstance(found, dict) else {}
+
+
+def _read(
+    given: Mapping[str, Any], option: str, folder: Path, notes: list[tuple[str, str]]
+) -> str | None:
+    """The text of the file that an option names; None where it names none."""
+    if not given.get(option):
+        return None
+    path = _found(Path(str(given[option])), folder)
+    try:
+        return path.read_text(encoding="utf-8") if path else _missing(option, notes)
+    except (OSError, UnicodeDecodeError):
+        return _missing(option, notes)
+
+
+def _missing(option: str, notes: list[tuple[str, str]]) -> str:
+    notes.append((option, "the file cannot be read: left out"))
+    return ""
+
+
+def _examples(
+    given: Mapping[str, Any], language: str, folder: Path, notes: list[tuple[str, str]]
+) -> str:
+    of_file = _read(given, "example_inputs_file", folder, notes)
+    listed = _of(given.get("example_inputs"), language)
+    lines = listed if isinstance(listed, list) else []
+    return "\n".join(map(_one_line, lines)) if of_file is None else of_file
+
+
+def _template(
+    given: Mapping[str, Any], language: str, folder: Path, notes: list[tuple[str, str]]
+) -> str:
+    of_file = _read(given, "markdown_template_file", folder, notes)
+    inline = _of(given.get("markdown_template"), language)
+    return str(inline or "") if of_file is None else of_file
+
+
+def _consent(given: Mapping[str, Any], ui: Mapping[str, Any]) -> str:
+    if not given.get("force_agreement"):
+        return ""
+    return _plain(*(ui.get(name) for name in _OF_CONSENT), ui.get("consent_text"))
+
+
+def _log(
+    given: Mapping[str, Any], ui: Mapping[str, Any], notes: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """The log of results. Where people could refuse it, it is left to whoever runs the server."""
+    if given.get("logging") is False or not given.get("result_dir"):
+        return {}
+    folder = str(Path(str(given.get("local_base") or ".")) / str(given["result_dir"]))
+    by = given.get("subdirectory_construction")
+    values: dict[str, Any] = {"results.folder": folder, "results.by": by if by in _BY else ""}
+    values["results.markdown"] = given.get("save_markdown") is not False
+    if given.get("write_on_github"):
+        values["results.git"] = "push"
+        repository = f"https://github.com/{given.get('repo_name') or 'OWNER/NAME'}"
+        message = f"clone it first, with git's own credentials: git clone {repository} {folder}"
+        notes.append(("write_on_github", message))
+    if given.get("force_agreement"):
+        del values["results.folder"]
+        message = "could be refused there; here whoever goes on agrees to the whole text. "
+        message += f"Once consent.txt says that results are kept, set results.folder = {folder!r}"
+        notes.append(("logging", message))
+    return values
+
+
+def _plain(*texts: Any) -> str:
+    """HTML and Markdown as paragraphs of text: the pages show text."""
+    return "\n\n".join(part for part in map(_without_tags, texts) if part)
+
+
+def _without_tags(text: Any) -> str:
+    marked = _TAG.sub("", _BREAK.sub("\n\n", str(text or "")))
+    lines = [line.strip().lstrip("#").strip().replace("**", "") for line in marked.splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", html.unescape("\n".join(lines))).strip()
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text or "").split())
+
 
 CHOICE = "multiple_choice_confirmation_analysis"
 
@@ -94,8 +374,8 @@ class _File:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{path} cannot be read: {error}") from error
-        values = seed_yaml.parsed(text, str(path))
-        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, *seed_app.KNOWN}
+        values = parsed_yaml(text, str(path))
+        known = {*VALUES, *NO_PLACE, *VARIABLES, *SECRET, *APPLICATION}
         known |= {"models", "used_model_key"}
         if not isinstance(values, dict) or not known & set(map(str, values)):
             raise ConfigError(
@@ -109,7 +389,7 @@ class _File:
 
     def take(self) -> list[Path]:
         """Each option to its place; the files to read besides."""
-        if seed_app.KNOWN & set(map(str, self._values)):
+        if APPLICATION & set(map(str, self._values)):
             return self._application()
         for key, given in self._models.items():
             self._tell_of_model(f"models.{key}", given if isinstance(given, dict) else {})
@@ -125,13 +405,13 @@ class _File:
         return []
 
     def _application(self) -> list[Path]:
-        found = seed_app.taken(self._values, self._path.parent)
+        found = application(self._values, self._path.parent)
         for name, value in found.values.items():
             self._put(name, value, name)
         self._taken.texts |= found.texts
         for option, message in found.notes:
             self._note(option, message)
-        return seed_app.others(self._values, self._path)
+        return files_of_application(self._values, self._path)
 
     def _note(self, option: str, message: str) -> None:
         self._taken.notes.append(Note(self._name, option, message))

@@ -105,7 +105,7 @@ def engine(given: Address) -> Engine:
     """
     found = address(given)
     if isinstance(found, Path):
-        from pincite.corpus.engines.folders import ENGINE
+        from pincite.corpus.embedded import ENGINE
 
         return ENGINE
     if _SECRET.search(found):

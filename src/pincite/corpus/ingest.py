@@ -5,8 +5,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pincite.corpus.rows import content_hash
-from pincite.corpus.store import Store
+from pincite.corpus.store import Store, content_hash
 from pincite.errors import CorpusError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 from pincite.text.passages import passages

@@ -1,0 +1,489 @@
+"""A corpus checked, mended, made compact, and built anew.
+
+`verify` looks at every checksum and cross-reference. The word index and the vector index are
+derived from the store and made anew; the pointer to the generation in use follows from what lies in
+the folder, where only one is possible; leftovers go. In the store, SQLite's own check sees pages
+and indexes, hashes and seals see a changed bit in a row, and the passage rule, applied again, sees
+whether the passages are those of the text. A damaged document is not derived from anything: it is
+named, with what to do.
+
+`optimize` copies the store page by page into the next generation, `rebuild` adds its documents
+there in batches, for another encoder or passage rule; then the pointer moves. Nothing is changed in
+place: readers go on, and a kill costs the time spent (of a rebuild one batch: it is resumed).
+"""
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from pincite.corpus.dense import KIND, Kind
+from pincite.corpus.durable import Tell, WriterLock, n_bytes, silent
+from pincite.corpus.generation import (
+    COMPACTING,
+    NO_ENCODER,
+    POINTER,
+    Generation,
+    check_fit,
+    check_format,
+    current_name,
+    following,
+    generations,
+    holds_documents,
+    new_generation,
+    point_to,
+    sweep,
+)
+from pincite.corpus.ingest import Encode, encoding_with, reusing
+from pincite.corpus.protocol import Finding
+from pincite.corpus.store import TABLES, Store, connect, share_of_digest, sound_rows
+from pincite.errors import CorpusError
+from pincite.protocols import Encoder
+from pincite.text.passages import PASSAGE_RULE, passages
+from pincite.types import Span
+
+NAMED = 20  # problems of one kind that are named one by one by SQLite's own checks
+TOLD_EVERY = 16  # documents
+
+
+class Flaw(NamedTuple):
+    """Something in a store that is not as it was written."""
+
+    kind: str  # "store", "document" or "vector"
+    place: str
+    problem: str
+    remedy: str
+
+
+def flaws(store: Store, tell: Tell) -> Iterator[Flaw]:
+    """What is wrong with a store, in one committed state; nothing if it is sound."""
+    folder = store.path.parent.parent
+    for check in (_schema, _pages, _references, _documents, _counters, _vectors):
+        try:
+            yield from check(store, folder, tell)
+        except CorpusError as error:  # so damaged that this check cannot go on; others may
+            yield Flaw("store", str(store.path), str(error), _restore(folder))
+
+
+def _schema(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    """What a store does not have: a trigger or a view would run when the store is searched."""
+    sql = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    with closing(connect("file::memory:")) as fresh:
+        fresh.executescript(TABLES)
+        ours = set(fresh.execute(sql))
+    for kind, name, *_ in sorted(set(store.rows(sql)) - ours)[:NAMED]:
+        yield Flaw("store", str(store.path), f"it has a foreign {kind}, {name!r}", _restore(folder))
+
+
+def _pages(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    tell("checking the store's pages", 0, 1)
+    for (problem,) in store.rows(f"PRAGMA integrity_check({NAMED})"):
+        if problem != "ok":
+            yield Flaw("store", str(store.path), str(problem), _restore(folder))
+
+
+def _references(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    for table, row, parent, _ in store.rows("PRAGMA foreign_key_check")[:NAMED]:
+        problem = f"row {row} of {table} refers to one of {parent} that is not there"
+        yield Flaw("store", str(store.path), problem, _restore(folder))
+
+
+def _documents(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    n_all, n_done = store.n_documents(), 0
+    for rows in store.scan("SELECT key, url FROM documents"):
+        for key, url in rows:
+            if n_done % TOLD_EVERY == 0:
+                tell("checking documents", n_done, n_all)
+            n_done += 1
+            if problem := _problem_of(store, key, url):
+                yield Flaw("document", str(url), problem, _again(folder, url))
+
+
+def _problem_of(store: Store, key: int, url: str) -> str:
+    """What is wrong with one document, empty if nothing is."""
+    try:
+        if store.unsealed([key]):
+            return "its address, title, dates or passages are not what was written"
+        document = store.document(url)
+        if document is None:
+            return "it is not found at its own address"
+        rows = store.rows(
+            "SELECT first, last FROM passages WHERE document = ? ORDER BY key", (key,)
+        )
+        spans = [Span(first, last) for first, last in rows]
+        if any(not 0 <= first < last <= len(document.text) for first, last in spans):
+            return "a passage lies outside its text"
+        today = store.manifest()["passage_rule"] == PASSAGE_RULE
+        if today and spans != [passage.span for passage in passages(document)]:
+            return f"its passages are not what the rule {PASSAGE_RULE} gives"
+    except CorpusError as error:
+        return str(error)
+    except (ValueError, TypeError) as error:  # a number where a text was, and the like
+        return f"its row cannot be read: {error}"
+    return ""
+
+
+def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    remedy = f"Write them anew: pincite corpus rebuild {folder}"
+    ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
+    digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
+    if (known := store.manifest()["digest"]) != digest:
+        problem = f"the digest is {known}, the documents give {digest}"
+        yield Flaw("store", str(store.path), problem, remedy)
+    [(newest,)] = store.rows("SELECT COALESCE(MAX(sequence), 0) FROM changes")
+    if newest > store.sequence:
+        problem = f"the log has batch {newest}, the last should be {store.sequence}"
+        yield Flaw("store", str(store.path), problem, remedy)
+    logged = np.array([(0, 0), *sorted(store.changes(-1).added)], dtype=np.int64)
+    reach = np.maximum.accumulate(logged[:, 1])
+    for rows in store.scan("SELECT key FROM passages"):
+        keys = np.array(rows, dtype=np.int64)[:, 0]
+        unlogged = keys[keys > reach[np.searchsorted(logged[:, 0], keys, "right") - 1]]
+        if len(unlogged):
+            problem = f"passage {unlogged[0]} and {len(unlogged) - 1} more are not in the log"
+            yield Flaw("store", str(store.path), problem, remedy)
+
+
+def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
+    dim = int(store.manifest()["dim"])
+    n_all, n_done = store.n_passages(), 0
+    remedy = f"Encode it anew: pincite corpus rebuild {folder}"
+    missing = "SELECT key FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
+    if dim:
+        for (key,) in store.rows(f"{missing} LIMIT {NAMED}"):
+            yield Flaw("vector", f"passage {key}", "it has no vector", remedy)
+    for rows in store.scan("SELECT passage, vector FROM vectors", "passage"):
+        tell("checking vectors", n_done, n_all)
+        n_done += len(rows)
+        sound = sound_rows(rows, dim)
+        for key, _ in rows:
+            if key not in sound:
+                problem = f"it is not what was written, or no unit vector of {dim} numbers"
+                yield Flaw("vector", f"passage {key}", problem, remedy)
+
+
+def _again(folder: Path, url: str) -> str:
+    return (
+        f"Delete it (pincite corpus delete {folder} '{url}') and add it again from its source, "
+        "or restore the corpus from a copy."
+    )
+
+
+def _restore(folder: Path) -> str:
+    return f"Restore {folder} from a copy, or make the corpus anew from its sources."
+
+
+def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:
+    """What is wrong with the corpus, worst first; with `repair`, what is derived is made anew.
+
+    Holds the writer's lock where the folder can be written, so that nothing moves meanwhile;
+    readers go on.
+
+    Raises:
+        CorpusError: It is no corpus, has an unknown format, or another process is writing it.
+    """
+    if not holds_documents(folder):
+        current_name(folder)  # says what is wrong
+    with _alone(folder):
+        pointer, name = _pointer(folder, repair)
+        if name is None:
+            return pointer
+        try:
+            generation = Generation(folder / name, write=repair)
+        except CorpusError as error:
+            remedy = f"Restore {folder} from a copy, or make the corpus anew from its sources."
+            return [*pointer, Finding("store", str(folder / name), str(error), remedy)]
+        with closing(generation):
+            check_format(folder, generation.store.manifest())
+            with generation.store.snapshot():
+                found = [Finding(*flaw) for flaw in flaws(generation.store, tell)]
+            found += _derived(generation, repair, tell)
+            return [*pointer, *found, *_leftovers(folder, generation, repair)]
+
+
+def _alone(folder: Path) -> AbstractContextManager[object]:
+    return WriterLock(folder) if os.access(folder, os.W_OK) else nullcontext()
+
+
+def _pointer(folder: Path, repair: bool) -> tuple[list[Finding], str | None]:
+    """The name of the generation in use, if it is known or can only be one."""
+    try:
+        return [], current_name(folder)
+    except CorpusError:
+        possible = [p.name for p in generations(folder) if not (p / COMPACTING).exists()]
+    problem = "is missing or damaged; it names the build in use"
+    if len(possible) != 1:
+        remedy = (
+            f"{len(possible)} are there ({', '.join(possible)}), and an unfinished rebuild is the "
+            "latest of them. Move away all but the one that was in use, and repair."
+        )
+        return [Finding("pointer", str(folder / POINTER), problem, remedy)], None
+    if repair:
+        point_to(folder, possible[0])
+    return [Finding("pointer", str(folder / POINTER), problem, _repair(folder), repair)], possible[
+        0
+    ]
+
+
+def _derived(generation: Generation, repair: bool, tell: Tell) -> list[Finding]:
+    """What is wrong with the word index and the vector index."""
+
+    def words() -> Iterator[tuple[str, str]]:
+        return generation.lexical.faults(tell)
+
+    found = _mended("words", generation, words, generation.lexical.forget, repair, tell)
+    if generation.has_vectors:
+        dense = generation.dense
+        found += _mended("meaning", generation, dense.faults, dense.forget, repair, tell)
+    return found
+
+
+def _mended(
+    kind: str,
+    generation: Generation,
+    faults: Callable[[], Iterator[tuple[str, str]]],
+    forget: Callable[[], None],
+    repair: bool,
+    tell: Tell,
+) -> list[Finding]:
+    remedy = _repair(generation.folder.parent)
+    found = [Finding(kind, place, problem, remedy) for place, problem in _asked(faults)]
+    if not found or not repair:
+        return found
+    try:
+        forget()
+        generation.catch_up(tell)
+    except CorpusError as error:
+        return [*found, Finding(kind, str(generation.folder), f"not repaired: {error}", remedy)]
+    still = [Finding(kind, place, problem, remedy) for place, problem in _asked(faults)]
+    return [*(dataclasses.replace(finding, repaired=True) for finding in found), *still]
+
+
+def _asked(faults: Callable[[], Iterator[tuple[str, str]]]) -> Iterator[tuple[str, str]]:
+    try:
+        yield from faults()
+    except CorpusError as error:
+        yield "the store", str(error)
+
+
+def _leftovers(folder: Path, generation: Generation, repair: bool) -> list[Finding]:
+    """What killed processes left, and an unfinished rebuild, which is worth going on with."""
+    gone = [path for path in generations(folder) if _is_left(path, generation.folder)]
+    gone += [*folder.glob("*.part"), *generation.folder.glob("*.part")]
+    gone += [*generation.lexical.leftovers(), *generation.dense.leftovers()]
+    for path in gone if repair else ():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    problem = "was left by a process that was killed"
+    remedy = f"Remove it: pincite corpus verify {folder} --repair"
+    found = [
+        Finding("leftover", str(path), problem, remedy, repair and not path.exists())
+        for path in gone
+    ]
+    going_on = f"Go on with it: pincite corpus rebuild {folder}"
+    return found + [
+        Finding("leftover", str(path), "is an unfinished rebuild", going_on)
+        for path in generations(folder)
+        if path not in gone and path != generation.folder
+    ]
+
+
+def _is_left(path: Path, current: Path) -> bool:
+    older = int(path.name[1:]) < int(current.name[1:])
+    return older or (path != current and (path / COMPACTING).exists())
+
+
+def _repair(folder: Path) -> str:
+    return f"Make it anew: pincite corpus verify {folder} --repair"
+
+
+_WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors worth keeping
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """The size of a corpus before and after, in bytes."""
+
+    n_bytes_before: int
+    n_bytes_after: int
+
+
+def optimize(folder: Path, tell: Tell = silent, index: Kind | None = None) -> Gain:
+    """Make the corpus compact and remove what killed processes left; needs no encoder.
+
+    `index`: the kind of its vector index from now on; None leaves it.
+
+    Raises:
+        CorpusError: It is no corpus, is damaged, another process is writing it, an unfinished
+            rebuild is in the way, or the disk is full; the corpus is as it was before.
+    """
+    current_name(folder)
+    with WriterLock(folder):
+        before = n_bytes(folder)
+        name = current_name(folder)
+        sweep(folder, name)
+        old = Generation(folder / name, write=False)
+        try:
+            check_format(folder, old.store.manifest())
+            target = folder / following(name)
+            _make_room(target, old)
+            _copy(old, target, tell, index)
+            point_to(folder, target.name)
+        finally:
+            old.close()
+            # Whichever generation the pointer names now is complete; the other one goes.
+            sweep(folder, current_name(folder))
+        (target / COMPACTING).unlink()
+        return Gain(before, n_bytes(folder))
+
+
+def _make_room(target: Path, old: Generation) -> None:
+    """Drop an unfinished rebuild, unless it holds vectors that the current generation has not."""
+    if not target.exists():
+        return
+    try:
+        unfinished = Generation(target, write=False)
+    except CorpusError:  # killed before its tables were written
+        shutil.rmtree(target)
+        return
+    manifest = unfinished.store.manifest()
+    unfinished.close()
+    if any(manifest[name] != old.store.manifest()[name] for name in _WHAT_COSTS):
+        raise CorpusError(
+            f"{target} is an unfinished rebuild with the encoder {manifest['encoder']}. Finish it, "
+            f"which makes the corpus compact too: pincite corpus rebuild {target.parent}. Or give "
+            "it up by deleting that folder."
+        )
+    shutil.rmtree(target)
+
+
+def _copy(old: Generation, target: Path, tell: Tell, index: Kind | None) -> None:
+    n_expected = old.store.n_live_bytes()
+    try:
+        target.mkdir()
+        (target / COMPACTING).touch()
+        old.store.compact_into(
+            target / "store.sqlite",
+            lambda: tell("copying (bytes)", min(n_bytes(target), n_expected), n_expected),
+        )
+    except OSError as error:
+        raise CorpusError(
+            f"{target} could not be written: {error.strerror}. The corpus is as it was before. "
+            "Is the disk full? A compact copy is made before the old one goes."
+        ) from error
+    if index:
+        with closing(Store.open(target / "store.sqlite", write=True)) as store:
+            store.note(KIND, index)
+    new = Generation(target, write=True)
+    try:
+        new.catch_up(tell)
+    finally:
+        new.close()
+
+
+Progress: TypeAlias = Callable[[int, int], None]  # documents done, documents in all
+
+DOCUMENTS_AT_ONCE = 256  # a batch: what a kill costs
+
+
+def rebuild(
+    folder: Path,
+    encoder: Encoder | None,
+    progress: Progress | None = None,
+    index: Kind | None = None,
+) -> None:
+    """Build the corpus anew with `encoder` and today's rules; goes on with an unfinished rebuild.
+
+    Vectors are taken over where encoder and passages are the same. Readers keep the old generation
+    until the new one is complete, and follow at their next call. `index` is the kind of the vector
+    index; None leaves it.
+
+    Raises:
+        CorpusError: It is no corpus, its store is damaged, or another process is writing it.
+    """
+    name = current_name(folder)
+    with WriterLock(folder):
+        name = current_name(folder)
+        sweep(folder, name)
+        old = Generation(folder / name, write=False)
+        try:
+            target = _unfinished_or_new(
+                folder / following(name), encoder, index or old.store.manifest().get(KIND, "ivf")
+            )
+            try:
+                _fill(target, old, _encoding(encoder, old), progress or _silent)
+            finally:
+                target.close()
+        finally:
+            old.close()
+        point_to(folder, following(name))
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _unfinished_or_new(path: Path, encoder: Encoder | None, index: str) -> Generation:
+    if path.exists():
+        try:
+            target = Generation(path, write=True)
+        except CorpusError:  # killed before its tables were written
+            target = None
+        if target is not None:
+            if _continues(path, target, encoder, index):
+                return target
+            target.close()
+        shutil.rmtree(path)
+    new_generation(path, encoder, index)
+    return Generation(path, write=True)
+
+
+def _continues(path: Path, target: Generation, encoder: Encoder | None, index: str) -> bool:
+    wanted = encoder.fingerprint if encoder else NO_ENCODER
+    try:
+        check_fit(path, target.store.manifest(), encoder)
+    except CorpusError:
+        return False
+    kind = target.store.manifest().get(KIND, "ivf")
+    return (target.fingerprint, kind) == (wanted, index)
+
+
+def _fill(target: Generation, old: Generation, encode: Encode | None, progress: Progress) -> None:
+    n_documents, n_done = old.store.n_documents(), 0
+    with target.indexing_behind():
+        for urls in _batches(old.store.urls()):
+            found = (old.store.document(url) for url in urls)
+            target.add([document for document in found if document is not None], encode)
+            n_done += len(urls)
+            progress(n_done, n_documents)
+    # Documents deleted between a killed rebuild and this one.
+    target.delete([u for u in list(target.store.urls()) if old.store.hash_at(u) is None])
+    target.catch_up()
+
+
+def _batches(urls: Iterator[str]) -> Iterator[list[str]]:
+    while batch := list(islice(urls, DOCUMENTS_AT_ONCE)):
+        yield batch
+
+
+def _encoding(encoder: Encoder | None, old: Generation) -> Encode | None:
+    if encoder is None:
+        return None
+    encode = encoding_with(encoder)
+    if old.fingerprint != encoder.fingerprint:
+        return encode
+    try:
+        check_fit(old.folder, old.store.manifest(), encoder)
+    except CorpusError:
+        return encode
+    return reusing(lambda batch: old.store.vectors_of(batch, encoder.dim), encode)
+
+
+def _silent(n_done: int, n_documents: int) -> None:
+    """No progress is shown."""
