@@ -16,10 +16,10 @@ from pincite.errors import ConfigError, MissingModel
 from pincite.library import judges
 from pincite.llm.calls import Calls
 from pincite.llm.chat import JUDGE_KEY_VARIABLE, ChatClient
-from pincite.llm.chat_wire import Limits
+from pincite.llm.client import Limits
 from pincite.llm.embeddings import ServedEncoder
 from pincite.llm.judge import Judge, WithSecondOpinion
-from pincite.llm.kept import KeptReplies
+from pincite.llm.reply_cache import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.models import layouts, weights
 from pincite.models.asked import AskedMiniCheck
@@ -28,8 +28,7 @@ from pincite.models.verifier import CrossEncoderVerifier
 from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import Fused
 from pincite.settings import Settings
-from pincite.settings.chat import ChatSettings, EmbeddingsSettings
-from pincite.settings.search import ModelSettings
+from pincite.settings.tables import ChatSettings, EmbeddingsSettings, ModelSettings
 
 Place: TypeAlias = Address | Corpus  # a corpus: its folder or address, or one that is open
 # One corpus; or several, by name or each called like its folder, NAME=ADDRESS otherwise.

@@ -12,9 +12,8 @@ from pincite.errors import ConfigError
 from pincite.judgement.aggregation import BY_NETWORK
 from pincite.judgement.confirmation import StatementType, degree
 from pincite.llm.calls import ATTEMPTS, Budget, Calls
-from pincite.llm.chat import ChatClient
-from pincite.llm.chat_fields import guidance_for
-from pincite.llm.chat_wire import Limits
+from pincite.llm.chat import ChatClient, guidance_for
+from pincite.llm.client import Limits
 from pincite.llm.replies import are_labels
 from pincite.llm.templates import Templates
 from pincite.notes import Note

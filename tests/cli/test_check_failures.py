@@ -19,7 +19,7 @@ from click.testing import Result
 from models.chat_server import Answer, Server, good, serving
 
 from pincite import runtime
-from pincite.llm.chat_wire import Limits
+from pincite.llm.client import Limits
 
 CHOICE = "multiple_choice_confirmation_analysis"
 ALL = 16  # calls of the statement: 6 and 2 to read it, 8 to judge it

@@ -17,7 +17,7 @@ from models.chat_server import Answer, Server, good, refusal, serving
 
 from conftest import write_model
 from pincite.cli import cli
-from pincite.llm.chat_wire import Limits
+from pincite.llm.client import Limits
 
 KEY = "sk-of-the-judge"
 N = 6

@@ -14,7 +14,7 @@ from pincite.completions import Completion, Prompt
 from pincite.errors import ServerError, ServerUnreachable
 from pincite.llm.calls import Budget, Calls, tokens_of
 from pincite.llm.judge import Judge, excerpt, found_in
-from pincite.llm.kept import KeptReplies
+from pincite.llm.reply_cache import KeptReplies
 from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict
 from pincite.types import Claim, Document, Failed

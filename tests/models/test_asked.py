@@ -12,7 +12,7 @@ from pincite import runtime
 from pincite.errors import BadReply, ServerError
 from pincite.models import weights
 from pincite.settings import Settings
-from pincite.settings.search import ModelSettings
+from pincite.settings.tables import ModelSettings
 from pincite.types import Claim, Passage, Span
 from pincite.verbs.verify.estimate import asks_a_server
 

@@ -23,7 +23,7 @@ from pincite.errors import (
     ServerUnreachable,
 )
 from pincite.llm.chat import ChatClient
-from pincite.llm.chat_wire import Limits
+from pincite.llm.client import Limits
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)

@@ -9,9 +9,8 @@ from models.chat_server import Answer, Server, good, serving
 
 from pincite.completions import Completion, Guidance, Prompt, TokenChoice
 from pincite.errors import ConfigError, ServerUnreachable
-from pincite.llm.chat import ChatClient
-from pincite.llm.chat_fields import Dialect, guided
-from pincite.llm.chat_wire import Limits
+from pincite.llm.chat import ChatClient, Dialect, guided
+from pincite.llm.client import Limits
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01)

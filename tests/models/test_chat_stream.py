@@ -11,9 +11,8 @@ from models.chat_server import Answer, Server, good, refusal, serving
 
 from pincite.completions import Completion, Prompt, TokenChoice
 from pincite.errors import BadReply, ServerBusy, ServerError, ServerRefused, ServerUnreachable
-from pincite.llm.chat import ChatClient
-from pincite.llm.chat_stream import Streamed
-from pincite.llm.chat_wire import Limits
+from pincite.llm.chat import ChatClient, Streamed
+from pincite.llm.client import Limits
 
 KEY = "sk-very-secret"
 FAST = Limits(seconds=5, first_wait=0.01, longest_wait=0.5, reply_bytes=10_000)

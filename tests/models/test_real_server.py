@@ -10,9 +10,8 @@ from support.laws import check_generator
 from pincite.completions import Completion, Guidance, Prompt
 from pincite.errors import ConfigError, ServerError, ServerRefused, ServerUnreachable
 from pincite.llm import replies
-from pincite.llm.chat import ChatClient
-from pincite.llm.chat_fields import Dialect, guidance_for
-from pincite.llm.chat_wire import Limits
+from pincite.llm.chat import ChatClient, Dialect, guidance_for
+from pincite.llm.client import Limits
 
 pytestmark = [pytest.mark.train, pytest.mark.xdist_group("real_server")]
 ASKED = Prompt("Is a bridge of stone? Answer with A for yes or B for no.", max_tokens=12)

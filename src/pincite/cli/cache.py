@@ -29,7 +29,7 @@ _config = click.option("--config", type=options.FilePath, help="A TOML file with
 @_config
 def show(as_json: bool, config: Path | None) -> None:
     """How much is kept, where, and since when."""
-    from pincite.llm.kept import KeptReplies
+    from pincite.llm.reply_cache import KeptReplies
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web.cache_size import holdings
@@ -95,7 +95,7 @@ def clear(judgements: bool, config: Path | None) -> None:
 
     Reports stay. The next run fetches, or judges, anew.
     """
-    from pincite.llm.kept import KeptReplies
+    from pincite.llm.reply_cache import KeptReplies
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
     from pincite.web import cache_size

@@ -15,8 +15,7 @@ import numpy as np
 
 from pincite.errors import BadReply, ServerRefused
 from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE
-from pincite.llm.chat_wire import SHOWN, Call, Limits
-from pincite.llm.client import Client, checked_url
+from pincite.llm.client import SHOWN, Call, Client, Limits, checked_url
 from pincite.protocols import Floats
 
 # A server that starts anew in the middle of a large corpus has half a minute; 2,048 vectors of 768
@@ -33,7 +32,7 @@ class ServedEncoder(Client):
 
     _setting, _variable = "the address of the encoder", EMBEDDINGS_KEY_VARIABLE
     _check = "Check the encoder's address (…/v1, or …/embed of TEI) and its name."
-    is_served = True  # `corpus.intake.check_same` looks whether it is still the same
+    is_served = True  # `corpus.ingest.check_same` looks whether it is still the same
 
     def __init__(
         self,

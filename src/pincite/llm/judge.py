@@ -16,7 +16,7 @@ from typing import Any
 from pincite.completions import Completion, Guidance, Prompt
 from pincite.judgement.fusion import CAUTIOUS, fused_evidence
 from pincite.llm.calls import Calls, tokens_of
-from pincite.llm.concurrency import all_at_once
+from pincite.llm.client import all_at_once
 from pincite.llm.replies import json_in
 from pincite.llm.templates import Templates
 from pincite.opinions import Opinion, Verdict

@@ -24,7 +24,7 @@ from anyio.to_thread import run_sync
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from pincite.corpus.lock import WriterLock
+from pincite.corpus.durable import WriterLock
 from pincite.server.tables import new_id
 
 if TYPE_CHECKING:  # the library has no such name while it runs

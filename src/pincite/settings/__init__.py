@@ -12,23 +12,22 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pincite.errors import ConfigError
-from pincite.llm.chat_fields import checked_guidance
+from pincite.llm.chat import checked_guidance
 from pincite.settings import places, values
-from pincite.settings.ask import AskSettings
-from pincite.settings.chat import (
+from pincite.settings.tables import (
+    AskSettings,
     BudgetSettings,
     ChatSettings,
+    CheckSettings,
+    ClaimReviewSettings,
     EmbeddingsSettings,
-    JudgeSettings,
-)
-from pincite.settings.check import CheckSettings, ClaimReviewSettings
-from pincite.settings.search import (
     FilterSettings,
+    JudgeSettings,
     ModelSettings,
     RetrievalSettings,
     VerifySettings,
+    WebSettings,
 )
-from pincite.settings.web import WebSettings
 
 # A person's address, and where on the machine something lies: in no report, which others may read.
 PRIVATE = frozenset(

@@ -20,7 +20,7 @@ import yaml
 
 from pincite.errors import ConfigError
 from pincite.llm import chat
-from pincite.llm.chat_fields import ENFORCED
+from pincite.llm.chat import ENFORCED
 from pincite.llm.templates import OPTIONS, VARIABLES
 from pincite.settings import Settings, places
 from pincite.settings.values import made

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.corpus.intake import passage_text
+from pincite.corpus.ingest import passage_text
 from pincite.documents.lines import jsonl
 from pincite.documents.lines.labelled import LabelledClaim, read_labelled
 from pincite.errors import InputError, MissingModel

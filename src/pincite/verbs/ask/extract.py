@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pincite.settings.ask import LEAST_ANSWER
+from pincite.settings.tables import LEAST_ANSWER
 from pincite.text import words as wording
 from pincite.text.figures import figures
 

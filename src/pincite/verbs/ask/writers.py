@@ -10,10 +10,10 @@ from pincite.completions import Completion, Prompt
 from pincite.documents.xml.pubmed import in_own_words
 from pincite.errors import ServerError
 from pincite.llm.calls import Calls, tokens_of
-from pincite.llm.concurrency import all_at_once
+from pincite.llm.client import all_at_once
 from pincite.llm.templates import Templates
 from pincite.protocols import Encoder, Reader
-from pincite.settings.ask import LEAST_ANSWER
+from pincite.settings.tables import LEAST_ANSWER
 from pincite.text.passages import passages
 from pincite.text.prompt_quoting import abstract
 from pincite.text.sentences import joined, sentences

@@ -21,11 +21,11 @@ from pincite.judgement import confirmation
 from pincite.judgement.aggregation import sigmoid
 from pincite.llm import replies
 from pincite.llm.calls import Calls
-from pincite.llm.chat_fields import GuidanceKind, guidance_for
-from pincite.llm.concurrency import all_at_once, in_calls
+from pincite.llm.chat import GuidanceKind, guidance_for
+from pincite.llm.client import all_at_once, in_calls
 from pincite.llm.templates import Templates
 from pincite.protocols import Floats, Verifier
-from pincite.settings.check import Probabilities
+from pincite.settings.tables import Probabilities
 from pincite.text import words
 from pincite.types import Claim, Evidence, Failed, Passage, claim_id_of
 from pincite.verbs.check.records import Reading
