@@ -2,15 +2,20 @@ import csv as spreadsheet
 import dataclasses
 import io
 import json
+from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import jsonschema
+import pytest
 from rich.console import Console
 from samples import report
 from syrupy.assertion import SnapshotAssertion
 
+from pincite.cli.verify.run import deliver
+from pincite.errors import PinciteError
 from pincite.judgement import aggregation
-from pincite.types import Evidence, Finding, Label, Part, Place, Span
+from pincite.types import Evidence, Finding, Label, Part, Place, Reason, Span
 from pincite.verbs.verify import csv, data, html, terminal, wikitext, wording
 from pincite.verbs.verify.records import Report
 
@@ -219,3 +224,44 @@ def test_snapshots(snapshot: SnapshotAssertion) -> None:
     assert wikitext.to_wikitext(report("The bridge."), TODAY) == snapshot(name="wikitext")
     assert data.to_json(report("The bridge.")) == snapshot(name="json")
     assert html.to_html(report("The bridge."), TODAY) == snapshot(name="html")
+
+
+# ── What cannot be shown costs itself ────────────────────────────────────────────────────────────
+
+
+def broken() -> Report:
+    """The sample report, whose first finding has a passage that no renderer can show."""
+    whole = report("The bridge.")
+    first = next(
+        n for n, f in enumerate(whole.findings) if isinstance(f.citations[0].outcome, Evidence)
+    )
+    (cited, *others), findings = whole.findings[first].citations, list(whole.findings)
+    bad = replace(cited, outcome=replace(cited.outcome, passage=None), listing=object())  # type: ignore[type-var, arg-type]
+    findings[first] = replace(findings[first], citations=(bad, *others), missing=(None,))  # type: ignore[arg-type]
+    return replace(whole, findings=tuple(findings))
+
+
+def test_a_finding_that_cannot_be_shown_costs_itself() -> None:
+    whole, bad = report("The bridge."), broken()
+    records = data.record_of(bad).findings
+    assert [each.failed is not None for each in records].count(True) == 1
+    (lost,) = [each for each in records if each.failed]
+    assert lost.citations[0].unchecked
+    assert lost.citations[0].unchecked.reason is Reason.INTERNAL_ERROR
+    rows = [list(csv.rows(each)) for each in (whole, bad)]
+    assert len(rows[0]) == len(rows[1])
+    out = [io.StringIO(), io.StringIO()]
+    for each, stream in zip((whole, bad), out, strict=True):
+        terminal.print_report(each, Console(file=stream, width=90))
+    pages = [html.to_html(each, TODAY).count("<article") for each in (whole, bad)]
+    blocks = [wikitext.to_wikitext(each, TODAY).count("# claim:") for each in (whole, bad)]
+    assert (pages[0], blocks[0]) == (pages[1], blocks[1])
+
+
+def test_a_format_that_cannot_be_made_costs_itself(tmp_path: Path) -> None:
+    """Without a title the wikitext has no head; the JSON does not need one."""
+    untitled = replace(report("The bridge."), title=None)  # type: ignore[arg-type]
+    paths: dict[str, Path | None] = {name: tmp_path / name for name in ("wikitext", "json")}
+    with pytest.raises(PinciteError, match="wikitext"):
+        deliver(untitled, paths, limit=None, quiet=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["json"]

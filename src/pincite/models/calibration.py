@@ -27,7 +27,7 @@ from pincite.protocols import Floats
 from pincite.text import names, values, words
 from pincite.text.antonyms import contrasts
 from pincite.text.quantities import values as values_of
-from pincite.types import Claim, Contradiction, Passage
+from pincite.types import Claim, Contradiction, Passage, Span
 
 FEATURES = (
     "support",  # the network's log-odds of support; a relevance logit where it has but one
@@ -36,7 +36,7 @@ FEATURES = (
     "names_missing",  # likewise
     "negation_differs",
     "figure_differs",
-    "contrast_differs",  # a contrary word in the quote, and nowhere the claim's own
+    "contrast_differs",  # a contrary word in the quote, and not the claim's own beside it
     "witness",  # a rule shows that a sentence says otherwise: core.witness
 )
 # Counts, not shares: one wrong year is as bad in a long claim as in a short one. From the third on
@@ -159,13 +159,21 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     quoted = sentence.of(passage.text) if sentence else ""
     absent = values.unstated(claim, f"{passage.about}\n{passage.text}")
     said = values_of(quoted) if absent else []
-    stated = re.findall(r"\w+", passage.text.lower())  # "it rose until May, then it fell"
+    beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
         *_missing(claim, passage.about, passage.page or passage.text),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
         float(any(values.conflict(other, value) for value in absent for other in said)),
-        float(any(mine.lower() not in stated for mine, _ in contrasts(claim, quoted))),
+        float(any(mine.lower() not in beside for mine, _ in contrasts(claim, quoted))),
     )
+
+
+def _beside(sentence: Span | None, text: str) -> list[str]:
+    """The words of a sentence and of its two neighbours."""
+    spans = words.sentences_of(text)
+    at = spans.index(sentence) if sentence else 0
+    near = spans[max(0, at - 1) : at + 2]
+    return re.findall(r"\w+", text[near[0].start : near[-1].end].lower()) if near else []
 
 
 @lru_cache(maxsize=64)  # a page's passages have it in common

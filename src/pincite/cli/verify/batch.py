@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pincite import containment
 from pincite.cli import options
 from pincite.cli.verify.run import fetched, judged, said, uncited
 from pincite.errors import InputError
@@ -211,7 +212,12 @@ class _Going:
         elif page is not None:
             options.say(f"{head} {articles.about(page)}{self._left()}", self._batch.quiet)
             began = time.monotonic()
-            self._check(page)
+            containment.attempted(
+                lambda: self._check(page),
+                lambda why: self._folder.not_checked(
+                    str(address), f"it could not be checked: {why.detail}"
+                ),
+            )
             self._seconds += time.monotonic() - began
             self._checked += 1
         self._shown.advance(self._bar)

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from pincite import containment
 from pincite.cli import options
-from pincite.types import Article, Finding, Uncited
+from pincite.errors import PinciteError
+from pincite.types import Article, Failed, Finding, Uncited
 from pincite.verbs.verify.records import Report
 
 HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
@@ -137,14 +139,22 @@ def deliver(
         "wikitext": lambda: wikitext.to_wikitext(report, today),
     }
     piped = [name for name, path in outputs.items() if str(path) == "-"]
+    failed = {}
     with options.held_back():
         for name, path in outputs.items():
             if path is not None and name not in piped:
-                options.write(writers[name](), path)
+                text: str | Failed = containment.attempted(writers[name], lambda why: why)
+                if isinstance(text, str):
+                    options.write(text, path)
+                else:
+                    failed[name] = text.detail
     for name in piped:  # a reader that waits must not keep Ctrl-C waiting
         options.write(writers[name](), None)
     if not quiet and not piped:
         terminal.print_report(report, Console(), limit, excluded=excluded)
     for name, path in outputs.items():
-        if path is not None and name not in piped:
+        if path is not None and name not in piped and name not in failed:
             options.say(f"{name}: {path.resolve()}", quiet)
+    if failed:
+        said = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
+        raise PinciteError(f"Not written, by a fault of the program: {said}. Try --debug.")
