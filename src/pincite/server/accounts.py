@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -401,6 +401,13 @@ def _account(row: sa.Row[tuple[object, ...]]) -> Account:
     return Account(**values)
 
 
+class Member(NamedTuple):
+    """An account in a group."""
+
+    account_id: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Accounts under a name."""
@@ -408,7 +415,7 @@ class Group:
     group_id: str
     name: str
     created: float
-    members: tuple[tuple[str, str], ...]  # id and name of the accounts, by name
+    members: tuple[Member, ...]  # by name
 
 
 class Groups:
@@ -496,7 +503,7 @@ def _group(db: sa.Connection, row: sa.Row[tuple[object, ...]]) -> Group:
         .where(group_members.c.group_id == values["group_id"])
         .order_by(accounts.c.name_key)
     )
-    found = tuple((account_id, name) for account_id, name in db.execute(members))
+    found = tuple(Member(*each) for each in db.execute(members))
     return Group(str(values["group_id"]), str(values["name"]), values["created"], found)
 
 

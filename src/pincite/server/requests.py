@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Path as InPath
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from pincite.retrieval.fusion import Mode
 from pincite.server.problems import Problem
-from pincite.server.tables import Kind
+from pincite.server.tables import Kind, iso
 
 ROOT = Path(__file__).parents[1]
 Example = Literal["article", "inventor", "vole"]
@@ -86,6 +86,19 @@ class Body(BaseModel):
     """What a request brings: only what is known, and never changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Shown(BaseModel):
+    """What the API shows of a record, by the record's own names."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+def _moment(at: object) -> object:
+    return iso(at) if isinstance(at, float) else at
+
+
+Moment = Annotated[str, BeforeValidator(_moment)]  # seconds since 1970 as an ISO timestamp, UTC
 
 
 class Tuning(Body):

@@ -64,9 +64,8 @@ def test_files_go_in_are_found_and_go_again(watch: Watch, tmp_path: Path) -> Non
         expect(page.locator("main")).not_to_contain_text("Bridges of Varde")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "plain"])
-def test_readings_are_edited_before_the_evidence(watch: Watch, scripts: bool) -> None:
-    with watch(java_script_enabled=scripts) as seen:
+def test_readings_are_edited_before_the_evidence(watch: Watch) -> None:
+    with watch() as seen:
         page = seen.page("/check")
         ask_for(page, "/check", BALANCED, KNOWLEDGE, "Find readings")
         expect(page.get_by_role("button", name="Look for evidence")).to_be_visible()
@@ -111,11 +110,11 @@ def test_an_answer_grows_and_its_references_open_by_keyboard(watch: Watch) -> No
 
 
 def test_nothing_serious_and_nothing_beyond_the_edge(
-    watch: Watch, demo: Served, checked: str, answered: str
+    watch: Watch, demo: Served, article: str, checked: str, answered: str
 ) -> None:
     corpus = corpus_of(demo, KNOWLEDGE)
-    paths = ["/corpora", f"/corpora/{corpus}?q=dam", "/check", "/ask"]
-    paths += [f"/jobs/{checked}", f"/jobs/{answered}"]
+    paths = ["/", "/history", "/help", "/corpora", f"/corpora/{corpus}?q=dam", "/check", "/ask"]
+    paths += [f"/jobs/{each}" for each in (article, f"{article}?threshold=0.9", checked, answered)]
     with watch() as seen:
         page = seen.page("/corpora")
         for path in paths:

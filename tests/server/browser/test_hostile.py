@@ -93,10 +93,6 @@ def watch(chromium: Browser, served: Served) -> Callable[..., Watched]:
     return lambda **options: Watched(chromium, served.url, options)
 
 
-def test_there_are_a_hundred() -> None:
-    assert len(set(TEXTS)) >= 100
-
-
 def test_the_page_of_an_article(watch: Callable[..., Watched], job_id: str) -> None:
     with watch() as seen:
         page = seen.page(f"/jobs/{job_id}")
@@ -119,34 +115,6 @@ def test_every_finding(watch: Callable[..., Watched], job_id: str) -> None:
             )
         links = page.locator("#finding a").evaluate_all("links => links.map(a => a.protocol)")
         assert set(links) <= {"http:", "https:"}
-
-
-def test_titles_in_the_history_and_on_their_pages(
-    watch: Callable[..., Watched], store: JobStore
-) -> None:
-    jobs = [finished(store, text, None, {}) for text in TEXTS]
-    with watch() as seen:
-        page = seen.page("/history")
-        seen_jobs = 0
-        while True:
-            seen_jobs += page.locator(".jobs li").count()
-            older = page.get_by_role("link", name="Older")
-            if not older.count():
-                break
-            page.goto(older.get_attribute("href") or "")
-        assert seen_jobs >= len(TEXTS)
-        for job_id in jobs[::8]:
-            page.goto(f"/jobs/{job_id}", wait_until="domcontentloaded")
-
-
-def test_whole_sources(watch: Callable[..., Watched], store: JobStore) -> None:
-    some = [*TEXTS[::12], "\n".join(TEXTS)]  # the last one is all of them
-    files = {f"{n:016}": source(text) for n, text in enumerate(some)}
-    job_id = finished(store, "sources", data.to_json(report()), files)
-    with watch() as seen:
-        page = seen.page()
-        for name in files:
-            page.goto(f"/jobs/{job_id}/sources/{name}", wait_until="domcontentloaded")
 
 
 def test_exports(

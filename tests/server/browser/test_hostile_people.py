@@ -1,27 +1,21 @@
 """Hostile texts as names of people, groups, keys, corpora, files and studies, and in them."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
 from filled_records import filled
 from playwright.sync_api import Page, expect
-from server.browser.furnished import Furnished, log_in, rate, result
-from server.browser.looks import arrived, opened_details
+from server.browser.furnished import Furnished, log_in, result
+from server.browser.looks import opened_details
 from server.browser.test_hostile import hostile_report
 from server.browser.watched import Watched, payloads
-from server.study_samples import item
 
 from pincite.errors import PinciteError
 from pincite.library.feedback import Opinion
-from pincite.library.own_copies import OwnCopy
 from pincite.server.corpora import Shared
-from pincite.server.identity import May, Role
+from pincite.server.identity import Role
 from pincite.server.jobs.ingesting import Ingested
-from pincite.server.study.items import Item
-from pincite.server.study.studies import Plan
 from pincite.verbs.verify import data
 
 TEXTS = list(dict.fromkeys(payloads()))
@@ -56,30 +50,6 @@ def all_shown(page: Page, texts: list[str], path: str) -> None:
     assert not missing, (path, missing)
 
 
-def hostile_item(number: int, text: str) -> Item:
-    """Each text of it is this one."""
-    made = item(number)
-    side = replace(
-        made.baseline,
-        url=text,
-        title=text,
-        passage=f"{text} {text}",
-        quote=(0, len(text)),
-        text=f"{text} {text}",
-        start=0,
-    )
-    return replace(
-        made,
-        article=text,
-        article_url=text,
-        section=(text, text),
-        before=text,
-        claim=text,
-        baseline=side,
-        tested=side,
-    )
-
-
 def test_accounts_and_groups(visit: Watch, there: Furnished) -> None:
     people = there.site.people
     accounts = named(lambda text: people.accounts.add(text, Role.READER))
@@ -99,30 +69,6 @@ def test_accounts_and_groups(visit: Watch, there: Furnished) -> None:
         all_shown(page, groups, "/account")
         all_shown(page, accounts, "/admin/audit")
         page.goto("/corpora")  # where one chooses a group
-
-
-def test_what_is_ones_own(visit: Watch, there: Furnished) -> None:
-    people = there.site.people
-    for text in TEXTS:
-        people.keys.add(there.ada.account_id, text, [May.READ], 1)
-        people.sessions.begin(there.ada.account_id, text)
-    with visit() as seen:
-        page = seen.page()
-        log_in(page, "Ada")
-        assert page.locator("table tbody tr").count() >= len(TEXTS)
-        assert page.get_by_role("button", name="Log out there").count() >= len(TEXTS)
-
-
-def test_own_copies(visit: Watch, there: Furnished) -> None:
-    shelf, owner = there.site.own, there.ada.account_id
-    for number, text in enumerate(TEXTS):
-        pages = OwnCopy(text, (f"isbn:{number}",), text, "", 4, None, 0, 1, text, text)
-        data = b"%d" % number
-        shelf.of(owner).attach(replace(pages, sha256=hashlib.sha256(data).hexdigest()), data)
-    with visit() as seen:
-        page = seen.page()
-        log_in(page, "Ada")
-        all_shown(page, [" ".join(text.split()) for text in TEXTS], "/copies")
 
 
 def test_an_account_that_is_called_so_logs_in(visit: Watch, there: Furnished) -> None:
@@ -185,37 +131,3 @@ def test_a_shared_result(visit: Watch, there: Furnished) -> None:
         for text in TEXTS[::10]:
             page.evaluate("text => fetch('/s/' + encodeURIComponent(text))", text)
         log_in(page, "Ada", f"/jobs/{job_id}/links")
-
-
-@pytest.mark.slow
-def test_a_study(visit: Watch, there: Furnished) -> None:
-    items = [hostile_item(n, text) for n, text in enumerate(TEXTS, 1) if text.strip()]
-    plan = Plan(TEXTS[0], consent="\n".join(TEXTS))
-    made = there.site.studies.create(there.ada.account_id, plan, items)
-    for text in TEXTS:
-        there.site.studies.create(there.ada.account_id, Plan(text, consent=text), [item(1)])
-    rate(there.site, made, "neither")
-    rate(there.site, made, "both")  # and the third "a": without a majority a report names them
-    with visit() as seen:
-        page = seen.page(f"/studies/{made.token}")
-        expect(page.locator(".consent")).to_contain_text(TEXTS[0])
-        page.get_by_label("I have read this").check()
-        page.get_by_role("button", name="Begin").click()
-        for number in range(1, len(items) + 1):
-            arrived(page, f"Statement {number}")
-            if number % 8 == 0:
-                expect(page.locator("blockquote mark")).to_have_count(2)
-            page.evaluate(
-                "for (const n of ['answer', 'evidence_a', 'evidence_b'])"
-                " document.querySelector(`[name=${n}]`).checked = true"
-            )
-            page.get_by_role("button", name="Save and go on").click()
-        page.get_by_role("button", name="End here").click()
-        expect(page.locator("main ol li")).to_have_count(len(items))
-        links = page.locator("main a[href]").evaluate_all("all => all.map(a => a.protocol)")
-        assert set(links) <= {"http:", "https:"}
-        log_in(page, "Ada")
-        page.goto(f"/studies/{made.study_id}/report")
-        expect(page.locator("main details li")).to_have_count(len(items))
-        page.goto("/studies")
-        assert page.locator(".jobs li").count() >= 2 * len(TEXTS)

@@ -1,6 +1,5 @@
 """Pages of accounts, of share links, of the gate and of studies: how they look, and the ways in."""
 
-import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -106,65 +105,6 @@ def rated(page: Page) -> None:
     page.get_by_role("button", name="Save and go on").click()
 
 
-def test_a_statement_is_rated_by_keyboard(visit: Watch, there: Furnished) -> None:
-    with visit() as seen:
-        page = seen.page(f"/studies/{there.study.token}")
-        page.get_by_label("I have read this").focus()
-        page.keyboard.press("Space")
-        page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
-        arrived(page, "Statement 1")
-        for key, chosen in zip("12345", ("a", "b", "neither", "both", "unsure"), strict=True):
-            page.keyboard.press(key)
-            expect(page.locator(f"[name=answer][value={chosen}]")).to_be_checked()
-        for letter in "ab":
-            page.locator(f"[name=evidence_{letter}]").first.focus()
-            page.keyboard.press("Space")
-            page.keyboard.press("ArrowDown")
-            expect(page.locator(f"[name=evidence_{letter}][value=partial]")).to_be_checked()
-        page.keyboard.press("2")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Statement 2")
-    given = there.site.studies.ratings(there.study.study_id)
-    assert any(each.answer == "b" and each.seconds and each.seconds > 0 for each in given)
-
-
-def test_somebody_takes_part_without_scripts(visit: Watch, there: Furnished) -> None:
-    with visit(java_script_enabled=False) as seen:
-        page = seen.page(f"/studies/{there.study.token}")
-        page.get_by_label("I have read this").check()
-        page.get_by_role("button", name="Begin").click()
-        expect(page.locator("kbd")).to_have_count(5)
-        expect(page.locator("kbd").first).to_be_hidden()
-        page.locator("summary", has_text="More of this source").first.click()
-        expect(page.locator(".whole").first).to_be_visible()
-        for number in range(1, 5):
-            expect(page.get_by_role("heading", level=1)).to_have_text(f"Statement {number}")
-            rated(page)
-        page.get_by_role("button", name="End here").click()
-        expect(page.locator("main")).to_contain_text("https://www.oldsite.example")
-        page.get_by_text("Delete my answers").click()
-        page.get_by_role("button", name="Delete everything").click()
-        expect(page.get_by_role("button", name="Begin")).to_be_visible()
-
-
-def test_logging_in_by_keyboard(visit: Watch) -> None:
-    with visit() as seen:
-        page = seen.page("/account")
-        expect(page.get_by_label("Name")).to_be_focused()
-        page.keyboard.type("Ada")
-        page.keyboard.press("Tab")
-        seen.expected("the server responded with a status of 401")
-        page.keyboard.type("wrong wrong")
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("alert")).to_be_visible()
-        expect(page.get_by_label("Name")).to_have_value("Ada")
-        expect(page.get_by_label("Password")).to_be_focused()
-        page.keyboard.type(PASSWORD)
-        page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Ada")
-
-
 def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> None:
     job = there.site.jobs.listed(there.ada.account_id, 1)[0].job_id
     with visit(java_script_enabled=False) as seen:
@@ -190,15 +130,3 @@ def test_a_result_is_shared_without_scripts(visit: Watch, there: Furnished) -> N
             stranger.expected("the server responded with a status of 404")
             other.goto(address)
             expect(other.get_by_role("heading", level=1)).to_have_text("There is nothing here")
-
-
-def test_the_slider_of_a_shared_result(visit: Watch, there: Furnished) -> None:
-    with visit() as seen:
-        page = seen.page(there.link)
-        page.locator("#threshold").focus()
-        page.keyboard.press("End")
-        expect(page.locator(".tile.supported b")).to_have_text("0")
-        assert there.link in page.url
-        page.locator(".worst a").last.click()
-        expect(page.locator("#finding .rank")).not_to_have_text("1")
-        expect(page).to_have_url(re.compile(re.escape(f"{there.link}/findings/")))

@@ -7,21 +7,6 @@ from server.browser.watched import Watched
 from server.processes import Served
 
 Watch = Callable[..., Watched]
-WIKITEXT = """The bridge opened in 1911.<ref>{{cite book |title=Bridges of the coast}}</ref>
-It is {{convert|40|m}} long.<ref>https://bridge.example/length</ref>"""
-
-
-def test_an_article_goes_in_and_its_findings_come_out_without_scripts(watch: Watch) -> None:
-    with watch(java_script_enabled=False) as seen:
-        page = seen.page()
-        page.get_by_label("Wikitext of an article").fill(WIKITEXT)
-        page.get_by_text("A title, a corpus").click()
-        page.get_by_label("Title, where").fill("Bridge")
-        page.get_by_role("button", name="Verify", exact=True).click()
-        # The page loads itself anew until the result is there.
-        expect(page.locator("#board")).to_be_visible()
-        expect(page.locator(".tile.unchecked b")).to_have_text("2")
-        expect(page.get_by_role("heading", name="What could not be checked")).to_be_in_viewport()
 
 
 def test_findings_threshold_and_feedback_without_scripts(
@@ -40,20 +25,6 @@ def test_findings_threshold_and_feedback_without_scripts(
         assert len(demo.get(f"/api/v1/feedback?job_id={article}")["feedback"]) == said + 1
         page.get_by_role("link", name="Back").click()
         expect(page.locator("#board")).to_be_visible()
-
-
-def test_language_and_colours_without_scripts(watch: Watch) -> None:
-    with watch(java_script_enabled=False, color_scheme="light") as seen:
-        page = seen.page("/help")
-        light = background(page)
-        page.get_by_role("button", name="Dark colours").click()
-        expect(page.locator("html[data-theme=dark]")).to_be_attached()
-        page.wait_for_load_state()
-        assert page.url.endswith("/help")
-        assert background(page) != light
-        page.get_by_role("button", name="Deutsch").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("Hilfe")
-        assert page.locator("html").get_attribute("lang") == "de"
 
 
 def test_by_keyboard_alone(watch: Watch, article: str) -> None:
@@ -79,10 +50,6 @@ def test_by_keyboard_alone(watch: Watch, article: str) -> None:
         text = page.locator("#finding .text[role=region]").first
         text.focus()  # scrolls by the arrow keys
         expect(text).to_be_focused()
-
-
-def background(page: Page) -> str:
-    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
 
 def focused(page: Page, script: str) -> str:

@@ -6,18 +6,19 @@ account already, or, where the provider's `role` says so, with an account that i
 """
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 
 from pincite.errors import ConfigError
 from pincite.server import forms, oauth
-from pincite.server.accounts import Account, AccountExists, Group, LastAdmin
+from pincite.server.accounts import AccountExists, LastAdmin
 from pincite.server.forms import Form
 from pincite.server.identity import ALLOWED, PUBLIC, Anybody, Guest, Identity, InPerson, May, Role
 from pincite.server.middleware import OWN_SITE, noted
@@ -25,16 +26,16 @@ from pincite.server.oauth import LoginFailed, Person, Provider
 from pincite.server.personal_data import export, forget
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import page
-from pincite.server.requests import IdPath, Text
+from pincite.server.requests import Body, IdPath, Moment, Shown, Text
 from pincite.server.routing import Router, clear_cookie, cookie_name, set_cookie
 from pincite.server.sessions import ATTEMPT_SECONDS, ApiKey, Attempt
 from pincite.server.site import Site, Stores
-from pincite.server.tables import iso, now
+from pincite.server.tables import now
 
 FRESH_SECONDS = 600.0  # since somebody proved who they are, for what cannot be taken back
 
 
-class GroupName(BaseModel):
+class GroupName(Shown):
     """A group that somebody is in."""
 
     group_id: str
@@ -48,7 +49,7 @@ class LoginBody(BaseModel):
     name: str  # there
 
 
-class PersonBody(BaseModel):
+class PersonBody(Shown):
     """Whoever asks."""
 
     account_id: str
@@ -59,34 +60,6 @@ class PersonBody(BaseModel):
     logins: list[LoginBody]
     has_password: bool
     csrf: str  # to be sent as X-CSRF-Token by scripts of our pages; empty for keys
-
-
-class AccountBody(BaseModel):
-    """An account, for admins."""
-
-    account_id: str
-    name: str
-    role: Role
-    disabled: bool
-    has_password: bool
-    created: str
-    last_login: str | None
-
-
-class MemberBody(BaseModel):
-    """Somebody in a group."""
-
-    account_id: str
-    name: str
-
-
-class GroupBody(BaseModel):
-    """A group with its members."""
-
-    group_id: str
-    name: str
-    created: str
-    members: list[MemberBody]
 
 
 def with_accounts(site: Stores) -> None:
@@ -109,31 +82,10 @@ def person_body(site: Site, who: Identity) -> PersonBody:
         name=who.name,
         role=who.role,
         may=sorted(who.may),
-        groups=[GroupName(group_id=each.group_id, name=each.name) for each in groups],
+        groups=[GroupName.model_validate(each) for each in groups],
         logins=[LoginBody(provider=provider, name=name) for provider, name in logins],
         has_password=account.has_password if account else False,
         csrf=who.csrf,
-    )
-
-
-def account_body(account: Account) -> AccountBody:
-    """An account as the API shows it."""
-    return AccountBody(
-        account_id=account.account_id,
-        name=account.name,
-        role=account.role,
-        disabled=account.disabled,
-        has_password=account.has_password,
-        created=iso(account.created),
-        last_login=iso(account.last_login) if account.last_login else None,
-    )
-
-
-def group_body(group: Group) -> GroupBody:
-    """A group as the API shows it."""
-    members = [MemberBody(account_id=each, name=name) for each, name in group.members]
-    return GroupBody(
-        group_id=group.group_id, name=group.name, created=iso(group.created), members=members
     )
 
 
@@ -145,10 +97,8 @@ router = Router(
 )
 
 
-class LoginRequest(BaseModel):
+class LoginRequest(Body):
     """Who somebody says to be."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[Text, Field(min_length=1, max_length=200)]
     password: Annotated[Text, Field(min_length=1, max_length=1000)]
@@ -211,18 +161,14 @@ ACCOUNTS = [Depends(with_accounts)]
 Password = Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PasswordRequest(_Body):
+class PasswordRequest(Body):
     """A new password, and the one it replaces, if there is one."""
 
     old: Password | None = None
     new: Password
 
 
-class KeyRequest(_Body):
+class KeyRequest(Body):
     """An API key to be made."""
 
     name: Annotated[Text, Field(min_length=1, max_length=100)]
@@ -230,22 +176,22 @@ class KeyRequest(_Body):
     days: Annotated[int, Field(ge=1, le=366)] = 90
 
 
-class DeleteRequest(_Body):
+class DeleteRequest(Body):
     """Proof that it is the account's owner who wants it gone."""
 
     password: Password | None = None
 
 
-class KeyBody(BaseModel):
+class KeyBody(Shown):
     """An API key; its text is shown once, when it is made."""
 
     key_id: str
     name: str
     prefix: str
     scopes: list[May]
-    created: str
-    expires: str
-    used: str | None
+    created: Moment
+    expires: Moment
+    used: Moment | None
 
 
 class NewKeyBody(KeyBody):
@@ -260,12 +206,12 @@ class KeyList(BaseModel):
     keys: list[KeyBody]
 
 
-class SessionBody(BaseModel):
+class SessionBody(Shown):
     """A browser that is logged in."""
 
     session_id: str
-    created: str
-    seen: str
+    created: Moment
+    seen: Moment
     agent: str
     this: bool
 
@@ -298,19 +244,11 @@ def set_password(
 @me.get("/sessions", operation_id="list_sessions", dependencies=ACCOUNTS)
 def list_sessions(who: InPerson, site: Stores) -> SessionList:
     """Where one is logged in."""
-    found = site.people.sessions.of(who.account_id)
-    return SessionList(
-        sessions=[
-            SessionBody(
-                session_id=each.session_id,
-                created=iso(each.created),
-                seen=iso(each.seen),
-                agent=each.agent,
-                this=each.session_id == who.session_id,
-            )
-            for each in found
-        ]
-    )
+    found = [
+        {**asdict(each), "this": each.session_id == who.session_id}
+        for each in site.people.sessions.of(who.account_id)
+    ]
+    return SessionList.model_validate({"sessions": found})
 
 
 @me.delete(
@@ -328,16 +266,14 @@ def end_session(session_id: IdPath, who: InPerson, site: Stores) -> None:
 @me.get("/keys", operation_id="list_keys", dependencies=ACCOUNTS)
 def list_keys(who: InPerson, site: Stores) -> KeyList:
     """One's API keys."""
-    return KeyList(
-        keys=[KeyBody(**_key_values(key)) for key in site.people.keys.of(who.account_id)]
-    )
+    return KeyList(keys=[KeyBody.model_validate(k) for k in site.people.keys.of(who.account_id)])
 
 
 @me.post("/keys", operation_id="create_key", status_code=201, dependencies=ACCOUNTS)
 def create_key(body: KeyRequest, who: InPerson, request: Request, site: Stores) -> NewKeyBody:
     """A new API key. Its text is in this answer and nowhere else."""
     key, text = new_key(site, request, who, body)
-    return NewKeyBody(**_key_values(key), key=text)
+    return NewKeyBody.model_validate({**asdict(key), "key": text})
 
 
 @me.delete("/keys/{key_id}", operation_id="revoke_key", status_code=204, dependencies=ACCOUNTS)
@@ -438,18 +374,6 @@ def new_key(site: Site, request: Request, who: Identity, body: KeyRequest) -> tu
     key, text = site.people.keys.add(who.account_id, body.name, sorted(set(body.scopes)), body.days)
     noted(request, key.key_id, {"scopes": [scope.value for scope in key.scopes]})
     return key, text
-
-
-def _key_values(key: ApiKey) -> dict[str, Any]:
-    return {
-        "key_id": key.key_id,
-        "name": key.name,
-        "prefix": key.prefix,
-        "scopes": list(key.scopes),
-        "created": iso(key.created),
-        "expires": iso(key.expires),
-        "used": iso(key.used) if key.used else None,
-    }
 
 
 account = Router(prefix="/account", include_in_schema=False, dependencies=[Depends(with_accounts)])

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pincite.errors import ConfigError
 from pincite.server import forms
@@ -15,17 +15,21 @@ from pincite.server.middleware import noted
 from pincite.server.personal_data import forget
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import page
-from pincite.server.requests import Cursor, Id, IdPath, Limit, Text, cursor_of, page_of, read_cursor
-from pincite.server.routes.account import (
-    AccountBody,
-    GroupBody,
-    account_body,
-    group_body,
-    with_accounts,
+from pincite.server.requests import (
+    Body,
+    Cursor,
+    Id,
+    IdPath,
+    Limit,
+    Moment,
+    Shown,
+    Text,
+    page_of,
+    read_cursor,
 )
+from pincite.server.routes.account import with_accounts
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
-from pincite.server.tables import iso
 
 router = Router(
     prefix="/api/v1/accounts",
@@ -36,11 +40,7 @@ router = Router(
 Password = Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class NewAccountRequest(_Body):
+class NewAccountRequest(Body):
     """An account to be made; without a password it opens to linked logins only."""
 
     name: Name
@@ -48,12 +48,24 @@ class NewAccountRequest(_Body):
     password: Password | None = None
 
 
-class AccountChange(_Body):
+class AccountChange(Body):
     """What is to be set; the rest stays."""
 
     role: Role | None = None
     disabled: bool | None = None
     password: Password | None = None
+
+
+class AccountBody(Shown):
+    """An account, for admins."""
+
+    account_id: str
+    name: str
+    role: Role
+    disabled: bool
+    has_password: bool
+    created: Moment
+    last_login: Moment | None
 
 
 class AccountList(BaseModel):
@@ -70,7 +82,7 @@ def list_accounts(
     """All accounts, by name."""
     found = site.people.accounts.listed(limit + 1, read_cursor(cursor, (str,)))
     page, after = page_of(found, limit, lambda each: (key_of(each.name),))
-    return AccountList(accounts=[account_body(each) for each in page], next=after)
+    return AccountList(accounts=[AccountBody.model_validate(each) for each in page], next=after)
 
 
 @router.post("", operation_id="create_account", status_code=201)
@@ -78,7 +90,7 @@ def create_account(
     body: NewAccountRequest, who: Admin, request: Request, site: Stores
 ) -> AccountBody:
     """A new account."""
-    return account_body(made(site, request, body))
+    return AccountBody.model_validate(made(site, request, body))
 
 
 @router.get("/{account_id}", operation_id="get_account")
@@ -87,7 +99,7 @@ def get_account(account_id: IdPath, who: Admin, site: Stores) -> AccountBody:
     account = site.people.accounts.get(account_id)
     if account is None:
         raise not_found()
-    return account_body(account)
+    return AccountBody.model_validate(account)
 
 
 @router.patch("/{account_id}", operation_id="change_account")
@@ -95,7 +107,7 @@ def change_account(
     account_id: IdPath, body: AccountChange, who: Admin, request: Request, site: Stores
 ) -> AccountBody:
     """Set an account's role, bar it, or give it a new password; it is logged out everywhere."""
-    return account_body(changed(site, request, account_id, body))
+    return AccountBody.model_validate(changed(site, request, account_id, body))
 
 
 @router.delete("/{account_id}", operation_id="delete_account", status_code=204)
@@ -164,12 +176,26 @@ groups_router = Router(
 )
 
 
-class GroupRequest(BaseModel):
+class GroupRequest(Body):
     """A group to be made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     name: Name
+
+
+class MemberBody(Shown):
+    """Somebody in a group."""
+
+    account_id: str
+    name: str
+
+
+class GroupBody(Shown):
+    """A group with its members."""
+
+    group_id: str
+    name: str
+    created: Moment
+    members: list[MemberBody]
 
 
 class GroupList(BaseModel):
@@ -186,7 +212,7 @@ def list_groups(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = N
     member = None if who.is_admin else who.account_id
     found = site.people.groups.listed(limit + 1, after[0] if after else None, member)
     page, then = page_of(found, limit, lambda each: (key_of(each.name),))
-    return GroupList(groups=[group_body(each) for each in page], next=then)
+    return GroupList(groups=[GroupBody.model_validate(each) for each in page], next=then)
 
 
 @groups_router.post("", operation_id="create_group", status_code=201)
@@ -197,7 +223,7 @@ def create_group(body: GroupRequest, who: Admin, request: Request, site: Stores)
     except AccountExists as error:
         raise Problem(409, "name_taken", str(error)) from error
     noted(request, group.group_id)
-    return group_body(group)
+    return GroupBody.model_validate(group)
 
 
 @groups_router.get("/{group_id}", operation_id="get_group")
@@ -205,7 +231,7 @@ def get_group(group_id: IdPath, who: Reader, site: Stores) -> GroupBody:
     """A group that one is in."""
     if not (who.is_admin or group_id in who.groups):
         raise not_found()
-    return group_body(_found(site, group_id))
+    return GroupBody.model_validate(_found(site, group_id))
 
 
 @groups_router.delete("/{group_id}", operation_id="delete_group", status_code=204)
@@ -220,7 +246,7 @@ def add_member(group_id: IdPath, account_id: IdPath, who: Admin, site: Stores) -
     """Make an account a member; once more changes nothing."""
     if not site.people.groups.join(group_id, account_id):
         raise not_found()
-    return group_body(_found(site, group_id))
+    return GroupBody.model_validate(_found(site, group_id))
 
 
 @groups_router.delete(
@@ -247,10 +273,10 @@ audit_router = Router(
 )
 
 
-class EntryBody(BaseModel):
+class EntryBody(Shown):
     """One thing that somebody did."""
 
-    at: str
+    at: Moment
     account_id: str  # "": nobody was logged in, or the account was deleted since
     action: str
     target: str
@@ -278,18 +304,7 @@ def list_audit(
     before = read_cursor(cursor, (float, str))
     found = site.people.audit.listed(limit + 1, before, account_id=account_id, action=action)
     page, following = page_of(found, limit, lambda each: (each.at, each.audit_id))
-    entries = [
-        EntryBody(
-            at=iso(each.at),
-            account_id=each.account_id,
-            action=each.action,
-            target=each.target,
-            detail=dict(each.detail),
-            request_id=each.request_id,
-        )
-        for each in page
-    ]
-    return EntryList(entries=entries, next=following)
+    return EntryList(entries=[EntryBody.model_validate(each) for each in page], next=following)
 
 
 pages = Router(prefix="/admin", include_in_schema=False, dependencies=[Depends(with_accounts)])
@@ -302,15 +317,9 @@ def accounts_page(
 ) -> HTMLResponse:
     """All accounts, by name."""
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
-    more, found = len(found) > ROWS, found[:ROWS]
-    return page(
-        request,
-        "admin_accounts.html",
-        who,
-        accounts=found,
-        roles=list(Role),
-        next=cursor_of(key_of(found[-1].name)) if more else None,
-    )
+    shown, following = page_of(found, ROWS, lambda each: (key_of(each.name),))
+    values = {"accounts": shown, "roles": list(Role), "next": following}
+    return page(request, "admin_accounts.html", who, **values)
 
 
 @pages.post("/accounts", name="create_account")
@@ -356,9 +365,8 @@ def groups_page(request: Request, who: Admin, site: Stores, cursor: Cursor = Non
     """All groups, by name."""
     after = read_cursor(cursor, (str,))
     found = site.people.groups.listed(ROWS + 1, after[0] if after else None)
-    more, found = len(found) > ROWS, found[:ROWS]
-    following = cursor_of(key_of(found[-1].name)) if more else None
-    return page(request, "admin_groups.html", who, groups=found, next=following)
+    shown, following = page_of(found, ROWS, lambda each: (key_of(each.name),))
+    return page(request, "admin_groups.html", who, groups=shown, next=following)
 
 
 @pages.post("/groups", name="create_group")
@@ -403,14 +411,9 @@ def delete_group_by_form(
 def audit_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None) -> HTMLResponse:
     """Who did what when to what, the newest first."""
     found = site.people.audit.listed(ROWS + 1, read_cursor(cursor, (float, str)))
-    more, found = len(found) > ROWS, found[:ROWS]
-    ids = {each.account_id for each in found} - {""}
+    entries, following = page_of(found, ROWS, lambda each: (each.at, each.audit_id))
+    ids = {each.account_id for each in entries} - {""}
     known = {account_id: site.people.accounts.get(account_id) for account_id in ids}
-    return page(
-        request,
-        "admin_audit.html",
-        who,
-        entries=found,
-        names={key: account.name for key, account in known.items() if account},
-        next=cursor_of(found[-1].at, found[-1].audit_id) if more else None,
-    )
+    names = {key: account.name for key, account in known.items() if account}
+    values = {"entries": entries, "names": names, "next": following}
+    return page(request, "admin_audit.html", who, **values)

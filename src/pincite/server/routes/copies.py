@@ -24,7 +24,14 @@ from pincite.server.jobs.store import Job
 from pincite.server.private_copies import Given, attached
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import Look, page
-from pincite.server.requests import Cursor, Limit, VerifyFilesRequest, page_of, read_cursor
+from pincite.server.requests import (
+    Cursor,
+    Limit,
+    Shown,
+    VerifyFilesRequest,
+    page_of,
+    read_cursor,
+)
 from pincite.server.routes.jobs import FILE, form_of, form_schema, readable, started
 from pincite.server.routes.verify import Handed, finding_page
 from pincite.server.routing import Router
@@ -57,7 +64,7 @@ FORM = form_schema(
 )
 
 
-class CopyBody(BaseModel):
+class CopyBody(Shown):
     """A file that stands for a source in one's own jobs."""
 
     sha256: str
@@ -98,14 +105,14 @@ async def add_copy(job_id: str, request: Request, who: Runner, site: Stores) -> 
     kept = await handed_in(site, job_id, who, request)
     if isinstance(kept, Unchecked):
         raise refused(kept)
-    return copy_body(kept)
+    return CopyBody.model_validate(kept)
 
 
 @router.get("/copies", operation_id="list_copies")
 def list_copies(who: Reader, site: Stores, limit: Limit = 50, cursor: Cursor = None) -> CopyList:
     """One's own copies."""
     page, following = listed(site, who, limit, cursor)
-    return CopyList(copies=[copy_body(copy) for copy in page], next=following)
+    return CopyList(copies=[CopyBody.model_validate(copy) for copy in page], next=following)
 
 
 @router.delete("/copies/{sha256}", status_code=204, operation_id="delete_copy")
@@ -181,22 +188,6 @@ def listed(
     (after,) = read_cursor(cursor, (int,)) or (0,)
     found = [copy for copy in site.own.of(who.account_id).all() if copy.copy_id > after]
     return page_of(found, limit, lambda copy: (copy.copy_id,))
-
-
-def copy_body(copy: OwnCopy) -> CopyBody:
-    """A copy as the API shows it."""
-    return CopyBody(
-        sha256=copy.sha256,
-        ref=copy.ref,
-        name=copy.name,
-        n_bytes=copy.n_bytes,
-        pages=copy.pages,
-        n_pages=copy.n_pages,
-        n_words=copy.n_words,
-        language=copy.language,
-        title=copy.title,
-        added=copy.added,
-    )
 
 
 def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:

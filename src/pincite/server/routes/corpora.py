@@ -38,7 +38,7 @@ from pincite.server.requests import (
     page_of,
     read_cursor,
 )
-from pincite.server.routes.jobs import FILE, OF_STARTING, JobBody, form_of, form_schema, job_body
+from pincite.server.routes.jobs import FILE, OF_STARTING, JobBody, form_of, form_schema
 from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.tables import iso, whole
@@ -492,7 +492,7 @@ async def sent(site: Site, entry: CorpusEntry, who: Identity, request: Request) 
         values = body.model_dump(mode="json")
         subject = " ".join(body.subject.split())
         job, _ = await run_sync(site.jobs.submit, who.account_id, "ingest", subject, values, None)
-    return job_body(job)
+    return JobBody.model_validate(job)
 
 
 def listed(site: Site, entry: CorpusEntry, asked: DocumentQuery) -> DocumentList:

@@ -5,7 +5,6 @@ Files go to the disk as they come; the token of such a form is looked at here.
 
 import errno
 import gzip
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -14,19 +13,21 @@ import anyio
 from anyio.to_thread import run_sync
 from fastapi import Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, computed_field
 from starlette.requests import ClientDisconnect
 
 from pincite.judgement.own import digest_of
 from pincite.server.corpora import DiskFull
 from pincite.server.identity import Identity, Reader, Runner, owned
-from pincite.server.jobs.store import Event, Job, JobStore, Status
+from pincite.server.jobs.store import Job, JobStore, Status
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.requests import (
     AskRequest,
     CheckRequest,
     Cursor,
     Limit,
+    Moment,
+    Shown,
     VerifyRequest,
     corpora_in,
     page_of,
@@ -37,7 +38,7 @@ from pincite.server.requests import (
 )
 from pincite.server.routing import CSRF_FIELD, CSRF_HEADER, Router, check_token
 from pincite.server.site import Site, Stores
-from pincite.server.tables import Kind, iso
+from pincite.server.tables import Kind
 from pincite.server.uploads import BadForm, Form, received
 
 OF_STARTING: dict[int | str, dict[str, Any]] = {
@@ -51,7 +52,7 @@ OF_STARTING: dict[int | str, dict[str, Any]] = {
 }
 
 
-class JobBody(BaseModel):
+class JobBody(Shown):
     """A job and where it stands."""
 
     job_id: str
@@ -59,15 +60,21 @@ class JobBody(BaseModel):
     title: str
     status: Status
     ahead: int  # jobs whose turn is before its; accounts take turns
-    created: str  # ISO timestamps, UTC
-    started: str | None
-    finished: str | None
+    created: Moment
+    started: Moment | None
+    finished: Moment | None
     cancelled: bool
     attempts: int
     problem: dict[str, Any] | None
     n_events: int
     request: dict[str, Any]  # without a text that was sent: that is the file "text"
-    links: dict[str, str]
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def links(self) -> dict[str, str]:
+        """Where to look on."""
+        here = f"/api/v1/jobs/{self.job_id}"
+        return {"self": here, "events": f"{here}/events", "result": f"{here}/result"}
 
 
 def started(
@@ -98,7 +105,7 @@ def started(
         who.account_id, kind, subject, body.model_dump(mode="json", exclude_none=True), key
     )
     response.headers["Location"] = f"/api/v1/jobs/{job.job_id}"
-    return job_body(job)
+    return JobBody.model_validate(job)
 
 
 def readable(site: Site, job_id: str, who: Identity) -> Job:
@@ -127,28 +134,6 @@ def own_file(site: Site, job_id: str, name: str, who: Identity) -> dict[str, Any
     if found is None:
         raise not_found()
     return found
-
-
-def job_body(job: Job) -> JobBody:
-    """A job as the API shows it."""
-    here = f"/api/v1/jobs/{job.job_id}"
-    links = {"self": here, "events": f"{here}/events", "result": f"{here}/result"}
-    return JobBody(
-        job_id=job.job_id,
-        kind=job.kind,
-        title=job.title,
-        status=job.status,
-        ahead=job.ahead,
-        created=iso(job.created),
-        started=iso(job.started) if job.started else None,
-        finished=iso(job.finished) if job.finished else None,
-        cancelled=job.cancelled,
-        attempts=job.attempts,
-        problem=dict(job.problem) if job.problem else None,
-        n_events=job.n_events,
-        request=dict(job.request),
-        links=links,
-    )
 
 
 FILE = {"type": "string", "format": "binary"}
@@ -232,13 +217,13 @@ class JobList(BaseModel):
     next: str | None  # cursor of the next page; null: this is the last
 
 
-class EventBody(BaseModel):
+class EventBody(Shown):
     """One thing that happened in a job."""
 
     number: int
     kind: str
     data: dict[str, Any]
-    at: str
+    at: Moment
 
 
 class EventList(BaseModel):
@@ -284,13 +269,13 @@ def list_jobs(
     before = read_cursor(cursor, (float, str))
     found = site.jobs.listed(who.account_id, limit + 1, before, kind or ())
     page, after = page_of(found, limit, lambda job: (job.created, job.job_id))
-    return JobList(jobs=[job_body(job) for job in page], next=after)
+    return JobList(jobs=[JobBody.model_validate(job) for job in page], next=after)
 
 
 @router.get("/jobs/{job_id}", operation_id="get_job", responses=OF_ONE)
 def get_job(job_id: str, who: Reader, site: Stores) -> JobBody:
     """Where a job stands."""
-    return job_body(readable(site, job_id, who))
+    return JobBody.model_validate(readable(site, job_id, who))
 
 
 @router.get(
@@ -334,7 +319,7 @@ def cancel_job(job_id: str, who: Runner, site: Stores) -> JobBody:
     found = site.jobs.cancel(readable(site, job_id, who).job_id)
     if found is None:
         raise not_found()
-    return job_body(found)
+    return JobBody.model_validate(found)
 
 
 @router.get(
@@ -362,7 +347,7 @@ async def get_events(
         events = await run_sync(site.jobs.events, job_id, after)
         last = events[-1].number if events else after
         body = EventList(
-            events=[event_body(event) for event in events],
+            events=[EventBody.model_validate(event) for event in events],
             ended=job.ended and last >= job.n_events,
         )
         return Response(body.model_dump_json(), media_type="application/json")
@@ -383,11 +368,6 @@ def takes_gzip(accept: str) -> bool:
     return False
 
 
-def event_body(event: Event) -> EventBody:
-    """An event as the API shows it."""
-    return EventBody(number=event.number, kind=event.kind, data=dict(event.data), at=iso(event.at))
-
-
 async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> AsyncIterator[str]:
     """Events as they come, until the job has ended or the reader has gone."""
     quiet_since = anyio.current_time()
@@ -397,7 +377,7 @@ async def _stream(jobs: JobStore, job_id: str, after: int, request: Request) -> 
         events = await run_sync(jobs.events, job_id, after)
         for event in events:
             after = event.number
-            data = json.dumps(event_body(event).model_dump())
+            data = EventBody.model_validate(event).model_dump_json()
             yield f"id: {event.number}\nevent: {event.kind}\ndata: {data}\n\n"
         if job is None or (job.ended and after >= job.n_events):
             return

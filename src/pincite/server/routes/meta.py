@@ -5,9 +5,10 @@ from importlib.metadata import version
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel
 
+from pincite.server import operation
 from pincite.server.identity import PUBLIC, May, needs
 from pincite.server.jobs.worker import Worker
-from pincite.server.operation import Metrics, Now, folder, tables
+from pincite.server.operation import Metrics, Now
 from pincite.server.problems import Problem, ProblemBody
 from pincite.server.routing import Router
 from pincite.server.site import Stores
@@ -55,8 +56,8 @@ def readyz(request: Request, site: Stores) -> Ready:
     """Whether it can work, and if not, which part of it: database, folder, worker."""
     worker: Worker | None = request.app.state.worker
     parts = {
-        "database": tables(site.database).well,
-        "folder": folder(site.server).well,
+        "database": operation.tables(site.database).well,
+        "folder": operation.folder(site.server).well,
         "worker": worker is None or worker.works,
     }
     if failing := [name for name, well in parts.items() if not well]:

@@ -6,12 +6,12 @@ and downloads are for those whose job it is.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pincite.judgement.funnel import FLAGS
 from pincite.server import forms
@@ -21,14 +21,14 @@ from pincite.server.jobs.store import Event, Job, Status
 from pincite.server.middleware import noted
 from pincite.server.problems import Problem, ProblemBody, not_found
 from pincite.server.rendering import Look, language_of, page, translations
-from pincite.server.requests import Cursor, IdPath, page_of, read_cursor
+from pincite.server.requests import Body, Cursor, IdPath, Moment, Shown, page_of, read_cursor
 from pincite.server.routes import ask, check, corpora, verify
 from pincite.server.routes.jobs import cancel_job, readable
 from pincite.server.routes.verify import Threshold
 from pincite.server.routing import Router
 from pincite.server.sessions import ShareLink
 from pincite.server.site import Site, Stores
-from pincite.server.tables import Kind, iso
+from pincite.server.tables import Kind
 from pincite.types import Label
 
 router = Router(
@@ -38,20 +38,18 @@ router = Router(
 )
 
 
-class LinkRequest(BaseModel):
+class LinkRequest(Body):
     """A link to be made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     days: Annotated[int, Field(ge=1, le=366)] = 30
 
 
-class LinkBody(BaseModel):
+class LinkBody(Shown):
     """A share link; its address is shown once, when it is made."""
 
     link_id: str
-    created: str
-    expires: str
+    created: Moment
+    expires: Moment
 
 
 class NewLinkBody(LinkBody):
@@ -72,14 +70,14 @@ def create_link(
 ) -> NewLinkBody:
     """Share a result with whoever gets the address: read only, without whole source texts."""
     link, url = linked(site, job_id, who, request, body.days)
-    return NewLinkBody(**_shown(link), url=url)
+    return NewLinkBody.model_validate({**asdict(link), "url": url})
 
 
 @router.get("", operation_id="list_links")
 def list_links(job_id: IdPath, who: Runner, site: Stores) -> LinkList:
     """The links that open a job's result."""
     readable(site, job_id, who)
-    return LinkList(links=[LinkBody(**_shown(link)) for link in site.people.links.of(job_id)])
+    return LinkList(links=[LinkBody.model_validate(link) for link in site.people.links.of(job_id)])
 
 
 @router.delete("/{link_id}", operation_id="revoke_link", status_code=204)
@@ -104,10 +102,6 @@ def linked(
     link, token = site.people.links.add(job_id, days)
     noted(request, job_id, {"link": link.link_id})
     return link, f"{site.server.address.rstrip('/')}/s/{token}"
-
-
-def _shown(link: ShareLink) -> dict[str, str]:
-    return {"link_id": link.link_id, "created": iso(link.created), "expires": iso(link.expires)}
 
 
 # Makes the page of a result: the request, who looks at which job, the stores, the report's JSON.
