@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.lines.labelled import LabelledClaim, read_labelled
-from pincite.evaluation.bootstrap import wilson
+from pincite.evaluation.measures import wilson
 from pincite.evaluation.scorers import cut
 from pincite.judgement import aggregation
 from pincite.models import weights

@@ -22,9 +22,9 @@ import numpy as np
 from pincite import runtime
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.evaluation import beir, measures
-from pincite.evaluation.ask import literature
-from pincite.evaluation.ask.questions import Question, read_questions, sample
-from pincite.evaluation.bootstrap import Doubles
+from pincite.evaluation import qa
+from pincite.evaluation.questions import Question, read_questions, sample
+from pincite.evaluation.measures import Doubles
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval.fusion import JUDGED, PRIOR_WEIGHT, shares
@@ -145,7 +145,7 @@ def with_share(name: str, weight: float, row: Read) -> Doubles:
 
 def show(title: str, rows: Sequence[Read], order: Callable[[Read], Doubles]) -> None:
     run = {row.question.question_id: ranked(row.hits, order(row)) for row in rows}
-    found = literature.measured([row.question for row in rows], run)
+    found = qa.search_measures([row.question for row in rows], run)
     graded = measures.graded_measures({r.question.question_id: r.grades for r in rows}, run)
     low, high = found["intervals"]["MAP@10"]
     below, above = graded["intervals"]["nDCG@10"]

@@ -70,11 +70,6 @@ def indexed(folder: Path, where: Path) -> EmbeddedCorpus:
     return corpus
 
 
-def test_help(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run("--help").output == snapshot
-
-
 def test_end_to_end(folder: Path) -> None:
     result = json.loads(run("varde", "--json", "--run-out", "out").stdout)
     assert (result["collection"], result["split"], result["n"]) == ("varde", "test", 4)

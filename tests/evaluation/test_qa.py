@@ -14,9 +14,9 @@ from evaluation.invented import WordVerifier
 
 from pincite.cli import cli
 from pincite.errors import ConfigError
-from pincite.evaluation.ask import citations, decisions, literature, qa, tables
-from pincite.evaluation.ask.citations import Cited
-from pincite.evaluation.ask.questions import Question, pubmed_url
+from pincite.evaluation import qa, tables
+from pincite.evaluation.qa import Cited
+from pincite.evaluation.questions import Question, pubmed_url
 from pincite.protocols import Floats
 from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
@@ -90,33 +90,33 @@ def pipeline() -> AskPipeline:
 def test_average_precision_by_hand() -> None:
     relevant = frozenset({"a", "b", "c"})
     found = ["x", "a", "x", "b"]
-    assert literature.average_precision(found, relevant) == pytest.approx((1 / 2 + 2 / 4) / 3)
+    assert qa.average_precision(found, relevant) == pytest.approx((1 / 2 + 2 / 4) / 3)
     many = frozenset(map(str, range(30)))
-    assert literature.average_precision([str(i) for i in range(10)], many) == 1.0  # of ten, ten
-    assert literature.average_precision(["x"] * 10 + ["a"], relevant) == 0.0
-    assert literature.average_precision(["a"], frozenset()) == 0.0
+    assert qa.average_precision([str(i) for i in range(10)], many) == 1.0  # of ten, ten
+    assert qa.average_precision(["x"] * 10 + ["a"], relevant) == 0.0
+    assert qa.average_precision(["a"], frozenset()) == 0.0
 
 
 def test_measures_by_hand() -> None:
     run = {"1": [URLS[0]], "2": [URLS[0], URLS[1]], "3": []}
-    found = literature.measured(QUESTIONS, run)
+    found = qa.search_measures(QUESTIONS, run)
     assert found["MAP@10"] == pytest.approx((1 + 0.5 + 0) / 3, abs=1e-4)
     assert found["RR@10"] == found["MAP@10"]  # one relevant paper each
     assert found["P@10"] == pytest.approx(0.2 / 3, abs=1e-4)
     assert found["R@10"] == pytest.approx(2 / 3, abs=1e-4)
     assert found["n"] == 3
-    assert literature.measured([Question("9", "?", frozenset())], {})["n"] == 0
+    assert qa.search_measures([Question("9", "?", frozenset())], {})["n"] == 0
 
 
 def test_systems(pipeline: AskPipeline) -> None:
-    finders = literature.finders(pipeline.finder)
-    assert tuple(finders) == literature.SYSTEMS
+    finders = qa.finders(pipeline.finder)
+    assert tuple(finders) == qa.SYSTEMS
     tops = {name: each.find(QUESTIONS[1].text)[0].document.url for name, each in finders.items()}
     assert tops["lexical"] == URLS[0]
     assert tops["dense"] == URLS[2]
     assert tops["reranked"] == tops["ask"] == URLS[1]
     with pytest.raises(ConfigError, match="no system 'best'"):
-        literature.finders(pipeline.finder, ["best"])
+        qa.finders(pipeline.finder, ["best"])
 
 
 def evidence(supported: float, refuted: float) -> Evidence:
@@ -125,16 +125,16 @@ def evidence(supported: float, refuted: float) -> Evidence:
 
 
 def test_likelier() -> None:
-    assert decisions.likelier([evidence(0.3, 0.2), evidence(0.1, 0.4)]) == "no"
-    assert decisions.likelier([evidence(0.3, 0.2)]) == "yes"
-    assert decisions.likelier([]) == "maybe"
+    assert qa.likelier([evidence(0.3, 0.2), evidence(0.1, 0.4)]) == "no"
+    assert qa.likelier([evidence(0.3, 0.2)]) == "yes"
+    assert qa.likelier([]) == "maybe"
 
 
 def test_decisions_beside_the_commonest_word() -> None:
     asked = [
         Question(str(n), "?", frozenset(), word) for n, word in enumerate(["yes", "yes", "no"])
     ]
-    found = decisions.measured(asked, {"a way": ["yes", "maybe", "no"]})
+    found = qa.decision_measures(asked, {"a way": ["yes", "maybe", "no"]})
     assert found["majority"]["word"] == "yes"
     assert found["majority"]["accuracy"] == found["ways"]["a way"]["accuracy"] == 0.6667
     assert found["majority"]["macro"]["f1"] == 0.4  # (0.8 + 0) / 2
@@ -153,11 +153,11 @@ def test_citation_measures_by_hand() -> None:
         0,
         0,
     ]
-    found = citations.measured([[one, overcited, unsupported], [uncited]])
+    found = qa.citation_measures([[one, overcited, unsupported], [uncited]])
     assert found["citation_recall"] == 0.3333  # (2/3 + 0) / 2
     assert found["citation_precision"] == 0.25  # (2/4 + 0) / 2
     assert found["n_sentences"] == 4
-    assert citations.measured([])["citation_recall"] is None
+    assert qa.citation_measures([])["citation_recall"] is None
 
 
 def test_an_answer_is_judged(pipeline: AskPipeline) -> None:
@@ -172,7 +172,7 @@ def test_an_answer_is_judged(pipeline: AskPipeline) -> None:
         "somebody",
         pipeline.searched,
     )
-    assert citations.cited(answer, pipeline.checker) == [
+    assert qa.cited(answer, pipeline.checker) == [
         Cited(True, (True,), (False,)),
         Cited(True, (True, False), (False, True)),
         Cited(False, (False,), (False,)),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pincite.errors import InputError
-from pincite.evaluation.ask.questions import read_questions, sample
-from pincite.evaluation.ask.statements import statement_of
+from pincite.evaluation.qa import statement_of
+from pincite.evaluation.questions import read_questions, sample
 
 PUBMEDQA = {
     "101": {

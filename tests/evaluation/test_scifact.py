@@ -9,8 +9,7 @@ import pytest
 from evaluation.invented import WordVerifier
 
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import scifact
-from pincite.evaluation.ask import tables
+from pincite.evaluation import scifact, tables
 from pincite.evaluation.scifact import CONTRADICT, NO_EVIDENCE, SUPPORT, JudgedRow, Row
 from pincite.types import Document, Evidence, Passage, Span
 from pincite.verbs.ask.answer_check import AnswerChecker

@@ -15,8 +15,7 @@ import numpy as np
 from pincite.documents.lines.labelled import LABELS, LabelledClaim, read_labelled
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.bootstrap import Doubles
-from pincite.evaluation.measures import Flags
+from pincite.evaluation.measures import Doubles, Flags
 from pincite.evaluation.scorers import CutRow, Scorer, Scores, Unavailable, cut
 from pincite.judgement import aggregation
 from pincite.types import Evidence, Label

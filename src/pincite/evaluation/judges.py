@@ -17,9 +17,8 @@ import numpy as np
 from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.bootstrap import Doubles
 from pincite.evaluation.claims import Predictions
-from pincite.evaluation.measures import Flags
+from pincite.evaluation.measures import Doubles, Flags
 from pincite.evaluation.scorers import Scores
 from pincite.judgement import aggregation, fusion
 from pincite.judgement.fusion import Judged

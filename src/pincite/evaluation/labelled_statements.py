@@ -22,7 +22,7 @@ import numpy as np
 
 from pincite.errors import InputError
 from pincite.evaluation import measures
-from pincite.evaluation.bootstrap import wilson
+from pincite.evaluation.measures import wilson
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.verbs.check.records import Check

@@ -12,8 +12,49 @@ import numpy as np
 import numpy.typing as npt
 
 from pincite.errors import MissingExtra
-from pincite.evaluation import bootstrap
-from pincite.evaluation.bootstrap import Doubles
+
+# Intervals: percentile bootstrap over rows, and Wilson's for shares.
+
+Doubles = npt.NDArray[np.float64]
+
+N_RESAMPLES = 1000
+SEED = 20
+_Z = 1.959964  # 97.5 % point of the normal distribution
+
+
+def resamples(n_rows: int) -> Doubles:
+    """(N_RESAMPLES, n_rows): counts of rows drawn with replacement, each row of it sums to n."""
+    rng = np.random.default_rng(SEED)
+    return rng.multinomial(n_rows, [1 / n_rows] * n_rows, size=N_RESAMPLES).astype(np.float64)
+
+
+def percentiles(values: Doubles) -> list[float] | None:
+    """95 % percentile interval (Efron & Tibshirani 1993, ch. 13); NaN values are left out.
+
+    >>> percentiles(np.array([0.0, 0.5, 1.0, np.nan]))
+    [0.025, 0.975]
+    """
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    low, high = np.percentile(known, [2.5, 97.5])
+    return [round(float(low), 4), round(float(high), 4)]
+
+
+def wilson(n_hits: int, n: int) -> list[float] | None:
+    """95 % interval of a share (Wilson 1927): (p̂ + z²/2n ± z·√(p̂(1−p̂)/n + z²/4n²)) / (1 + z²/n).
+
+    >>> wilson(9, 10)
+    [0.5958, 0.9821]
+    """
+    if not n:
+        return None
+    share, z2 = n_hits / n, _Z**2
+    middle = share + z2 / (2 * n)
+    half = _Z * (share * (1 - share) / n + z2 / (4 * n * n)) ** 0.5
+    ends: Sequence[float] = [(middle + sign * half) / (1 + z2 / n) for sign in (-1, 1)]
+    return [round(min(1.0, max(0.0, end)), 4) for end in ends]
+
 
 Flags = npt.NDArray[np.bool_]
 Qrels = Mapping[str, frozenset[str]]  # query → ids that are relevant
@@ -82,7 +123,7 @@ def interval(values: Doubles) -> list[float]:
     """95 % percentile bootstrap interval of the mean (Efron & Tibshirani 1993, ch. 13)."""
     if not len(values):
         return [float("nan"), float("nan")]
-    rng = np.random.default_rng(bootstrap.SEED)
+    rng = np.random.default_rng(SEED)
     rows = rng.integers(0, len(values), size=(N_BOOTSTRAP, len(values)))
     low, high = np.percentile(values[rows].mean(axis=1), [2.5, 97.5])
     return [round(float(low), 4), round(float(high), 4)]
@@ -111,7 +152,7 @@ def auroc_interval(supported: Flags, values: Doubles) -> list[float] | None:
     """95 % bootstrap interval of the AUROC over rows; resamples of one class are left out."""
     if supported.all() or not supported.any():
         return None
-    return bootstrap.percentiles(aurocs(supported, values, bootstrap.resamples(len(values))))
+    return percentiles(aurocs(supported, values, resamples(len(values))))
 
 
 def aurocs(supported: Flags, values: Doubles, weights: Doubles) -> Doubles:
@@ -146,12 +187,12 @@ def class_measures(labels: Sequence[str], predicted: Sequence[str]) -> dict[str,
     for row, (label, guess) in enumerate(zip(labels, predicted, strict=True)):
         cells[row, every.index(label), every.index(guess)] = 1
     point = _averages(cells.sum(axis=0)[None], len(classes))
-    drawn = np.tensordot(bootstrap.resamples(len(labels)), cells, axes=1)
+    drawn = np.tensordot(resamples(len(labels)), cells, axes=1)
     spread = _averages(drawn, len(classes))
     names = ("macro_f1", "weighted_f1", "accuracy")
     return {
         **{name: _rounded(point[name][0]) for name in names},
-        **{f"{name}_interval": bootstrap.percentiles(spread[name]) for name in names},
+        **{f"{name}_interval": percentiles(spread[name]) for name in names},
         "f1": {name: _rounded(value) for name, value in zip(classes, point["f1"][0], strict=True)},
     }
 
@@ -229,3 +270,94 @@ def _sklearn_metrics() -> Any:
 
 
 _EXTRA = "Evaluation needs {}. Install it with: pip install 'pincite[eval]'"
+
+
+# What is said of rows with one label each: precision, recall and F1 by class, with intervals.
+
+MEASURES = ("precision", "recall", "f1")
+
+
+def by_class(wanted: Sequence[str], said: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
+    """Precision, recall and F1 of each class, their `weighted` and `macro` means, and accuracy.
+
+    Each has a 95 % bootstrap interval over the rows. Weighted is by the rows of a class; macro is
+    over the classes that have rows. What is 0 / 0 is 0 (scikit-learn's rule). Something said that
+    is none of the classes is wrong, and nothing else.
+
+    >>> found = by_class(["yes", "yes", "no"], ["yes", "no", "no"], ["yes", "no"])
+    >>> found["classes"]["yes"]["precision"], found["classes"]["yes"]["recall"]
+    (1.0, 0.5)
+    """
+    cells = _cells(wanted, said, classes)
+    point = _measures(cells.sum(axis=0)[None])
+    spread = _measures(np.tensordot(resamples(len(wanted)), cells, axes=1))
+    places = [*classes, "weighted", "macro"]
+    found = {name: _one(point, spread, place) for place, name in enumerate(places)}
+    return {
+        "n": len(wanted),
+        "accuracy": round(float(point["accuracy"][0, 0]), 4),
+        "accuracy_interval": percentiles(spread["accuracy"][:, 0]),
+        "weighted": found.pop("weighted"),
+        "macro": found.pop("macro"),
+        "classes": {name: {"n": list(wanted).count(name), **of} for name, of in found.items()},
+    }
+
+
+def f1_means(
+    wanted: Sequence[str], said: Sequence[str], classes: Sequence[str]
+) -> dict[str, float]:
+    """Weighted and macro-F1 alone, for tables of many thresholds."""
+    f1 = _measures(_cells(wanted, said, classes).sum(axis=0)[None])["f1"][0]
+    weighted, macro = float(f1[-2]), float(f1[-1])
+    return {"weighted_f1": round(weighted, 4), "macro_f1": round(macro, 4)}
+
+
+def _cells(wanted: Sequence[str], said: Sequence[str], classes: Sequence[str]) -> Doubles:
+    """(n_rows, n_classes, n_classes + 1): 1 where a row's label and what was said meet.
+
+    The last column is for what is none of the classes.
+    """
+    place = {name: i for i, name in enumerate(classes)}
+    cells = np.zeros((len(wanted), len(classes), len(classes) + 1))
+    for row, (label, guess) in enumerate(zip(wanted, said, strict=True)):
+        cells[row, place[label], place.get(guess, len(classes))] = 1
+    return cells
+
+
+def _measures(confusion: Doubles) -> dict[str, Doubles]:
+    """Of confusions (n, n_classes, n_classes + 1); the weighted and the macro mean come last."""
+    n_classes = confusion.shape[1]
+    hits = np.diagonal(confusion[:, :, :n_classes], axis1=1, axis2=2)
+    labelled, guessed = confusion.sum(axis=2), confusion.sum(axis=1)[:, :n_classes]
+    n_rows = np.maximum(labelled.sum(axis=1, keepdims=True), 1)
+    there = labelled > 0
+    found = {
+        "precision": _shares(hits, guessed),
+        "recall": _shares(hits, labelled),
+        "f1": _shares(2 * hits, labelled + guessed),
+    }
+    means = {
+        name: np.column_stack(
+            [
+                values,
+                (values * labelled / n_rows).sum(axis=1),
+                (values * there).sum(axis=1) / np.maximum(there.sum(axis=1), 1),
+            ]
+        )
+        for name, values in found.items()
+    }
+    return means | {"accuracy": hits.sum(axis=1, keepdims=True) / n_rows}
+
+
+def _shares(part: Doubles, whole: Doubles) -> Doubles:
+    shares = np.zeros_like(part)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
+
+
+def _one(point: dict[str, Doubles], spread: dict[str, Doubles], place: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in MEASURES:
+        found[name] = round(float(point[name][0, place]), 4)
+        found[f"{name}_interval"] = percentiles(spread[name][:, place])
+    return found

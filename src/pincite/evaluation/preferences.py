@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal, get_args
 
 from pincite.evaluation import agreement
-from pincite.evaluation.bootstrap import wilson
+from pincite.evaluation.measures import wilson
 
 Comparison = Literal["citations", "passages"]
 Side = Literal["existing", "suggested", "random", "chosen"]

@@ -25,7 +25,7 @@ import numpy as np
 from pincite.documents.body import DEFAULT_LIMITS
 from pincite.documents.lines import jsonl
 from pincite.errors import ConfigError, InputError
-from pincite.evaluation import labels
+from pincite.evaluation import measures
 from pincite.judgement.references import Support, support_of
 from pincite.types import Document, Evidence, Unchecked
 from pincite.verbs.ask.answer_check import AnswerChecker
@@ -195,7 +195,7 @@ def side_by_side(result: Mapping[str, Any]) -> dict[str, dict[str, list[float]]]
             said = result[part]["by_thresholds"]
             places = {**said["classes"], "weighted": said["weighted"], "macro": said["macro"]}
             found[f"{name} ({said['n']})"] = {
-                p: [of[m] for m in labels.MEASURES] for p, of in places.items()
+                p: [of[m] for m in measures.MEASURES] for p, of in places.items()
             }
     for name, figures in SEED_FIGURES.items():
         found[name] = {place: list(values) for place, values in figures.items()}
@@ -211,7 +211,7 @@ def grid(judged: Sequence[JudgedRow]) -> list[dict[str, float]]:
     for supported_from in GRID:
         for contradicted_from in GRID:
             said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
-            f1 = labels.f1_means(wanted, said, LABELS)
+            f1 = measures.f1_means(wanted, said, LABELS)
             pair = {"supported_from": supported_from, "contradicted_from": contradicted_from}
             found.append(pair | f1)
     return found
@@ -241,7 +241,7 @@ def _measures(
         "n": len(judged),
         "mix": mix(judged),
         "by_thresholds": _by_thresholds(judged, supported_from, contradicted_from),
-        "by_likeliest": labels.by_class(_labels(judged), said, LABELS),
+        "by_likeliest": measures.by_class(_labels(judged), said, LABELS),
         "grid": grid(judged),
     }
 
@@ -250,7 +250,7 @@ def _by_thresholds(
     judged: Sequence[JudgedRow], supported_from: float, contradicted_from: float
 ) -> dict[str, Any]:
     said = [_thresholds(each, supported_from, contradicted_from) for each in judged]
-    return labels.by_class(_labels(judged), said, LABELS)
+    return measures.by_class(_labels(judged), said, LABELS)
 
 
 def _thresholds(judged: JudgedRow, supported_from: float, contradicted_from: float) -> str:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from pincite.documents.lines.labelled import LabelledClaim
-from pincite.evaluation.bootstrap import Doubles
+from pincite.evaluation.measures import Doubles
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
 from pincite.retrieval import cascade

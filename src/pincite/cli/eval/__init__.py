@@ -260,51 +260,6 @@ def claims(
         click.echo(f"\n{tables.opinions_table(second)}")
 
 
-@command.command("swaps")
-@click.argument("files", type=options.FilePath, nargs=-1, required=True)
-@click.option(
-    "--n", type=click.IntRange(min=1), default=500, show_default=True, help="Changes at most."
-)
-@click.option("--show", type=click.IntRange(min=0), default=0, help="Print so many failures.")
-@keep_option
-@json_option
-@quiet_option
-@options.settings_options
-def swaps(
-    files: tuple[Path, ...],
-    n: int,
-    show: int,
-    keep: bool,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> None:
-    """How often a claim changed in one place scores lower than the true one.
-
-    From the supported rows of FILES: another number, another date, another name, a negation put in
-    or taken out. A change that may be true, since it stands in the evidence, is left out.
-    """
-    from pincite.evaluation import claims as claims_
-    from pincite.evaluation import swaps as swaps_
-    from pincite.evaluation import tables
-    from pincite.verbs.verify import build
-
-    settings = options.settings_of(given)
-    changes = swaps_.swaps([row for file in files for row in claims_.read_rows(file)], n)
-    with build.verifying(settings, None, None, keep=keep) as run, options.progress(quiet) as shown:
-        tell = options.teller(shown)
-        judged = swaps_.judge(
-            changes, run.pipeline.verifier, lambda done, total: tell("swaps", done, total)
-        )
-    result = {
-        "files": [file.name for file in files],
-        **swaps_.measured(judged, settings.verify.threshold),
-        "failures": swaps_.failures(judged, show),
-        "versions": dict(run.versions),
-    }
-    click.echo(json.dumps(result, indent=1) if as_json else tables.swaps_table(result))
-
-
 @command.command("check")
 @click.argument("corpus", type=options.FilePath)
 @click.argument("labelled", type=options.FilePath)

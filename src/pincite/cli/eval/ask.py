@@ -47,7 +47,7 @@ def scifact(folder: Path, protocol: str, as_json: bool, quiet: bool, **given: An
     trained on count. Judged pairs are kept, so a stopped run goes on.
     """
     from pincite.evaluation import scifact as scifact_
-    from pincite.evaluation.ask import tables
+    from pincite.evaluation import tables
     from pincite.verbs.ask import build as build_ask
     from pincite.verbs.verify import build
 
@@ -93,13 +93,13 @@ def qa(
     The corpus has to hold the papers; tools/pubmedqa_documents.py makes documents of PubMedQA.
     --limit takes a random part, the same each time. Judged pairs are kept: a stopped run goes on.
     """
-    from pincite.evaluation.ask import qa as qa_
-    from pincite.evaluation.ask import questions as questions_
-    from pincite.evaluation.ask import tables
+    from pincite.evaluation import qa as qa_
+    from pincite.evaluation import tables
+    from pincite.evaluation.questions import read_questions, sample
     from pincite.verbs.ask import build as build_ask
 
     settings = options.settings_of(given)
-    questions = questions_.sample(questions_.read_questions(file), limit)
+    questions = sample(read_questions(file), limit)
     with build_ask.asking(settings, corpus) as run, options.progress(quiet) as shown:
         tell = options.teller(shown)
         result = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pincite.errors import InputError
-from pincite.evaluation import bootstrap
+from pincite.evaluation import measures
 from pincite.evaluation.scorers import BATCH_ROWS, CutRow, all_evidence
 from pincite.judgement import aggregation
 from pincite.protocols import Verifier
@@ -130,10 +130,10 @@ def _shares(judged: Sequence[JudgedChange], threshold: float) -> dict[str, Any]:
     return {
         "n": len(judged),
         "lower": _share(n_lower, len(judged)),
-        "lower_interval": bootstrap.wilson(n_lower, len(judged)),
+        "lower_interval": measures.wilson(n_lower, len(judged)),
         "original_supported": _share(len(called), len(judged)),
         "label_changes": _share(n_lost, len(judged)),  # from supported to anything else
-        "label_changes_interval": bootstrap.wilson(n_lost, len(judged)),
+        "label_changes_interval": measures.wilson(n_lost, len(judged)),
     }
 
 
@@ -163,3 +163,19 @@ def _may_be_true(row: CutRow, swap: Swap) -> bool:
     known = {figure.key for figure in figures.figures(claim)}
     put_in = [f for f in figures.missing(swap.text, evidence) if f.key not in known]
     return not put_in
+
+
+if __name__ == "__main__":
+    import json
+    import sys
+    from pathlib import Path
+
+    from pincite.evaluation.claims import read_rows
+    from pincite.settings import Settings
+    from pincite.verbs.verify import build
+
+    files = [Path(name) for name in sys.argv[1:]]
+    with build.verifying(Settings(), None, None) as run:
+        changes = swaps([row for file in files for row in read_rows(file)], 500)
+        found = judge(changes, run.pipeline.verifier)
+    print(json.dumps(measured(found, Settings().verify.threshold), indent=1))
