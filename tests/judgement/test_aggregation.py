@@ -154,21 +154,6 @@ def test_what_an_editor_disputes_ranks_first() -> None:
     assert aggregation.ranked([*others, tagged])[0] is tagged
 
 
-def test_the_order_agrees_with_the_probabilities_that_are_shown() -> None:
-    """Parts may lower a score; what a report prints of a claim is the support of its whole."""
-    group = [of(-2.0, NONE), of(-1.0, [clause(0, -9), clause(10, -9)])]
-    findings = [
-        dataclasses.replace(
-            finding(Label.NOT_SUPPORTED, aggregation.group_score([each], None, "parts"), f"{n}"),
-            citations=(each,),
-        )
-        for n, each in enumerate(group)
-    ]
-    shown = [aggregation.support(each) or 0.0 for each in aggregation.ranked(findings[::-1])]
-    assert shown == sorted(shown)
-    assert findings[0].score > findings[1].score  # type: ignore[operator]
-
-
 SAID = Contradiction("value", "1886", "1889", Span(0, 9))
 
 
@@ -262,13 +247,6 @@ def test_missing_clauses_swallow_their_atoms_and_others_are_named() -> None:
     assert aggregation.missing(Label.SUPPORTED, BOTH, [outside, inside]) == (outside, inside)
     for label in (Label.NOT_SUPPORTED, Label.REFUTED, Label.UNCHECKED):
         assert aggregation.missing(label, BOTH, [outside, inside]) == ()
-
-
-def test_page_scores_by_hand() -> None:
-    assert aggregation.page_score(1.0, [3.0, -2.0], "parts") == -0.5
-    assert aggregation.page_score(1.0, [3.0, -2.0], "max") == 1.0
-    assert aggregation.page_score(1.0, [-2.0], "parts") == 1.0
-    assert aggregation.page_score(1.0, [], "parts") == 1.0
 
 
 def of(score: float, clauses: list[Part]) -> CitationResult:

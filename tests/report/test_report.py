@@ -137,12 +137,6 @@ def test_parts_found_in_different_sources_lack_nothing_that_could_be_tagged() ->
     assert wikitext.tag(found, TODAY) is None
 
 
-def test_support_is_that_of_the_whole_claim_whatever_ranks_it() -> None:
-    found = json.loads(data.to_json(only(partly())))["findings"][0]
-    assert found["score"] == -1.0
-    assert found["prob_supported"] == aggregation.probability(-1.5)
-
-
 def test_advice_says_how_often_flags_are_false_alarms() -> None:
     advice = wording.flag_advice([(0.02, 0.12), (0.05, 0.22), (0.2, 0.67)])
     assert advice == (

@@ -75,7 +75,7 @@ def test_a_named_file_replaces_the_usual_ones(tmp_path: Path) -> None:
         ("[serach]\ndepth = 3", r"'serach'.*\[retrieval\]"),
         ("web = 3", r"expected a table, \[web\]"),
         ("retrieval.depth = 'many'", "expected int"),
-        ("verify.readout = 'mean'", "expected 'max' or 'parts'"),
+        ("verify.suggest = 'few'", "expected 'failing' or 'all'"),
         ("retrieval.depth = true", "expected int"),
         ("filters.exclude_hosts = 3", "expected list of strings"),
         ("retrieval.depth =", "TOML"),
@@ -135,8 +135,8 @@ def test_a_range_holds_what_lies_between_its_ends(low: int, width: int, ends: An
 def test_records_are_checked_however_they_are_made() -> None:
     with pytest.raises(ConfigError, match=r"web\.pause is -1"):
         Settings(web=dataclasses.replace(Settings().web, pause=-1))
-    with pytest.raises(ConfigError, match=r"verify\.readout is 'mean'"):
-        Settings.of(readout="mean")
+    with pytest.raises(ConfigError, match=r"verify\.suggest is 'few'"):
+        Settings.of(suggest="few")
     with pytest.raises(ConfigError, match=r"server\.port is -1; expected 0 to 65535"):
         ServerSettings(port=-1)
 

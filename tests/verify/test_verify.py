@@ -220,15 +220,6 @@ def test_a_supported_claim_still_names_what_no_passage_states() -> None:
     ]
 
 
-def test_parts_move_the_rank_and_never_what_a_better_source_must_beat() -> None:
-    parts = pipeline(BETTER).finding(claim(BRIDGE.url, text=HALF))
-    whole = pipeline(BETTER, readout="max").finding(claim(BRIDGE.url, text=HALF))
-    assert parts.score is not None
-    assert whole.score is not None
-    assert parts.score < whole.score
-    assert parts.suggestions == whole.suggestions
-
-
 def test_one_open_member_leaves_the_group_open() -> None:
     found = pipeline().finding(claim(FERRY.url, "https://gone.example/"))
     assert found.label is Label.UNCHECKED

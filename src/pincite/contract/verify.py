@@ -191,7 +191,7 @@ class FindingRecord:
     span: Annotated[Offsets, Says("of the claim in the article's source")] | None
     tags: Texts
     label: Label
-    score: Annotated[float, Says("log-odds, the claim's parts counted")] | None
+    score: Annotated[float, Says("log-odds; ranks the findings of one verdict")] | None
     prob_supported: Annotated[Probability, Says("of the whole claim")] | None
     source_changed: Annotated[bool, Says("a citation has `changed`")]
     missing: Annotated[tuple[PartRecord, ...], Says("parts that no source of the group supports")]

@@ -11,11 +11,9 @@ and a supported one partly so only where the verifier is unsure of it.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from pincite.judgement import parts
 from pincite.judgement.contradictions import witness
-from pincite.opinions import Opinion
 from pincite.retrieval.fusion import with_prior
 from pincite.text import names, values
 from pincite.types import (
@@ -59,10 +57,6 @@ BY_NETWORK = "read_as_contrary"
 # heard. The bound that `tools/calibrate.py` finds counts the page's support too, and leaves about
 # so much. Rules do not count here: a name that seems missing lowers the support of true claims too.
 HEARD_BELOW = -2.1
-
-# How a page's score is read: "max" is SIDE's, the best passage for the whole claim; "parts" lets
-# the least supported clause count as much.
-Readout = Literal["max", "parts"]
 
 
 def best(evidence: Sequence[Evidence]) -> Evidence | None:
@@ -225,19 +219,6 @@ def missing(label: Label, clauses: Sequence[Part], atoms: Sequence[Part]) -> tup
     return tuple(sorted(named, key=lambda part: part.span))
 
 
-def page_score(whole: float, clauses: Sequence[float], readout: Readout) -> float:
-    """A page's score from the log-odds of the whole claim and of each of its clauses.
-
-    max: whole; parts: (whole + min(clauses)) / 2, and whole for a claim of one clause.
-
-    >>> page_score(1.0, [2.0, -3.0], "parts"), page_score(1.0, [2.0, -3.0], "max")
-    (-1.0, 1.0)
-    """
-    if readout == "max" or len(clauses) < 2:
-        return whole
-    return (whole + min(clauses)) / 2
-
-
 def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Passage]:
     """One passage from each source, so that together they hold as much of the claim as can be.
 
@@ -282,23 +263,10 @@ def group_label(
     return strongest.label
 
 
-def group_score(
-    results: Sequence[CitationResult], together: Evidence | None, readout: Readout = "max"
-) -> float | None:
-    """The best page score in the group; None if nothing in it could be checked.
-
-    All sources read together count as one page, whose clauses may be supported by any of them.
-    """
-    pages = [(r.outcome, r.clauses) for r in results if isinstance(r.outcome, Evidence)]
-    if together is not None:
-        of_any = parts.borne_out_by_any([clauses for _, clauses in pages])
-        pages.append((together, tuple(of_any)))
-    scores = [page_score(whole.score, _scores(clauses), readout) for whole, clauses in pages]
-    return max(scores, default=None)
-
-
-def _scores(clauses: Sequence[Part]) -> list[float]:
-    return [clause.evidence.score for clause in clauses if clause.evidence]
+def group_score(results: Sequence[CitationResult], together: Evidence | None) -> float | None:
+    """The best score of a source, or of all read together; None if nothing could be checked."""
+    scores = [r.outcome.score for r in results if isinstance(r.outcome, Evidence)]
+    return max([*scores, together.score] if together else scores, default=None)
 
 
 ORDER = (
@@ -313,18 +281,16 @@ ORDER = (
 def ranked(findings: Sequence[Finding]) -> list[Finding]:
     """Worst first: what an editor disputes, then by label, as in ORDER.
 
-    Inside each, by the probability of support that reports show, then by score; of the supported
-    those whose source changed come first. Ties and claims without a score keep the order of the
-    article.
+    Inside each, by score; of the supported those whose source changed come first. Ties and claims
+    without a score keep the order of the article.
     """
 
-    def key(finding: Finding) -> tuple[bool, int, bool, float, float]:
+    def key(finding: Finding) -> tuple[bool, int, bool, float]:
         last = finding.label is Label.SUPPORTED and not finding.source_changed
         return (
             not finding.claim.disputed,
             ORDER.index(finding.label),
             last,
-            posterior(finding) or 0.0,
             finding.score or 0.0,
         )
 
@@ -370,19 +336,9 @@ def suggestions(
 def support(finding: Finding) -> float | None:
     """The probability that the group supports the whole claim; None if nothing was checked.
 
-    A second opinion is counted (`judgement.fusion`). Not that of `finding.score`, which may count
-    the claim's parts and only ranks.
+    A second opinion is counted (`judgement.fusion`).
     """
-    return probability(posterior(finding))
-
-
-def posterior(finding: Finding) -> float | None:
-    """The log-odds behind `support`."""
-    whole = group_score(finding.citations, finding.together, "max")
-    if whole is None:
-        return finding.score
-    opinion = finding.opinion
-    return whole + (opinion.log_ratio if isinstance(opinion, Opinion) else 0.0)
+    return probability(finding.score)
 
 
 def probability(score: float | None) -> float | None:

@@ -148,7 +148,7 @@ def decided(finding: Finding, threshold: float) -> Finding:
 def _label(finding: Finding, opinion: Opinion, threshold: float) -> Label:
     own = finding.label
     partly = opinion.verdict is Verdict.PARTLY_SUPPORTED
-    if sigmoid(aggregation.posterior(finding) or UNREAD) >= threshold:
+    if sigmoid(finding.score or UNREAD) >= threshold:
         if own in (Label.SUPPORTED, Label.PARTLY_SUPPORTED):
             return own
         return Label.PARTLY_SUPPORTED if partly else Label.SUPPORTED
@@ -196,7 +196,7 @@ def disagree(finding: Finding) -> bool:
 
 def own_support(finding: Finding) -> float | None:
     """The probability of support that our verifier alone finds; None if it read nothing."""
-    whole = aggregation.group_score(finding.citations, finding.together, "max")
+    whole = aggregation.group_score(finding.citations, finding.together)
     return aggregation.probability(whole)
 
 

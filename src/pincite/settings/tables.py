@@ -110,7 +110,6 @@ class VerifySettings:
     # Claims that better sources are sought for: those whose own fail them, or as SIDE does all.
     suggest: Literal["failing", "all"] = "failing"
     uncited: bool = False  # whether sentences that need a citation and have none are looked for
-    readout: aggregation.Readout = "parts"  # how a page is scored: its parts too, or SIDE's "max"
     wiki: str = ""  # base address of the wiki that titles belong to; empty: Wikipedia in `language`
     # Of articles from a wiki: its wikitext, or its HTML with templates expanded.
     article_markup: Literal["wikitext", "html"] = "wikitext"

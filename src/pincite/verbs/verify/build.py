@@ -104,7 +104,6 @@ def verifying(
             read=settings.retrieval.read,
             k=settings.verify.k,
             threshold=settings.verify.threshold,
-            readout=settings.verify.readout,
             suggest=settings.verify.suggest,
             exclusions=exclusions,
             unfiltered=stored.lexical((), settings.filters.chosen) if stored else None,

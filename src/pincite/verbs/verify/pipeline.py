@@ -113,7 +113,6 @@ class VerifyPipeline:
     read: int = cascade.READ
     k: int = 3
     threshold: float = aggregation.THRESHOLD
-    readout: aggregation.Readout = "parts"
     suggest: Literal["failing", "all"] = "failing"  # claims that better sources are sought for
     exclusions: Exclusions = WITHOUT_LIST  # what is never suggested, and why
     unfiltered: WordRetriever | None = None  # by words, with barred sites: names what they hide
@@ -244,7 +243,7 @@ class VerifyPipeline:
             citations=results,
             together=together,
             label=label,
-            score=aggregation.group_score(results, together, self.readout),
+            score=aggregation.group_score(results, together),
             suggestions=(),
             missing=aggregation.missing(label, of_group, atoms),
         )
@@ -271,7 +270,7 @@ class VerifyPipeline:
             else result
             for result in alone.citations
         )
-        score = aggregation.group_score(results, together, self.readout)
+        score = aggregation.group_score(results, together)
         return replace(
             alone, citations=results, together=together, label=Label.SUPPORTED, score=score
         )
@@ -441,7 +440,7 @@ class VerifyPipeline:
         if found.label is not Label.SUPPORTED:
             judged += self._wider(claim, judged)
         judged = [each for each in judged if not containment.failure(each)]
-        existing = aggregation.group_score(found.citations, found.together, "max")
+        existing = aggregation.group_score(found.citations, found.together)
         most = RECONSIDERED * self.k  # some will not show why they support the claim
         ordered = aggregation.suggestions(judged, existing, most, self.threshold, shares_of)
         stored = self._from_stored_text(ordered)
