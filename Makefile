@@ -10,7 +10,7 @@ RAY := $(VENV)/.ray
 MILVUS := $(VENV)/.milvus
 BENCH := .venv-bench
 
-.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench profile bench-server bench-html calibrate verifier schema locale docs notebooks pictures clean
+.PHONY: help demo demo-check demo-ask demo-web test test-models test-web test-train test-mcp test-ray test-milvus test-all gate fmt format lint types layers spelling wheel types-wheel check release encoder reranker gpu-kit verifier-gpu bench-html calibrate verifier schema locale docs notebooks pictures clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -163,18 +163,8 @@ verifier-gpu: gpu-kit $(TRAIN) ## that run on this machine's GPU: make verifier-
 $(BENCH)/.installed: $(STAMP)
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . sentence-transformers onnx
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e .
 	@touch $@
-
-bench: $(BENCH)/.installed ## speed and memory against what a user would pick instead
-	$(BENCH)/bin/python tools/bench.py
-
-profile: $(BENCH)/.installed ## where the processor time goes: make profile, or make profile OF=demo
-	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt py-spy matplotlib
-	$(BENCH)/bin/python tools/profile_stages.py $(OF)
-
-bench-server: $(STAMP) ## 50 people reading while four jobs run
-	$(BIN)/python tools/bench_server.py
 
 bench-html: $(BENCH)/.installed ## what is read of web pages, beside other extractors: make bench-html PAGES=folder
 	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt readability-lxml resiliparse

@@ -1,6 +1,6 @@
 """How fast PubMed files are read, on one core: records a second, reading and nothing else.
 
-python tools/make_pubmed.py /tmp/pubmed26n0001.xml.gz --records 30000
+python tests/support/make_pubmed.py /tmp/pubmed26n0001.xml.gz --records 30000
 python research/scripts/bench_pubmed.py /tmp/pubmed26n0001.xml.gz
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_pubmed import lines
+from support.make_pubmed import lines
 from syrupy.assertion import SnapshotAssertion
 
 from pincite.documents import checksum

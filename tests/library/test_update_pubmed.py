@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from make_pubmed import lines
+from support.make_pubmed import lines
 
 from pincite.cli import cli
 from pincite.corpus.embedded import EmbeddedCorpus

@@ -1,10 +1,10 @@
-"""Speed and memory against what a user would pick instead: python tools/bench.py [verifier …]
+"""Speed and memory against what a user would pick instead: python research/scripts/bench.py [verifier …]
 
 Each part in one run on one machine, the two sides alternating: the verifier against
 sentence-transformers' CrossEncoder with the same weights, BM25 against Lucene's formula, the
 demo's memory; and, of a file with pages, what `pincite corpus add` costs beside the encoder alone:
 
-    python tools/bench.py add --pages FILE
+    python research/scripts/bench.py add --pages FILE
 
 Read the ratios: absolute numbers belong to the machine.
 """

@@ -1,6 +1,6 @@
 """Write an invented PubMed file of any size: for measuring, and for tests of whole files.
 
-    python tools/make_pubmed.py pubmed26n0001.xml.gz --records 30000
+    python tests/support/make_pubmed.py pubmed26n0001.xml.gz --records 30000
 
 Sizes are those of the baseline: some 1,500 characters of abstract in half of the records as one
 text and in the other half as four sections, six authors with addresses, ten MeSH headings, twenty
@@ -84,7 +84,7 @@ def record(pmid: int, rng: random.Random) -> str:
 
 def lines(n_records: int, first: int = 1, seed: int = 13) -> Iterator[str]:
     """The file, piece by piece."""
-    rng = random.Random(seed)  # noqa: S311
+    rng = random.Random(seed)
     yield (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD '
         'PubMedArticle, 1st January 2025//EN" "https://dtd.nlm.nih.gov/ncbi/pubmed/out/'

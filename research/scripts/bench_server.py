@@ -1,6 +1,6 @@
 """Pages and results under load: many people read while jobs run on the same cores.
 
-    python tools/bench_server.py [--users 50] [--jobs 4] [--seconds 60] [--database URL]
+    python research/scripts/bench_server.py [--users 50] [--jobs 4] [--seconds 60] [--database URL]
 
 Starts `pincite serve` on loopback with a folder of its own, keeps JOBS jobs running, and lets USERS
 read: the list, a job, its result, its page, with a pause between two readings as people make it.

@@ -1,4 +1,4 @@
-"""Where the processor time of a command goes: python tools/profile_stages.py NAME [pincite …]
+"""Where the processor time of a command goes: python research/scripts/profile_stages.py NAME [pincite …]
 
 Without a command, NAME is one of COMMANDS. py-spy samples every thread that runs; a sample counts
 for the first of STAGES that its stack names. Processes that a command starts are sampled too.
