@@ -70,7 +70,7 @@ def verified(
     verify: Callable[[Sequence[Pair]], Sequence[Evidence]], pairs: Sequence[Pair]
 ) -> list[Evidence]:
     """The evidence of each pair; `failure` tells those that could not be judged."""
-    return each(verify, pairs, _not_judged)
+    return each(verify, pairs, lambda pair, why: not_judged(pair[1], why))
 
 
 def failure(evidence: Evidence) -> Failed | None:
@@ -107,6 +107,11 @@ def shown_uncited(render: Callable[[Uncited], T], uncited: Uncited) -> T:
     return attempted(lambda: render(uncited), without_sources)
 
 
-def _not_judged(pair: Pair, why: Failed) -> Evidence:
-    note = Note(NOT_JUDGED, {"error": why.detail})
-    return Evidence(pair[1], 0.0, 0.0, 1.0, NO_SUPPORT, reasons_coded=(note,))
+def not_judged(passage: Passage, why: Failed) -> Evidence:
+    """In the place of what a passage says, where that cannot be found out."""
+    return Evidence(passage, 0.0, 0.0, 1.0, NO_SUPPORT, reasons_coded=notes_of(why))
+
+
+def notes_of(why: Failed) -> tuple[Note, ...]:
+    """The note on what could not be judged."""
+    return (Note(NOT_JUDGED, {"error": why.detail}),)

@@ -8,6 +8,7 @@ A mark that names nothing the writer was given is no such reference: a finding, 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from pincite import containment
 from pincite.judgement.references import (
     CONTRADICTED_FROM,
     SUPPORTED_FROM,
@@ -24,7 +25,7 @@ from pincite.retrieval import cascade
 from pincite.text import citation_marks, words
 from pincite.text.citation_marks import Sentence
 from pincite.text.passages import around, cited_passages
-from pincite.types import Claim, Document, Evidence, Passage, Span, about, claim_id_of
+from pincite.types import Claim, Document, Evidence, Failed, Passage, Span, about, claim_id_of
 from pincite.verbs.ask.records import Checked, Reference
 
 _CODES = {  # of what became of a reference
@@ -104,16 +105,21 @@ class AnswerChecker:
 
         All pairs are one batch. Nothing of a document that cannot be read.
         """
-        read = [self._passages(text, document) for text, document in pairs]
+        read = containment.each(
+            lambda of: [self._passages(text, document) for text, document in of],
+            pairs,
+            lambda pair, why: [_unread(pair[1], why)],
+        )
         flat = [
             (_claim(text), passage)
             for (text, _), passages in zip(pairs, read, strict=True)
             for passage in passages
+            if isinstance(passage, Passage)
         ]
-        answers = iter(self.verifier.verify(flat))
-        return [[next(answers) for _ in passages] for passages in read]
+        answers = iter(containment.verified(self.verifier.verify, flat))
+        return [[p if isinstance(p, Evidence) else next(answers) for p in of] for of in read]
 
-    def _passages(self, text: str, document: Document) -> list[Passage]:
+    def _passages(self, text: str, document: Document) -> Sequence[Passage | Evidence]:
         if self._unreadable(document):
             return []
         found = cascade.likely(text, cited_passages(document))
@@ -128,8 +134,14 @@ class AnswerChecker:
         return () if document.text.strip() else (Note("no_abstract"),)
 
     def _verdict(self, text: str, reference: Reference, evidence: Sequence[Evidence]) -> Verdict:
-        found = support_of(text, evidence, self.supported_from, self.contradicted_from)
-        return found if evidence else replace(found, why_coded=self._unreadable(reference.document))
+        judged = [each for each in evidence if not containment.failure(each)]
+        found = containment.attempted(
+            lambda: support_of(text, judged, self.supported_from, self.contradicted_from), _fault
+        )
+        if judged or found.why_coded:
+            return found
+        unjudged = tuple(note for each in evidence for note in each.reasons_coded)[:1]
+        return replace(found, why_coded=unjudged or self._unreadable(reference.document))
 
     def _one(
         self,
@@ -148,6 +160,16 @@ class AnswerChecker:
             notes += _notes(reference)
         together = standing(verdict.support for verdict in verdicts)
         return Checked(sentence, tuple(verdicts), together, inherited, tuple(notes))
+
+
+def _fault(why: Failed) -> Verdict:
+    return Verdict(Support.NOT_CHECKED, why_coded=containment.notes_of(why))
+
+
+def _unread(document: Document, why: Failed) -> Evidence:
+    """In the place of the passages of a document that could not be cut into any."""
+    passage = Passage(document.doc_id, document.url, "", "", Span(0, 0))
+    return containment.not_judged(passage, why)
 
 
 def copied(sentence: Sentence, reference: Reference, span: Span, score: float) -> Checked:

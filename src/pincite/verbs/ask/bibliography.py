@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
 
+from pincite import containment
 from pincite.judgement.references import Retraction
 from pincite.text.identifiers import doi_address, doi_in, doi_of_url, pmc_of_url, pmid_of_url
 from pincite.verbs.ask.author_names import Authors, authors_of
@@ -73,8 +74,16 @@ class Entry:
 
 def entries(references: Sequence[Reference]) -> list[Entry]:
     """One entry a reference, in their order, each with a key of its own."""
-    plain = [_entry(reference) for reference in references]
+    plain = containment.each(
+        lambda of: list(map(_entry, of)), references, lambda one, _: _bare(one)
+    )
     return [replace(e, key=key) for e, key in zip(plain, _keys(plain), strict=True)]
+
+
+def _bare(reference: Reference) -> Entry:
+    """A source of which nothing but its id can be read."""
+    name = line(str(reference.ref_id))
+    return Entry("", "document", name, Authors(()), (), url=name if "://" in name else "")
 
 
 def line(text: str) -> str:

@@ -26,7 +26,15 @@ from pincite.judgement.references import Support, Verdict
 from pincite.text.citation_marks import Mark, Sentence
 from pincite.types import Document, Evidence, Passage
 from pincite.verbs.ask import wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, Searched
+from pincite.verbs.ask.records import (
+    Answer,
+    AnswerReport,
+    Change,
+    Checked,
+    Reference,
+    Searched,
+    shown,
+)
 
 SCHEMA = Path(__file__).parent / "ask.schema.json"
 
@@ -56,7 +64,7 @@ def read_answers(path: Path) -> AnswerReport:
 def record_of(report: AnswerReport) -> AnswerReportRecord:
     """The report as its JSON has it."""
     usage = replace(report.usage, cost=round(report.usage.cost, 6))
-    answers = tuple(map(_answer, report.answers))
+    answers = tuple(shown(answer_record, each) for each in report.answers)
     return made(AnswerReportRecord, report, schema_version="1", answers=answers, usage=usage)
 
 
@@ -71,7 +79,8 @@ def sentence_of(checked: Checked) -> SentenceRecord:
     )
 
 
-def _answer(answer: Answer) -> AnswerRecord:
+def answer_record(answer: Answer) -> AnswerRecord:
+    """An answer as the JSON has it."""
     only_abstracts = wording.are_abstracts(answer.references)
     return made(
         AnswerRecord,

@@ -8,7 +8,7 @@ from pincite.report.cells import safe_link
 from pincite.types import Document, Evidence, Span
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, shown
 
 MOST_TEXT = 6000  # characters of a text that is shown whole: an abstract is, a paper is not
 # Classes of the style sheet, which knows the tones of `verify`.
@@ -33,7 +33,7 @@ def to_html(report: AnswerReport) -> str:
             (name, ", ".join(value) if isinstance(value, tuple) else value)
             for name, value in report.settings.items()
         ],
-        answers=[view(answer) for answer in report.answers],
+        answers=[shown(view, answer) for answer in report.answers],
         advice=ask_wording.advice(report.answers),
         left_out=ask_wording.LEFT_OUT,
         no_answer=ask_wording.NO_ANSWER,

@@ -9,7 +9,9 @@ which favours long ones (B24).
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from pincite import containment
 from pincite.judgement.references import Retraction, retraction_of
 from pincite.protocols import DocumentsOf, Nearest, Retriever
 from pincite.retrieval.fusion import kept
@@ -78,7 +80,8 @@ class LiteratureFinder:
         urls = [document.url for document in long]
         nearest = self.nearest(question, urls, RANKED) if self.nearest else [[] for _ in long]
         more = {
-            document.url: near or _by_words(question, document)
+            document.url: near
+            or containment.attempted(partial(_by_words, question, document), lambda _: [])
             for document, near in zip(long, nearest, strict=True)
         }
         return tuple(
@@ -141,7 +144,9 @@ def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
             return all(f" {phrase} " in f" {plain} " for phrase in phrases)
         return wording.missing_words(question, text) == 0.0
 
-    return kept(sorted(hits, key=lambda hit: not is_exact(hit)), lambda _: True)
+    exact = containment.each(lambda of: list(map(is_exact, of)), hits, lambda *_: False)
+    ordered = sorted(zip(exact, hits, strict=True), key=lambda pair: not pair[0])
+    return kept([hit for _, hit in ordered], lambda _: True)
 
 
 def _plain(text: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 from pincite.contract.ask import (
     AnswerRecord,
-    AnswerReportRecord,
     ReferenceRecord,
     SentenceRecord,
     VerdictRecord,
@@ -18,7 +17,7 @@ from pincite.contract.codec import values_of
 from pincite.judgement.references import Verdict
 from pincite.report import templates
 from pincite.verbs.ask import bibliography, data, wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference
+from pincite.verbs.ask.records import Answer, AnswerReport, Checked, Reference, shown
 
 TEMPLATE = "ask.md.j2"
 
@@ -29,14 +28,15 @@ def to_markdown(report: AnswerReport, template: Path | None = None) -> str:
     Raises:
         ConfigError: the template cannot be read or filled in.
     """
-    record = data.record_of(report)
-    return "\n\n".join(
-        templates.markdown(template, _values(answer, values, record), shipped=TEMPLATE)
-        for answer, values in zip(report.answers, record.answers, strict=True)
-    )
+
+    def filled(answer: Answer) -> str:
+        values = _values(answer, data.answer_record(answer), report)
+        return templates.markdown(template, values, shipped=TEMPLATE)
+
+    return "\n\n".join(shown(filled, answer) for answer in report.answers)
 
 
-def _values(answer: Answer, values: AnswerRecord, report: AnswerReportRecord) -> dict[str, object]:
+def _values(answer: Answer, values: AnswerRecord, report: AnswerReport) -> dict[str, object]:
     named, _ = wording.named_and_not(answer)
     changes = zip(answer.changes, values.changes, strict=True)
     return {

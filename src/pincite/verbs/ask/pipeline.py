@@ -10,14 +10,16 @@ source says it; marks that stand in it are its paper's own, and text.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from pincite import containment
 from pincite.notes import Note
 from pincite.text import citation_marks
-from pincite.types import Document
+from pincite.types import Document, Failed
 from pincite.verbs.ask.absent import absent_words
 from pincite.verbs.ask.answer_check import AnswerChecker, copied
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
-from pincite.verbs.ask.records import Answer, Checked, Reference, Searched
+from pincite.verbs.ask.records import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Writer, Written
 
@@ -51,8 +53,17 @@ class AskPipeline:
         `draft` hears of sentences that are written and wait to be verified, if `tell` listens.
 
         An answer that is not written to its end (Ctrl-C, a server that went away) is returned with
-        what there is of it, and says so.
+        what there is of it, and says so. What raises costs itself (`containment`): a document, a
+        sentence, or the question.
         """
+
+        def failed(why: Failed) -> Answer:
+            by = self.writer.fingerprint
+            return Answer(question, "", (), (), by, self.searched, failure=fault(why))
+
+        return containment.attempted(lambda: self._ask(question, tell, draft), failed)
+
+    def _ask(self, question: str, tell: Tell | None, draft: Draft | None) -> Answer:
         found = self.finder.found(question)
         references = numbered(found.documents)
         best = max((each.relevance for each in found.documents), default=None)
@@ -61,7 +72,9 @@ class AskPipeline:
             self.searched,
             found=tuple(r.ref_id for r in references),
             best=best,
-            absent=tuple(absent_words(question, read)) if references else (),
+            absent=containment.attempted(lambda: tuple(absent_words(question, read)), lambda _: ())
+            if references
+            else (),
         )
         left_out = tuple(e for e in found.left_out if e.relevance >= self.least_relevance)
         silent = _silent(question, self.writer.fingerprint, searched, left_out)
@@ -99,7 +112,8 @@ class AskPipeline:
         hears: _Hears | None,
     ) -> Answer:
         """The sentences that answer the question; `silent` where there are none."""
-        quotes = writer.quotes(silent.question, references)
+        quotes, failures = writer.quotes(silent.question, references)
+        silent = replace(silent, failure="; ".join(dict.fromkeys(map(fault, failures))))
         if not quotes:
             return silent
         ordered, new = renumbered(references, [quote.number for quote in quotes])
@@ -186,7 +200,10 @@ class AskPipeline:
             cut=ending.cut,
             failure=ending.failure,
         )
-        return self.repairer.repaired(answer, self.checker) if self.repairer else answer
+        if self.repairer is None:
+            return answer
+        repaired = partial(self.repairer.repaired, answer, self.checker)
+        return containment.attempted(repaired, lambda why: replace(answer, failure=fault(why)))
 
 
 def numbered(found: Sequence[FoundDocument]) -> list[Reference]:

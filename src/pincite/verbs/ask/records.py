@@ -3,14 +3,18 @@
 All are frozen and complete when constructed.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from pincite import containment
 from pincite.completions import Usage
 from pincite.judgement.references import Retraction, Standing, Verdict, retraction_of
 from pincite.notes import Note, joined, texts
 from pincite.text.citation_marks import Sentence
-from pincite.types import Document, Passage
+from pincite.types import Document, Failed, Passage
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +127,46 @@ class AnswerReport:
     def complete(self) -> bool:
         """Whether every question was answered or abstained from, and nothing failed."""
         return len(self.answers) == self.n_questions and all(a.complete for a in self.answers)
+
+
+def shown(render: Callable[[Answer], T], answer: Answer) -> T:
+    """What `render` makes of an answer; sentences and references for which it raises are bare."""
+
+    def raises(one: Answer) -> bool:
+        try:
+            render(one)
+        except Exception:  # the first one is in the log
+            return True
+        return False
+
+    def without_culprits(why: Failed) -> T:
+        empty = replace(answer, sentences=(), references=(), dropped=(), changes=(), left_out=())
+        sentences = tuple(
+            Checked(each.sentence, (), Standing.NOT_CHECKED, notes_coded=containment.notes_of(why))
+            if raises(replace(empty, sentences=(each,)))
+            else each
+            for each in answer.sentences
+        )
+        references = tuple(
+            replace(each, document=Document(str(each.document.url), "", ""), passages=())
+            if raises(replace(empty, references=(each,)))
+            else each
+            for each in answer.references
+        )
+        return render(
+            replace(empty, sentences=sentences, references=references, failure=fault(why))
+        )
+
+    def nothing(why: Failed) -> T:
+        bare = Answer(answer.question, "", (), (), answer.by, answer.searched, failure=fault(why))
+        return render(bare)
+
+    return containment.attempted(
+        lambda: render(answer),
+        lambda why: containment.attempted(lambda: without_culprits(why), nothing),
+    )
+
+
+def fault(why: Failed) -> str:
+    """What an answer says of something that raised."""
+    return f"a fault of the program ({why.detail})"

@@ -14,7 +14,7 @@ from pincite.judgement.references import Retraction, Standing, Verdict, standing
 from pincite.report import cells
 from pincite.verbs.ask import bibliography
 from pincite.verbs.ask import wording as ask_wording
-from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference
+from pincite.verbs.ask.records import Answer, AnswerReport, Change, Checked, Reference, shown
 
 STYLES = {
     Standing.SUPPORTED: "green",
@@ -35,7 +35,7 @@ def print_report(report: AnswerReport, console: Console) -> None:
     """Print the answers, then what holds for all of them."""
     parts: list[RenderableType] = []
     for answer in report.answers:
-        parts += _answer(answer)
+        parts += shown(_answer, answer)
     if len(report.answers) < report.n_questions:
         done = f"stopped after {len(report.answers)} of {report.n_questions} questions"
         parts.append(Text(f"… {done}", "yellow"))

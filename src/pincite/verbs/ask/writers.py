@@ -6,6 +6,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple, Protocol
 
+from pincite import containment
 from pincite.completions import Completion, Prompt
 from pincite.documents.xml.pubmed import in_own_words
 from pincite.errors import ServerError
@@ -41,6 +42,7 @@ OF_ONE, OF_ALL = 40, 60
 # Log-odds behind the best document from which on none of a document's sentences is taken: its
 # sentences would be further behind than `extract.BEHIND`.
 TOO_FAR = 5.0
+UNREAD = -99.0  # log-odds of a sentence that could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,13 @@ class Extractor:
     documents_read: bool = True  # whether a reference's relevance is the network's log-odds
     fingerprint: str = EXTRACT
 
-    def quotes(self, question: str, references: Sequence[Reference]) -> list[Quote]:
-        """One to `sentences` of them, the most answering first; none if none answers it."""
+    def quotes(
+        self, question: str, references: Sequence[Reference]
+    ) -> tuple[list[Quote], list[Failed]]:
+        """One to `sentences` of them, the most answering first; none if none answers it.
+
+        Beside them what kept documents or sentences of theirs from being read.
+        """
         best = max((each.relevance for each in references), default=0.0)
         near = [
             (source, reference)
@@ -107,20 +114,21 @@ class Extractor:
         ]
         n_long = sum(len(reference.document.text) > WHOLE for _, reference in near)
         most = min(OF_ONE, OF_ALL // max(1, n_long))
-        places = [
-            place
-            for source, reference in near
-            for place in quotable(source, reference.document, _chosen(reference, most))
-        ]
+        failures = list[Failed]()
+        places, lacks = list[_Place](), dict[int, float]()
+        for source, reference in near:
+            read = partial(_quotable, question, source, reference, most)
+            found = containment.attempted(read, failures.append)
+            if found:
+                places += found[0]
+                lacks[source] = found[1]
         by_place = {(p.source, p.place): p for p in places}
-        lacks = {
-            source: extract.lacks(question, _read(reference, most)) for source, reference in near
-        }
-        candidates = self._candidates(question, references, places, lacks)
-        return [
+        candidates = self._candidates(question, references, places, lacks, failures)
+        quotes = [
             Quote(c.text, references[c.source].number, by_place[c.source, c.place].span, c.answers)
             for c in extract.chosen(candidates, self.sentences, self.least)
         ]
+        return quotes, failures
 
     def _candidates(
         self,
@@ -128,6 +136,7 @@ class Extractor:
         references: Sequence[Reference],
         places: Sequence[_Place],
         lacks: Mapping[int, float],
+        failures: list[Failed],
     ) -> list[extract.Quotable]:
         if not places:
             return []
@@ -136,7 +145,15 @@ class Extractor:
         near = sorted(range(len(places)), key=lambda i: (-float(likeness[i]), i))[:READ]
         claim = Claim(claim_id_of("", (), question), question)
         read = [(claim, _passage(references[places[i].source].document, places[i])) for i in near]
-        odds = self.reader.relevance(read)
+
+        def unread(_: tuple[Claim, Passage], why: Failed) -> float:
+            failures.append(why)
+            return UNREAD
+
+        def relevance(of: Sequence[tuple[Claim, Passage]]) -> list[float]:
+            return [float(score) for score in self.reader.relevance(of)]
+
+        odds = containment.each(relevance, read, unread)
         best = dict[int, float]()  # of each document, where nobody has read it as a whole
         for i, score in zip(near, odds, strict=True):
             best[places[i].source] = max(float(score), best.get(places[i].source, float(score)))
@@ -156,6 +173,14 @@ class Extractor:
             )
             for i, score in zip(near, odds, strict=True)
         ]
+
+
+def _quotable(
+    question: str, source: int, reference: Reference, most: int
+) -> tuple[list[_Place], float]:
+    """The sentences of a reference that may be quoted, and what of the question it lacks."""
+    places = quotable(source, reference.document, _chosen(reference, most))
+    return places, extract.lacks(question, _read(reference, most))
 
 
 def _chosen(reference: Reference, most: int) -> list[Span]:

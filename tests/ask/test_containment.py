@@ -1,0 +1,165 @@
+"""One bad document, sentence or reference costs itself; every other result is written."""
+
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluation.invented import WordVerifier
+from rich.console import Console
+
+from pincite.completions import Usage
+from pincite.judgement.references import Standing, Support
+from pincite.types import Claim, Document, Evidence, Hit, Passage, Span
+from pincite.verbs.ask import data, html, markdown, references, terminal
+from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.literature import LiteratureFinder
+from pincite.verbs.ask.pipeline import AskPipeline
+from pincite.verbs.ask.records import Answer, AnswerReport, Searched
+from pincite.verbs.ask.writers import Extractor, Written
+
+BAD = "unlucky"
+QUESTION = "Does velorin reduce the number of migraine days?"
+SOUND = "Velorin reduced the number of migraine days in adults by three a month."
+PAPERS = [
+    Document("https://0.example/", "Velorin", SOUND, language="en"),
+    Document("https://1.example/", "Trial", f"The {BAD} trial of velorin reduced all of it."),
+]
+
+
+class OnePassageEach:
+    def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        found = [Passage(d.doc_id, d.url, d.title, d.text, Span(0, len(d.text))) for d in PAPERS]
+        return [[Hit(p, 3.0 - n, n) for n, p in enumerate(found, 1)] for _ in queries]
+
+
+class SameMeaning:
+    dim, fingerprint = 1, "same"
+
+    def encode(self, texts: Sequence[str], role: str) -> Any:
+        return np.ones((len(texts), 1), dtype=np.float32)
+
+
+class BadReader:
+    def relevance(self, pairs: Sequence[tuple[Claim, Passage]]) -> Any:
+        if any(BAD in passage.text for _, passage in pairs):
+            raise KeyError(BAD)
+        return np.full(len(pairs), 9.0, dtype=np.float32)
+
+
+class BadVerifier(WordVerifier):
+    def verify(self, pairs: Sequence[tuple[Claim, Passage]]) -> list[Evidence]:
+        if any(BAD in passage.text for _, passage in pairs):
+            raise OverflowError
+        return super().verify(pairs)
+
+
+class Said:
+    fingerprint = "said"
+
+    def write(self, question: str, references: Sequence[Any]) -> Any:
+        yield Written(f"{SOUND[:-1]} [1]. The trial of velorin reduced it [2].")
+
+
+def documents_of(urls: Sequence[str]) -> list[Document | None]:
+    by_url = {each.url: each for each in PAPERS}
+    return [by_url.get(url) for url in urls]
+
+
+def pipeline(**parts: Any) -> AskPipeline:
+    whole = AskPipeline(
+        LiteratureFinder(OnePassageEach(), documents_of),
+        Extractor(BadReader(), SameMeaning()),  # type: ignore[arg-type]
+        AnswerChecker(BadVerifier()),
+        Searched("digest", 2, "fused"),
+    )
+    return replace(whole, **parts)
+
+
+def test_a_sentence_that_cannot_be_read_leaves_the_others() -> None:
+    answer = pipeline().ask(QUESTION)
+    assert [each.sentence.text for each in answer.sentences] == [SOUND]
+    assert "KeyError" in answer.failure
+    assert not answer.complete
+
+
+def test_a_reference_that_cannot_be_judged_is_not_checked() -> None:
+    answer = pipeline(writer=Said()).ask(QUESTION)
+    first, second = answer.sentences
+    assert first.standing is Standing.SUPPORTED
+    assert (second.standing, second.verdicts[0].support) == (
+        Standing.NOT_CHECKED,
+        Support.NOT_CHECKED,
+    )
+    assert second.verdicts[0].why_coded[0].values == {"error": "OverflowError"}
+
+
+def test_a_question_that_cannot_be_searched_for_costs_itself() -> None:
+    class BadSearch:
+        def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+            raise ZeroDivisionError
+
+    answer = pipeline(finder=LiteratureFinder(BadSearch(), documents_of)).ask(QUESTION)
+    assert (answer.sentences, answer.complete) == ((), False)
+    assert "ZeroDivisionError" in answer.failure
+
+
+def report(*answers: Answer) -> AnswerReport:
+    return AnswerReport(answers, len(answers), Usage(), (), {})
+
+
+def printed(found: AnswerReport) -> str:
+    out = io.StringIO()
+    terminal.print_report(found, Console(file=out, width=200))
+    return out.getvalue()
+
+
+RENDERERS: list[Callable[[AnswerReport], str]] = [
+    data.to_json,
+    html.to_html,
+    markdown.to_markdown,
+    printed,
+]
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+@pytest.mark.parametrize("damage", [{"title": None}, {"text": None}, {"meta": None}])
+def test_a_reference_that_cannot_be_shown_costs_itself(
+    render: Callable[[AnswerReport], str], damage: dict[str, Any]
+) -> None:
+    answer = pipeline(writer=Said()).ask(QUESTION)
+    first, second = answer.references
+    broken = replace(second, document=replace(second.document, **damage))
+    shown = render(report(replace(answer, references=(first, broken)), answer))
+    assert shown.count(SOUND.removesuffix(".")) >= 2
+
+
+@pytest.mark.parametrize("write", references.FORMATS.values())
+@pytest.mark.parametrize("damage", [{"title": None}, {"meta": None}, {"published": 7}])
+def test_a_source_that_cannot_be_written_leaves_the_others(
+    write: Callable[[Any], str], damage: dict[str, Any]
+) -> None:
+    first, second = pipeline(writer=Said()).ask(QUESTION).references
+    broken = replace(second, document=replace(second.document, **damage))
+    written = write([broken, first])
+    assert "0.example" in written
+    assert "1.example" in written
+
+
+HOSTILE = [
+    "Zero out of twelve adults had a migraine in the trial of velorin.",
+    "ſix hundred adults took velorin in ſeptember and nıne had a migraine.",
+    "Velorin reduced migraine days by " + "9" * 5000 + " in adults of the trial.",
+    "Velorin \ud800 reduced \x00 migraine \u202e days in İstanbul by ½ of ٣٤.",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PAPERS", [PAPERS[0], replace(PAPERS[1], text=text)])
+    for writer in (pipeline().writer, Said()):
+        answer = pipeline(writer=writer).ask(f"{QUESTION} {text}")
+        for render in RENDERERS:
+            assert SOUND.removesuffix(".") in render(report(answer))
