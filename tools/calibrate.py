@@ -43,7 +43,7 @@ from pincite.judgement.contradictions import witness
 from pincite.models import calibration, weights
 from pincite.models.verifier import CrossEncoderVerifier
 from pincite.retrieval import cascade
-from pincite.text import names, perturbations, values
+from pincite.text import names, perturbations, quantities
 from pincite.text import words as wording
 from pincite.text.passages import cited_passages
 from pincite.training.groups import half_of, is_held_back, read_set
@@ -124,7 +124,9 @@ def extended(rows: list[LabelledClaim]) -> list[LabelledClaim]:
             swap = perturbations.swap_of(kind, row.claim, known, chance)
             if swap and absent(kind, swap.text, row.evidence):
                 # Where the evidence has the true figure it says otherwise; else it may say nothing.
-                stated = kind in ("number", "date") and not values.unstated(row.claim, row.evidence)
+                stated = kind in ("number", "date") and not quantities.unstated(
+                    row.claim, row.evidence
+                )
                 label = "refute" if stated or kind in TURNED else "not_support"
                 made[kind].append(replace(row, claim=swap.text, label=label))
     return rows + [row for kind in made.values() for row in kind[:ADDED_PER_SET]]
@@ -134,7 +136,7 @@ def absent(kind: str, claim: str, evidence: str) -> bool:
     """Whether a changed claim says what the evidence does not."""
     if kind in TURNED:
         return True
-    missing = names.missing if kind == "name" else values.unstated
+    missing = names.missing if kind == "name" else quantities.unstated
     return bool(missing(claim, evidence))
 
 

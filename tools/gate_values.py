@@ -17,7 +17,7 @@ from typing import Any
 from pincite.judgement import aggregation, parts
 from pincite.models import weights
 from pincite.models.verifier import CrossEncoderVerifier
-from pincite.text import names, values
+from pincite.text import names, quantities
 from pincite.types import Claim, Evidence, Label, Passage, Span
 
 CASES = Path(__file__).parents[1] / "tests/cases/values"
@@ -92,7 +92,7 @@ def says_same(claim: str, value: str, source: str) -> bool:
     It does if no value and no name that they call missing overlaps the words of `value`.
     """
     start = claim.index(value)
-    spans = [found.span for found in values.unstated(claim, source)]
+    spans = [found.span for found in quantities.unstated(claim, source)]
     for name in names.missing(claim, source):
         at = claim.find(name)
         spans.append(Span(at, at + len(name)))

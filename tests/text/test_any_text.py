@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pincite.text
 from pincite.judgement import contradictions, parts
-from pincite.text import figures, quantities, values
+from pincite.text import figures, quantities
 from pincite.text.citation_marks import Mark, Sentence, cited_sentences, marks
 from pincite.text.words import sentences_of
 from pincite.types import Document, Passage, Span
@@ -128,7 +128,7 @@ FUNCTIONS = [*public_functions(), contradictions.witness, parts.atoms, parts.mis
 
 def test_new_functions_are_found() -> None:
     names = {f"{function.__module__}.{function.__name__}" for function in FUNCTIONS}
-    assert {"pincite.text.values.unstated", "pincite.text.quantities.values"} <= names
+    assert {"pincite.text.quantities.unstated", "pincite.text.quantities.values"} <= names
     assert len(names) == len(FUNCTIONS) > 50
 
 
@@ -170,8 +170,8 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     written: str, plain: str
 ) -> None:
     assert [v for v in quantities.values(written) if not v.weak]
-    assert values.unstated(written, plain) == []
-    assert values.unstated(plain, written) == []
+    assert quantities.unstated(written, plain) == []
+    assert quantities.unstated(plain, written) == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_other_forms_of_letters_and_digits_are_read_as_the_usual_ones(
     ],
 )
 def test_values_beyond_all_measure_state_nothing(claim: str, source: str) -> None:
-    assert values.unstated(claim, source)
+    assert quantities.unstated(claim, source)
     assert contradictions.witness(claim, source) is None
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pincite.judgement import parts
 from pincite.judgement.contradictions import witness
 from pincite.retrieval.fusion import with_prior
-from pincite.text import names, values
+from pincite.text import names, quantities
 from pincite.types import (
     CitationResult,
     Evidence,
@@ -235,7 +235,7 @@ def complementary(claim: str, evidence: Sequence[Sequence[Evidence]]) -> list[Pa
 
 def _n_missing(claim: str, so_far: str, passage: Passage) -> int:
     source = f"{so_far}\n{passage.about}\n{passage.text}"
-    return len(values.unstated(claim, source)) + len(names.missing(claim, source))
+    return len(quantities.unstated(claim, source)) + len(names.missing(claim, source))
 
 
 def group_label(

@@ -21,7 +21,7 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 from pincite.judgement import aggregation
-from pincite.text import values, words
+from pincite.text import quantities, words
 from pincite.text.sentences import asks
 from pincite.types import CopyKind, Evidence, Failed, Passage, Span
 
@@ -273,7 +273,7 @@ def decided(
     counts = not elsewhere and aggregation.counts_as_refutation(evidence, of_document)
     against = evidence.prob_refuted if counts and aggregation.refutes(evidence) else 0.0
     confirms = not against and evidence.prob_supported >= CONFIRMED_FROM
-    if confirms and values.unstated(reading, document):
+    if confirms and quantities.unstated(reading, document):
         confirms = False
     supported = evidence.prob_supported if confirms else 0.0
     said = [n for n in evidence.reasons_coded if against or n.code != aggregation.BY_NETWORK]
@@ -383,7 +383,7 @@ def _is_verbatim(reading: str, item: Weighed, threshold: float) -> bool:
     quote = outcome.quote.of(item.passage.text)
     same = words.missing_words(reading, quote) <= NEAR_VERBATIM
     sound = words.is_negated(reading) == words.is_negated(quote)
-    return bool(reading) and same and sound and not values.unstated(reading, quote)
+    return bool(reading) and same and sound and not quantities.unstated(reading, quote)
 
 
 def _failed(item: Weighed) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pincite.text import antonyms, names, syntax, values
+from pincite.text import antonyms, names, quantities, syntax
 from pincite.text import words as wording
 from pincite.text.clauses import clauses
 from pincite.text.figures import MONTHS, ORDINALS, folded
@@ -125,7 +125,7 @@ def _clauses(claim: str) -> list[str]:
 
 
 def _of_value(part: str, claim: str, read: _Read) -> Witness | None:
-    absent = [v for v in values.unstated(part, read.page) if v.span.of(part) in read.covered]
+    absent = [v for v in quantities.unstated(part, read.page) if v.span.of(part) in read.covered]
     if not absent:
         return None
     claimed = values_of(claim)
@@ -148,8 +148,8 @@ def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> 
     others = [v for v in values_of(part) if v != value and not v.weak]
     theirs = [v for v in values_of(sentence) if v != rival]
     return any(
-        any(values.conflict(v, other) for v in theirs)
-        and not any(values.states(v, other) for v in theirs)
+        any(quantities.conflict(v, other) for v in theirs)
+        and not any(quantities.states(v, other) for v in theirs)
         for other in others
     )
 
@@ -157,10 +157,12 @@ def _differs_elsewhere(part: str, value: Value, sentence: str, rival: Value) -> 
 def _rival(value: Value, part: str, sentence: str, claimed: Sequence[Value]) -> Value | None:
     """The one value of the sentence that stands where the claim has `value`."""
     same = [v for v in values_of(sentence) if v.measure == value.measure and not v.weak]
-    if any(not values.conflict(v, value) for v in same):
+    if any(not quantities.conflict(v, value) for v in same):
         return None
     rivals = [
-        v for v in same if not any(values.states(v, c) or values.states(c, v) for c in claimed)
+        v
+        for v in same
+        if not any(quantities.states(v, c) or quantities.states(c, v) for c in claimed)
     ]
     rivals = [v for v in rivals if _direction(v, sentence) == _direction(value, part)]
     mine = _beside(value, part)
@@ -232,7 +234,7 @@ def _of_negation(part: str, claim: str, read: _Read) -> Witness | None:
             continue
         if bool(_COMPARED.search(part)) != bool(_COMPARED.search(sentence)):
             continue
-        if values.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
+        if quantities.unstated(part, f"{read.about}\n{sentence}"):  # "not in 1886" allows "in 1889"
             continue
         shared = [d for d in denial if _denies(d[1], set(_stems(other)))]
         if shared and _says(_NEGATION.sub(" ", part), sentence, read, _REST_OF_TURN):
@@ -291,7 +293,6 @@ _SAME_VERB = {
 
 
 def _like(stems: set[str], text: str) -> str:
-    """The words of `text` with one of the stems."""
     found = [m[0] for m in _WORD.finditer(text) if stems & set(_stems(m[0]))]
     return " ".join(found[:3])
 
@@ -325,7 +326,7 @@ _IN_MONTH = re.compile(rf"\b(?i:in|last|since|until|by) (?:early |late )?({'|'.j
 def _at_one_time(part: str, sentence: str, read: _Read) -> bool:
     """Whether the sentence is on the times of the clause: none of them differs or is missing."""
     months = set(_IN_MONTH.findall(part)) - set(_IN_MONTH.findall(sentence))
-    absent = values.unstated(part, f"{read.about}\n{sentence}")
+    absent = quantities.unstated(part, f"{read.about}\n{sentence}")
     if months or any(value.dates for value in absent):
         return False
     theirs = {v.dates: _direction(v, sentence) for v in values_of(sentence) if v.dates}
@@ -399,7 +400,6 @@ def _of_degree(part: str, claim: str, read: _Read) -> Witness | None:
 
 
 def _degrees(part: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """(words of the clause, what says less than they do)."""
     for found in _SUPERLATIVE.finditer(part):
         of_several = rf"(?:one of|among|some of) (?:the )?(?:\w+ )?{found['word']}"
         yield found[0], re.compile(rf"\b(?:{of_several}|{_ORDINAL}[ -]{found['word']})\b", re.I)
@@ -478,7 +478,6 @@ def _of_name(part: str, claim: str, read: _Read) -> Witness | None:
 
 
 def _slotted(text: str) -> Iterator[tuple[str, str]]:
-    """(the little word before it, name) for each name that has one."""
     for match in _SLOTTED.finditer(text):
         slot = match["slot"]
         once = _ONCE.search(text, max(0, match.end("slot") - 30), match.end("slot"))

@@ -7,7 +7,7 @@ source states it. A model may overlook one wrong year in a long sentence, a rule
 import re
 from collections.abc import Iterable, Sequence
 
-from pincite.text import names, values, words
+from pincite.text import names, quantities, words
 from pincite.text.quantities import values as values_of
 from pincite.text.syntax import Clause
 from pincite.types import Evidence, Part, PartKind, Passage, Span
@@ -44,9 +44,9 @@ def atoms(claim: str) -> list[Part]:
 def missing_atoms(claim: str, passages: Sequence[Passage]) -> list[Part]:
     """The atoms that no passage states, in order; neighbours of one kind as one part.
 
-    A name and a figure are stated in any of their forms (`text.names`, `text.values`), a quotation
-    word for word but for case, white space and punctuation. A name within a missing quotation is
-    not told again. No passages: nothing was looked at, so nothing is called missing.
+    A name and a figure are stated in any of their forms, a quotation word for word but for case,
+    white space and punctuation. A name within a missing quotation is not told again. No
+    passages: nothing was looked at, so nothing is called missing.
     """
     if not passages:
         return []
@@ -88,9 +88,8 @@ def within(inner: Span, outer: Span) -> bool:
 
 
 def _unstated(claim: str, sources: Sequence[str]) -> list[Part]:
-    """The values and names that the sources, read as one text, do not state."""
     source = "\n".join(dict.fromkeys(sources))
-    absent = {value.span for value in values.unstated(claim, source)}
+    absent = {value.span for value in quantities.unstated(claim, source)}
     unnamed = set(names.missing(claim, source)) if len(claim) <= _MAX_CHARS_FOR_NAMES else set()
     return [
         atom
@@ -129,7 +128,6 @@ def _atom(kind: PartKind, span: Span, claim: str) -> Part:
 
 
 def _words(text: str) -> list[tuple[str, Span]]:
-    """Words as `wording.names` gives them, without "'s"."""
     found = ((m[0].removesuffix("'s").removesuffix("’s"), m.start()) for m in _WORD.finditer(text))
     return [(word, Span(start, start + len(word))) for word, start in found]
 
@@ -140,7 +138,6 @@ def _quotations(text: str) -> list[Span]:
 
 
 def _stands_in(quotation: str, text: str) -> bool:
-    """Whether every piece of the quotation stands in the text, in any of its places."""
     whole = f" {_plain(text)} "
     return all(
         f" {_plain(piece)} " in whole for piece in _LEFT_OUT.split(quotation) if piece.strip()
@@ -152,7 +149,6 @@ def _plain(text: str) -> str:
 
 
 def _joined(spans: Sequence[Span], text: str, between: re.Pattern[str]) -> list[Span]:
-    """Neighbours as one span: "14", "June" and "1886" as "14 June 1886"."""
     joined: list[Span] = []
     for span in spans:
         if joined and between.fullmatch(text, joined[-1].end, span.start):

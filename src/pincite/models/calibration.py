@@ -24,7 +24,7 @@ import numpy as np
 
 from pincite.errors import MissingModel
 from pincite.protocols import Floats
-from pincite.text import names, values, words
+from pincite.text import names, quantities, words
 from pincite.text.antonyms import contrasts
 from pincite.text.quantities import values as values_of
 from pincite.types import Claim, Contradiction, Passage, Span
@@ -157,13 +157,13 @@ def features(
 def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
     sentence = words.best_sentence(claim, passage.text)
     quoted = sentence.of(passage.text) if sentence else ""
-    absent = values.unstated(claim, f"{passage.about}\n{passage.text}")
+    absent = quantities.unstated(claim, f"{passage.about}\n{passage.text}")
     said = values_of(quoted) if absent else []
     beside = _beside(sentence, passage.text)  # "It rose until May. Then it fell."
     return (
         *_missing(claim, passage.about, passage.page or passage.text),
         float(bool(quoted) and words.is_negated(claim) != words.is_negated(quoted)),
-        float(any(values.conflict(other, value) for value in absent for other in said)),
+        float(any(quantities.conflict(other, value) for value in absent for other in said)),
         float(any(mine.lower() not in beside for mine, _ in contrasts(claim, quoted))),
     )
 
@@ -180,5 +180,5 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
     """How many figures and names of the claim stand nowhere on the page."""
     source = f"{about}\n{page}"
-    figures, unnamed = values.unstated(claim, source), names.missing(claim, source)
+    figures, unnamed = quantities.unstated(claim, source), names.missing(claim, source)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

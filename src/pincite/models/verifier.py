@@ -20,7 +20,7 @@ from pincite.models.logit_cache import LogitCache
 from pincite.models.session import Session
 from pincite.notes import Note
 from pincite.protocols import Floats
-from pincite.text import names, paraphrase, values
+from pincite.text import names, paraphrase, quantities
 from pincite.text import words as wording
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import sentences
@@ -321,7 +321,7 @@ def _counts(claim: str, passage: Passage, contrary: Span) -> bool:
     "1.9 with and 2.8 without it" for another finding than "lowered from 2.8 to 1.9".
     """
     figures = [value for value in values_of(claim) if not value.weak]
-    same = len(figures) > 1 and not values.unstated(claim, contrary.of(passage.text))
+    same = len(figures) > 1 and not quantities.unstated(claim, contrary.of(passage.text))
     words = wording.missing_words(claim, f"{passage.about}\n{passage.text}")
     return words <= ON_TOPIC and not same
 
@@ -341,7 +341,7 @@ def reasons(
     own = covered.of(claim) if covered else claim
     source = f"{passage.about}\n{passage.text}"
     shown = seen.claim if seen else ""
-    absent = [value.span.of(claim) for value in values.unstated(claim, source)]
+    absent = [value.span.of(claim) for value in quantities.unstated(claim, source)]
     listed = tuple(words for words in absent if words not in shown and words in own)[:MAX_NAMED]
     found = [Note("not_stated", {"words": listed})] if listed else []
     unnamed = [n for n in names.missing(claim, source) if n not in shown and n in own]

@@ -123,7 +123,6 @@ def _replaced(claim: str, sentence: str) -> list[tuple[str, str]]:
 
 
 def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
-    """The word before a figure and the one behind it."""
     before = _BEFORE.search(text[: figure.span.start])
     after = _AFTER.match(text, figure.span.end)
     found = {("before", before[1].lower())} if before else set()
@@ -132,7 +131,6 @@ def _beside(figure: Figure, text: str) -> set[tuple[str, str]]:
 
 @lru_cache(maxsize=4096)  # a claim meets many quotes, a quote is asked for twice
 def _sides(text: str) -> dict[int, dict[int, str]]:
-    """Axis → side → the first word of `text` on it."""
     found: dict[int, dict[int, str]] = {}
     for word in _WORD.findall(folded(text).lower()):
         if word in _SIDE_OF:

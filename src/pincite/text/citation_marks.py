@@ -128,7 +128,6 @@ def _is_copied(
 
 @lru_cache(maxsize=_LATELY_READ)  # of each answer that is being written, again and again
 def _behind_words(source: str) -> frozenset[_Place]:
-    """The marks of a source, each with the words before it."""
     return frozenset((_words_before(source, mark), mark.ids) for mark in marks(source))
 
 
@@ -185,7 +184,6 @@ def quoted(found: Sequence[tuple[str, int]]) -> tuple[str, list[Sentence]]:
 
 
 def _blanked(text: str, found: Sequence[Mark]) -> str:
-    """`text` with a filler in each mark's place; of the same length."""
     parts, at = [], 0
     for mark in found:
         parts += [text[at : mark.span.start], _FILLER * (mark.span.end - mark.span.start)]

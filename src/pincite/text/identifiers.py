@@ -83,7 +83,7 @@ def doi_address(doi: str) -> str:
     >>> doi_address("10.1000/a<b>(1);2")
     'https://doi.org/10.1000/a%3Cb%3E(1);2'
     """
-    return f"https://doi.org/{quote(doi, safe='/:;().')}"
+    return f"https://doi.org/{quote(doi, safe='/:;().', errors='replace')}"
 
 
 def doi_in(text: str) -> str | None:

@@ -187,7 +187,6 @@ def _known(source: str) -> _Source:
 
 
 def _is_spelt(name: str, known: _Source) -> bool:
-    """Whether the name stands in the source in another spelling or as a nationality."""
     if len(name) >= _SHORTEST and spelling(name) in known.spellings:
         return True
     plain = name.lower().rstrip(".")
@@ -267,7 +266,6 @@ _BREAK = re.compile(r"[^\w\s’'&-]")  # no name runs on beyond a comma or a ful
 
 
 def _as_written(run: Sequence[str], text: str) -> str:
-    """A run of capitalised words with what stands between them."""
     inner = r"\W+(?:\w+\W+){0,2}?".join(map(re.escape, run))
     found = re.search(inner, text)
     return found[0] if found else " ".join(run)
@@ -304,7 +302,6 @@ def _is_left_out(name: str, claim: str, source: str) -> bool:
 
 
 def _alone(surname: str, source: str, n_with_given: int) -> bool:
-    """Whether a surname stands in the source without a given name too."""
     return len(re.findall(rf"\b{re.escape(surname)}\b", source)) > n_with_given
 
 

@@ -2,7 +2,7 @@
 
 A network sees tokens: to it "nearly two thirds" and "64 per cent", 77 °F and 25 °C or "GBS" and
 "Guillain-Barré syndrome" differ as much as two values that contradict each other. What rules read
-as equal (`text.values`, `text.names`) is therefore written as the source writes it before the
+as equal (`text.quantities`, `text.names`) is therefore written as the source writes it before the
 network compares the two. A passage from the middle of a page says "it" of what the page's title
 names: there the title stands before it. And what only asks is left out, since it says nothing.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
-from pincite.text import names, values
+from pincite.text import names, quantities
 from pincite.text.quantities import Value
 from pincite.text.quantities import values as values_of
 from pincite.text.sentences import asks
@@ -93,7 +93,7 @@ def _values(source: str, claim: str) -> Iterator[tuple[Span, str]]:
         if value.span.of(claim).lower() in said:
             continue
         same = [each for each in theirs if _is_same(each, value)]
-        held = [each for each in theirs if values.holds(value, each)] if not same else []
+        held = [each for each in theirs if quantities.holds(value, each)] if not same else []
         if same:
             yield value.span, _closest(same, value).span.of(source)
         elif held and other and other.between == value.between:
@@ -108,11 +108,10 @@ _BETWEEN = re.compile(r"\bbetween (?:the )?\Z", re.IGNORECASE)
 
 def _is_same(source: Value, claim: Value) -> bool:
     alike = source.measure == claim.measure or {source.measure, claim.measure} == {"share", ""}
-    return alike and values.states(source, claim)
+    return alike and quantities.states(source, claim)
 
 
 def _closest(same: list[Value], claim: Value) -> Value:
-    """The narrowest of the source's values: a bare year gives way to the whole date."""
     return min(same, key=lambda value: abs(value.low - claim.low) + abs(value.high - claim.high))
 
 

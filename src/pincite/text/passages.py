@@ -104,7 +104,6 @@ def _lines_around(text: str, span: Span, n_chars: int) -> Span:
 
 
 def _units(document: Document) -> Sequence[tuple[Span, int]]:
-    """Sentences, or pieces of long ones, each with its number of words."""
     return _cut(document.text, document.language or "en")
 
 

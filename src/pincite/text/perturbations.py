@@ -94,7 +94,6 @@ def _other_number(claim: str, chance: random.Random) -> Swap | None:
 
 
 def _other_date(claim: str, chance: random.Random) -> Swap | None:
-    """Another year, another month, or another day of the month."""
     dates = [f for f in figures.figures(claim) if f.kind == "year" or _by_month(claim, f.span)]
     months = [f for f in figures.figures(claim) if f.kind == "month"]
     if months and (not dates or chance.random() < 0.5):
@@ -280,6 +279,5 @@ def _others(spans: Sequence[Span], text: str, claim: str) -> list[str]:
 
 
 def _by_month(claim: str, span: Span) -> bool:
-    """Whether a number stands beside the name of a month: "14 May", "May 14"."""
     near = claim[max(0, span.start - 12) : span.start] + " " + claim[span.end : span.end + 12]
     return any(figure.kind == "month" for figure in figures.figures(near))

@@ -184,7 +184,6 @@ def trimmed(text: str, span: Span) -> Span:
 
 
 def _lines(text: str) -> Iterator[Span]:
-    """Lines, and pieces of very long ones."""
     start = 0
     for line in text.splitlines(keepends=True):
         end = start + len(line)

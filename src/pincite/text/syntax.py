@@ -324,7 +324,6 @@ class Sentence:
 
 
 def _tokens(text: str, span: Span) -> tuple[list[Token], bool]:
-    """The tokens, and whether brackets and quotation marks are balanced."""
     tokens, depth, quoted = [], 0, False
     for match in _TOKEN.finditer(text, span.start, span.end):
         word = match[0]

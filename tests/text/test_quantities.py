@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pincite.text import names, values
+from pincite.text import names, quantities
 from pincite.text.quantities import values as values_of
 
 PAIRS = Path(__file__).parents[1] / "cases/values/pairs-open.jsonl"
@@ -44,13 +44,13 @@ NUMBERS = st.one_of(
 def test_a_value_states_itself(words: str) -> None:
     text = f"The council counted {words} in all."
     assert len(values_of(text)) == 1
-    assert values.unstated(text, f"In all, so they say, there were {words}.") == []
+    assert quantities.unstated(text, f"In all, so they say, there were {words}.") == []
 
 
 @given(NUMBERS, NUMBERS)
 def test_what_states_a_value_does_not_conflict_with_it(one: str, other: str) -> None:
     (a,), (b,) = values_of(f"There were {one}."), values_of(f"There were {other}.")
-    assert not (values.states(a, b) and values.conflict(a, b))
+    assert not (quantities.states(a, b) and quantities.conflict(a, b))
 
 
 @given(st.text(max_size=200))
@@ -58,7 +58,7 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
     found = [value for value in values_of(text) if not value.weak]
     assert [value.span for value in found] == sorted(value.span for value in found)
     assert all(a.span.end <= b.span.start for a, b in pairwise(found))
-    assert values.unstated(text, text) == []
+    assert quantities.unstated(text, text) == []
     assert names.missing(text, text) == []
 
 
@@ -97,7 +97,7 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
     ],
 )
 def test_values_in_other_forms(claim: str, source: str) -> None:
-    assert values.unstated(claim, source) == []
+    assert quantities.unstated(claim, source) == []
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
     ],
 )
 def test_other_values_are_not_stated(claim: str, source: str) -> None:
-    assert len(values.unstated(claim, source)) == 1
+    assert len(quantities.unstated(claim, source)) == 1
 
 
 @pytest.mark.parametrize("text", ["Apollo 11 flew.", "He flew the X-15.", "They took Route 66."])
@@ -160,12 +160,12 @@ def test_names_in_other_forms(claim: str, source: str, missing: list[str]) -> No
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     text = (unit * 50_000)[:50_000]
     started = time.process_time()
-    values.unstated(text[:5_000], text)
+    quantities.unstated(text[:5_000], text)
     names.missing(text[:5_000], text)
     assert time.process_time() - started < 10
 
 
 def test_marching_is_no_month() -> None:
     claim = "A hymn was sung by the army on the march."
-    assert not values.unstated(claim, "The army sang a hymn before battle.")
-    assert values.unstated("It was sung in March.", "It was sung in May.")
+    assert not quantities.unstated(claim, "The army sang a hymn before battle.")
+    assert quantities.unstated("It was sung in March.", "It was sung in May.")
