@@ -27,7 +27,7 @@ settings.load_profile("pincite")
 # They kill and limit processes, or take permissions and links away, by means that Windows lacks.
 OF_POSIX = {
     *("corpus/test_full_disk.py", "corpus/test_processes.py", "corpus/test_crash.py"),
-    *("corpus/test_optimize.py", "library/test_own_copies.py", "library/test_result_log.py"),
+    *("corpus/test_optimize.py", "library/test_private_copies.py", "library/test_result_log.py"),
     *("library/test_package.py", "documents/test_sources.py", "documents/test_confined.py"),
     "test_portable.py",
 }

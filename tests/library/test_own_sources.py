@@ -12,9 +12,8 @@ from pincite.contract.verify import ReportRecord
 from pincite.documents.body import Limits
 from pincite.errors import InputError
 from pincite.judgement.own import digest_of
-from pincite.library import own_refs, own_sources
-from pincite.library.own_copies import OwnCopies, OwnCopy
-from pincite.library.own_sources import OwnSources, attach
+from pincite.library import private_copies
+from pincite.library.private_copies import OwnCopies, OwnCopy, OwnSources, attach
 from pincite.text.identifiers import isbn13, pmid_of, work_key
 from pincite.types import (
     Citation,
@@ -57,8 +56,8 @@ def citation(**known: str) -> Citation:
 def attached(folder: Path, ref: str, data: bytes, pages: str = "", name: str = "b.pdf") -> OwnCopy:
     path = folder / name
     path.write_bytes(data)
-    printed = own_sources.printed_pages(pages) if pages else None
-    kept = attach(OwnCopies(folder / "own"), own_refs.named(ref), path, printed)
+    printed = private_copies.printed_pages(pages) if pages else None
+    kept = attach(OwnCopies(folder / "own"), private_copies.named(ref), path, printed)
     assert isinstance(kept, OwnCopy), kept
     return kept
 
@@ -111,13 +110,13 @@ def test_a_source_is_known_by_any_of_its_names(
 @pytest.mark.parametrize("ref", ["978-0-306-40615-8", "ISBN 12", "0306406153"])
 def test_a_mistyped_isbn_is_told(ref: str) -> None:
     with pytest.raises(InputError, match="check digit"):
-        own_refs.named(ref)
+        private_copies.named(ref)
 
 
 @pytest.mark.parametrize("ref", ["", "The Harbour", "r7", "7", "ftp://a.example/", "10.1/x y z"])
 def test_what_names_no_source(ref: str) -> None:
     with pytest.raises(InputError, match="names no source"):
-        own_refs.named(ref)
+        private_copies.named(ref)
 
 
 def test_numbers() -> None:
@@ -133,7 +132,7 @@ def test_numbers() -> None:
 def test_a_book_without_any_number(tmp_path: Path) -> None:
     (tmp_path / "book.pdf").write_bytes(book())
     article = parse_article(BOOK % "2", "Varde Bridge")
-    source = own_refs.in_article(article, "1", "article.wiki")
+    source = private_copies.in_article(article, "1", "article.wiki")
     attach(OwnCopies(tmp_path / "own"), source, tmp_path / "book.pdf")
     (cited,) = parse_article(BOOK % "p. 2", "Another").claims[0].citations
     (result,) = found(tmp_path, cited).citations
@@ -143,7 +142,7 @@ def test_a_book_without_any_number(tmp_path: Path) -> None:
 
 
 def test_refusals_say_why(tmp_path: Path) -> None:
-    store, source = OwnCopies(tmp_path / "own"), own_refs.named(ISBN)
+    store, source = OwnCopies(tmp_path / "own"), private_copies.named(ISBN)
     for name, data, reason in (
         ("locked.pdf", locked_pdf(), Reason.ENCRYPTED),
         ("scan.pdf", pdf([[], []]), Reason.EMPTY),
@@ -175,7 +174,7 @@ def test_refusals_say_why(tmp_path: Path) -> None:
 def test_other_kinds_of_files(tmp_path: Path, name: str, data: bytes) -> None:
     if name == "..":
         with pytest.raises(InputError):
-            attach(OwnCopies(tmp_path / "own"), own_refs.named(ISBN), tmp_path / name)
+            attach(OwnCopies(tmp_path / "own"), private_copies.named(ISBN), tmp_path / name)
         return
     kept = attached(tmp_path, ISBN, data, name=name)
     assert kept.n_words >= 5
@@ -207,7 +206,7 @@ def test_the_wrong_number_of_pages(tmp_path: Path) -> None:
         attached(tmp_path, ISBN, book(), "120-135")
     for text in ("", "135-120", "x", "1-2-3"):
         with pytest.raises(InputError, match="expected numbers"):
-            own_sources.printed_pages(text)
+            private_copies.printed_pages(text)
 
 
 def test_chapters_of_one_book(tmp_path: Path) -> None:
@@ -281,13 +280,16 @@ def test_a_report_names_its_citations(tmp_path: Path) -> None:
     report = {"findings": [{"citations": [row, {"citation_id": "r4", "title": "Bare"}]}]}
     path = tmp_path / "report.json"
     path.write_text(json.dumps(filled(ReportRecord, report)))
-    assert own_refs.in_report(path, "3").keys == ("isbn:9780306406157", "work:the harbour|ito")
+    assert private_copies.in_report(path, "3").keys == (
+        "isbn:9780306406157",
+        "work:the harbour|ito",
+    )
     for number, message in (("r4", "known again"), ("r9", "no citation r9"), ("x", "such as r7")):
         with pytest.raises(InputError, match=message):
-            own_refs.in_report(path, number)
+            private_copies.in_report(path, number)
     for content in ("[]", "{", '{"findings": 3}', '{"findings": [{"citations": [1]}]}'):
         path.write_text(content)
         with pytest.raises(InputError, match=r"report\.json"):
-            own_refs.in_report(path, "r3")
+            private_copies.in_report(path, "r3")
     with pytest.raises(InputError, match="cannot be read"):
-        own_refs.in_report(tmp_path / "none.json", "r3")
+        private_copies.in_report(tmp_path / "none.json", "r3")

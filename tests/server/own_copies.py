@@ -6,7 +6,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 from server import corpora_of_tests
 
-from pincite.library.own_copies import OwnCopy
+from pincite.library.private_copies import OwnCopy
 from pincite.server.site import Site
 
 # One book without an address, one page that nobody has, and one that could not be known again.

@@ -19,7 +19,7 @@ NEEDED_FREE = 500_000_000  # bytes: models, a corpus of some thousand pages, jud
 def command() -> None:
     """Check Python, models, disk and settings. Exits with 6 if something is missing."""
     from pincite.library.feedback import file_of
-    from pincite.library.own_sources import folder_of
+    from pincite.library.private_copies import folder_of
     from pincite.models import weights
 
     settings = options.settings_of({})

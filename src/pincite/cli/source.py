@@ -48,15 +48,15 @@ def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
     Several files may be attached to one source, as chapters: the pages that a citation names
     choose among those that were attached with --pages.
     """
-    from pincite.library import own_sources
+    from pincite.library import private_copies
     from pincite.report.cells import one_line
     from pincite.report.reasons import REASONS
     from pincite.verbs.verify.wording import STEPS
 
     settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
     source = _named(ref, given, settings)
-    printed = own_sources.printed_pages(pages) if pages else None
-    kept = own_sources.attach(_copies(settings), source, file, printed)
+    printed = private_copies.printed_pages(pages) if pages else None
+    kept = private_copies.attach(_copies(settings), source, file, printed)
     if isinstance(kept, Unchecked):
         why = one_line(kept.detail) or REASONS[kept.reason]
         step = STEPS[kept.reason]
@@ -113,22 +113,22 @@ _PLACES = ("article", "report")
 
 def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
     """The source that REF names, by itself or as a citation."""
-    from pincite.library import own_refs
+    from pincite.library import private_copies
     from pincite.verbs.verify import articles
 
     article, report = (given.get(place) for place in _PLACES)
     if article and report:
         raise click.UsageError("Expected one of --article and --report.")
     if report:
-        return own_refs.in_report(report, ref)
+        return private_copies.in_report(report, ref)
     path, mark, number = ref.rpartition("#")
     if not article and mark and "://" not in ref and articles.is_file(path):
         article, ref = path, number
     if not article:
-        return own_refs.named(ref)
-    own_refs.citation_id(ref)
+        return private_copies.named(ref)
+    private_copies.citation_id(ref)
     page = articles.opened(article, None, settings, options.say)
-    return own_refs.in_article(
+    return private_copies.in_article(
         page, ref, Path(article).name if articles.is_file(article) else article
     )
 
@@ -144,8 +144,7 @@ def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _copies(settings: Any) -> Any:
-    from pincite.library.own_copies import OwnCopies
-    from pincite.library.own_sources import folder_of
+    from pincite.library.private_copies import OwnCopies, folder_of
 
     return OwnCopies(folder_of(settings.library.own_copies))
 

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, InputError, PinciteError
-from pincite.library.own_copies import INDEX, OwnCopies
+from pincite.library.private_copies import INDEX, OwnCopies
 from pincite.server.corpora import CorpusRegister
 from pincite.server.database import Database, DatabaseError, made_folder
 from pincite.server.private_copies import SHELVES

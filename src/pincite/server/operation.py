@@ -18,7 +18,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from pincite.errors import PinciteError
-from pincite.library.own_copies import OwnCopies
+from pincite.library.private_copies import OwnCopies
 from pincite.server.corpora import CorpusRegister, fault
 from pincite.server.database import Database
 from pincite.server.jobs.store import JobStore, Status

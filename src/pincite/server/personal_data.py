@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
-from pincite.library.own_copies import OwnCopies
+from pincite.library.private_copies import OwnCopies
 from pincite.server.accounts import spare_last_admin
 from pincite.server.corpora import Shared
 from pincite.server.database import Database

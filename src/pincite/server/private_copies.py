@@ -26,9 +26,8 @@ from typing import Any
 
 from pincite.documents.confined_worker import limit
 from pincite.errors import ConfigError, InputError
-from pincite.library import own_sources
-from pincite.library.own_copies import OwnCopies, OwnCopy
-from pincite.library.own_refs import Named
+from pincite.library import private_copies
+from pincite.library.private_copies import Named, OwnCopies, OwnCopy
 from pincite.server.settings import ServerSettings
 from pincite.settings import Settings
 from pincite.types import Reason, Unchecked
@@ -48,7 +47,7 @@ class OwnShelves:
     def folder(self, owner: str) -> Path:
         """Where the copies of an account lie; it may not be there yet."""
         if self.server.mode == "local":
-            return own_sources.folder_of(self.settings.library.own_copies)
+            return private_copies.folder_of(self.settings.library.own_copies)
         if not _OWNER.fullmatch(owner):
             raise ValueError(f"{owner!r} is no id of an account")
         return self.server.folder / SHELVES / owner
@@ -152,7 +151,7 @@ def main() -> None:
     pages = tuple(asked["pages"]) if asked["pages"] else None
     path = Path(asked["path"])
     try:
-        found = own_sources.attach(copies, source, path, pages, name=asked["name"])
+        found = private_copies.attach(copies, source, path, pages, name=asked["name"])
     except InputError as error:
         answer = {"wrong": str(error)}
     except ConfigError as error:

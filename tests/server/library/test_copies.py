@@ -17,8 +17,7 @@ from server.own_copies import BOOK, checked, cited, copy_of, hand_in, page_of, r
 from server.people_of_tests import PASSWORD, SERVER, Somebody, program, somebody
 
 from pincite.evaluation.preferences import COMPARISONS
-from pincite.library.own_copies import OwnCopies, OwnCopy
-from pincite.library.own_refs import named
+from pincite.library.private_copies import OwnCopies, OwnCopy, named
 from pincite.server.identity import May, Role
 from pincite.server.private_copies import SHELVES, Given, OwnShelves, attached
 from pincite.server.site import Site

@@ -11,8 +11,7 @@ from fastapi.testclient import TestClient
 from server.conftest import client_of
 from server.own_copies import ARTICLE, checked, cited, hand_in, page_of
 
-from pincite.library.own_copies import OwnCopies
-from pincite.library.own_refs import named
+from pincite.library.private_copies import OwnCopies, named
 from pincite.server.private_copies import Given, attached
 from pincite.server.site import Site
 from pincite.settings import Settings

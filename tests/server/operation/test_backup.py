@@ -22,7 +22,7 @@ from server.processes import Served
 from pincite.cli import cli
 from pincite.corpus.durable import WriterLock
 from pincite.errors import ConfigError, CorpusError, InputError
-from pincite.library.own_copies import OwnCopies
+from pincite.library.private_copies import OwnCopies
 from pincite.server.backup import LIST, DamagedArchive, InUse, backup, inspect, restore, using
 from pincite.server.jobs.store import Status
 from pincite.server.operation import examined

@@ -12,9 +12,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 
 from pincite.errors import ConfigError, InputError
-from pincite.library import own_refs, own_sources
-from pincite.library.own_copies import OwnCopy
-from pincite.library.own_refs import Named
+from pincite.library import private_copies
+from pincite.library.private_copies import Named, OwnCopy
 from pincite.report.cells import one_line
 from pincite.report.reasons import REASONS
 from pincite.server import forms
@@ -198,7 +197,7 @@ def _source(site: Site, job: Job, claim_id: str, citation_id: str) -> Named:
     """
     citation = _citation(site, job, claim_id, citation_id)
     try:
-        named = own_refs.of_citation(citation, one_line(job.title) or "an article")
+        named = private_copies.of_citation(citation, one_line(job.title) or "an article")
     except InputError as error:
         raise Problem(422, "unknown_source", whole(str(error))) from error
     return Named(whole(named.ref), tuple(map(whole, named.keys)))
@@ -228,7 +227,7 @@ def _given(form: SentForm, folder: Path) -> Given:
         raise Problem(422, "no_file", "Expected one file, or a text.")
     asked = form.fields.get("pages", "").strip()
     try:
-        pages = own_sources.printed_pages(asked) if asked else None
+        pages = private_copies.printed_pages(asked) if asked else None
     except InputError as error:
         raise Problem(422, "invalid_pages", str(error)) from error
     if form.files:

@@ -21,8 +21,7 @@ from pincite.errors import InputError
 from pincite.judgement import aggregation
 from pincite.judgement.funnel import Stage, stage
 from pincite.judgement.fusion import relabelled
-from pincite.library.own_copies import OwnCopy
-from pincite.library.own_refs import keys_of
+from pincite.library.private_copies import OwnCopy, keys_of
 from pincite.notes import Note
 from pincite.report import cells
 from pincite.server import demo, forms, rendering

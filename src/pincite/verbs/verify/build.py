@@ -17,9 +17,8 @@ from pincite.judgement import aggregation
 from pincite.judgement.funnel import funnel
 from pincite.library import judges, reliability
 from pincite.library.exclusions import Exclusions
-from pincite.library.own_copies import OwnCopies
-from pincite.library.own_sources import OwnSources, folder_of
 from pincite.library.parallel import once
+from pincite.library.private_copies import OwnCopies, OwnSources, folder_of
 from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration

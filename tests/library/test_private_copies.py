@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.library.own_copies import FILES, INDEX, OwnCopies, OwnCopy
+from pincite.library.private_copies import FILES, INDEX, OwnCopies, OwnCopy
 
 DATA = b"The bridge opened in 1911."
 # Attaches copies without end, each to a source of its own, and says so once it is done.
 ATTACH = """
 import hashlib, sys
 from pathlib import Path
-from pincite.library.own_copies import OwnCopies, OwnCopy
+from pincite.library.private_copies import OwnCopies, OwnCopy
 store, name, most = OwnCopies(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 for n in range(most):
     data = f"{name} {n} ".encode() * 20_000

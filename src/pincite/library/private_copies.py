@@ -1,0 +1,565 @@
+"""The user's own copies of paid papers and books, and the sources that they stand for.
+
+A folder that only its owner can read: `index.sqlite` says which sources each copy stands for, and
+`files/` holds the bytes under their SHA-256, so no name from outside becomes a path. A file is
+complete before the index names it, and a change of the index is one transaction: a kill at any
+moment leaves the copy attached or not, and at most a file that the next change clears away.
+
+A source is known by keys, each a kind and a value: `url:`, `doi:`, `pmid:`, `isbn:`, and `work:`
+(title and author) for books and papers that have none of these; one in common is enough. It may
+have several files, as chapters; the pages that a citation names choose among them, and what is
+chosen is read as one document, whose pages keep the numbers that are printed on them.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+
+from pincite.contract import codec
+from pincite.contract.verify import ReportRecord
+from pincite.corpus.durable import sync
+from pincite.documents.addresses import exact_key
+from pincite.documents.body import DEFAULT_LIMITS, Limits, too_large
+from pincite.documents.clean import one_line
+from pincite.documents.read import read_bytes
+from pincite.errors import ConfigError, InputError
+from pincite.judgement.own import SCHEME
+from pincite.text.identifiers import doi_of, doi_of_url, isbn13, pmid_of, pmid_of_url, work_key
+from pincite.text.page_numbers import (
+    LABELS,
+    PAGES,
+    PageRange,
+    cited_pages,
+    page_labels,
+    page_starts,
+)
+from pincite.types import Article, Citation, Document, Reason, Unchecked
+
+_NUMBER = re.compile(r"r?([1-9][0-9]{0,3})\Z")
+_FORMS = (
+    "an address (https://…), a DOI (10.…), a PMID (PMID 123), an ISBN, or a citation: ARTICLE#r7, "
+    "r7 with --article ARTICLE, or r7 with --report REPORT.json"
+)
+
+
+class Named(NamedTuple):
+    """A source as a person called it, and its keys."""
+
+    ref: str
+    keys: tuple[str, ...]
+
+
+def keys_of(citation: Citation) -> tuple[str, ...]:
+    """Every key that the citation has, none twice; the surest first."""
+    keys = []
+    if doi := doi_of(citation.doi or ""):
+        keys.append(f"doi:{doi}")
+    if pmid := pmid_of(citation.pmid or ""):
+        keys.append(f"pmid:{pmid}")
+    if isbn := isbn13(citation.isbn or ""):
+        keys.append(f"isbn:{isbn}")
+    if citation.url:
+        keys += _keys_of_address(citation.url)
+    by = (*citation.authors, *([citation.publisher] if citation.publisher else []))
+    if work := work_key(citation.title or "", by):
+        keys.append(f"work:{work}")
+    return tuple(dict.fromkeys(keys))
+
+
+def named(ref: str) -> Named:
+    """The source that an address, a DOI, a PMID or an ISBN names.
+
+    Raises:
+        InputError: it is none of these; lists the forms.
+    """
+    ref = one_line(ref)
+    if re.match(r"https?://", ref, re.IGNORECASE):
+        return Named(ref, tuple(_keys_of_address(ref)))
+    if doi := doi_of(ref):
+        return Named(f"doi:{doi}", (f"doi:{doi}",))
+    if isbn := isbn13(ref):
+        return Named(f"ISBN {isbn}", (f"isbn:{isbn}",))
+    digits = re.sub(r"[\s-]|^isbn:?", "", ref.lower())
+    if ref.lower().startswith("isbn") or re.fullmatch(r"[0-9]{9}[0-9x]|97[89][0-9]{10}", digits):
+        raise InputError(f"{ref!r} is no ISBN: its check digit is wrong. Compare it with the book.")
+    pmid = pmid_of(ref)
+    if pmid and not _NUMBER.fullmatch(ref):  # 7 alone is more likely the number of a citation
+        return Named(f"PMID {pmid}", (f"pmid:{pmid}",))
+    raise InputError(f"{ref!r} names no source. Expected {_FORMS}.")
+
+
+def of_citation(citation: Citation, place: str) -> Named:
+    """The source of a citation of `place`.
+
+    Raises:
+        InputError: the citation says too little to know its source again.
+    """
+    keys = keys_of(citation)
+    what = one_line(citation.title or citation.text or citation.url or "")
+    if not keys:
+        raise InputError(
+            f"{citation.citation_id} of {place} ({what or 'no title'}) has no address, DOI, PMID, "
+            "ISBN, nor title with author, by which it could be known again."
+        )
+    return Named(f"{what} ({citation.citation_id} of {place})", keys)
+
+
+def in_article(article: Article, number: str, place: str) -> Named:
+    """The source of the citation that `pincite claims` and reports call `number`, as r7.
+
+    Raises:
+        InputError: the number is none, or no claim of the article has that citation.
+    """
+    wanted = citation_id(number)
+    found = {c.citation_id: c for claim in article.claims for c in claim.citations}
+    if wanted not in found:
+        raise InputError(f"{place} has no citation {wanted}. pincite claims {place} lists them.")
+    return of_citation(found[wanted], place)
+
+
+def in_report(path: Path, number: str) -> Named:
+    """The source of a citation of a report that `verify --json` wrote.
+
+    Raises:
+        InputError: it is no such report, or has no such citation.
+    """
+    wanted = citation_id(number)
+    report = codec.from_file(ReportRecord, path)
+    found = {each.citation_id: each for finding in report.findings for each in finding.citations}
+    if wanted in found:
+        citation = codec.made(Citation, found[wanted], definition=found[wanted].span)
+        return of_citation(citation, path.name)
+    raise InputError(f"{path} has no citation {wanted}; its column citation_id in CSV lists them.")
+
+
+def citation_id(number: str) -> str:
+    """`r7` for 7 or r7.
+
+    Raises:
+        InputError: it is neither.
+    """
+    match = _NUMBER.match(number.strip())
+    if not match:
+        raise InputError(f"{number!r} is no citation of an article; expected a number such as r7.")
+    return f"r{match[1]}"
+
+
+def _keys_of_address(url: str) -> list[str]:
+    keys = [f"url:{exact_key(url)}"]
+    if doi := doi_of_url(url):
+        keys.insert(0, f"doi:{doi.lower()}")
+    elif pmid := pmid_of_url(url):
+        keys.insert(0, f"pmid:{pmid}")
+    return keys
+
+
+LAYOUT = 1  # of the tables
+INDEX, FILES = "index.sqlite", "files"
+_PART = ".part-"
+# Windows has neither; there the checksum alone says that a link leads to what was attached.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OURS = re.compile(rf"[0-9a-f]{{64}}|{re.escape(_PART)}\w+")
+_TABLES = """
+CREATE TABLE IF NOT EXISTS copies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, ref TEXT NOT NULL, name TEXT NOT NULL,
+    sha256 TEXT NOT NULL, n_bytes INTEGER NOT NULL, first_page INTEGER, last_page INTEGER,
+    n_pages INTEGER NOT NULL, n_words INTEGER NOT NULL, language TEXT NOT NULL,
+    title TEXT NOT NULL, added TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+    key TEXT NOT NULL, copy INTEGER NOT NULL REFERENCES copies ON DELETE CASCADE,
+    PRIMARY KEY (key, copy)) WITHOUT ROWID;
+"""
+_FIELDS = (
+    "id, ref, name, sha256, n_bytes, first_page, last_page, n_pages, n_words, language, title, "
+    "added"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCopy:
+    """One file that a user has attached to a source."""
+
+    ref: str  # the source as the user named it
+    keys: tuple[str, ...]  # by which citations find it: "doi:10.1000/x", "isbn:978…"
+    name: str  # of the file when it was attached; never a path
+    sha256: str
+    n_bytes: int
+    pages: tuple[int, int] | None  # numbers printed on its first and last page, if known
+    n_pages: int  # 0: a kind of file without pages
+    n_words: int
+    language: str  # ISO 639-1; empty if it is not known
+    title: str  # as the file states it
+    added: str = ""  # ISO timestamp, UTC; given by `attach`
+    copy_id: int = 0
+
+
+class OwnCopies:
+    """Copies by the sources that they stand for; safe to use from several processes."""
+
+    def __init__(self, folder: Path) -> None:
+        """Opens nothing and makes nothing before the first copy is attached."""
+        self.folder = folder
+
+    def attach(self, copy: OwnCopy, data: bytes) -> OwnCopy:
+        """Keep a file; in place of an earlier attachment of the same bytes to the same source.
+
+        Raises:
+            ConfigError: the folder cannot be written.
+        """
+        added = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._changing() as db:
+            self._write(copy.sha256, data)
+            known = _select(db, "WHERE sha256 = ?", (copy.sha256,))
+            again = [(c.copy_id,) for c in known if set(c.keys) & set(copy.keys)]
+            db.executemany("DELETE FROM copies WHERE id = ?", again)
+            first, last = copy.pages or (None, None)
+            values = (
+                *(copy.ref, copy.name, copy.sha256, copy.n_bytes, first, last, copy.n_pages),
+                *(copy.n_words, copy.language, copy.title, added),
+            )
+            places = ", ".join("?" * len(values))
+            key = db.execute(f"INSERT INTO copies VALUES (NULL, {places})", values).lastrowid  # noqa: S608 - our own marks
+            db.executemany("INSERT INTO keys VALUES (?, ?)", [(k, key) for k in copy.keys])
+        return replace(copy, keys=tuple(sorted(copy.keys)), added=added, copy_id=key or 0)
+
+    def all(self) -> list[OwnCopy]:
+        """Every copy, in the order in which they were attached."""
+        with self._reading() as db:
+            return _select(db) if db else []
+
+    def of(self, keys: Sequence[str]) -> list[OwnCopy]:
+        """The copies that stand for one of the keys, in the order of all."""
+        with self._reading() as db:
+            if not db or not keys:
+                return []
+            marks = ", ".join("?" * len(keys))
+            return _select(
+                db,
+                f"WHERE id IN (SELECT copy FROM keys WHERE key IN ({marks}))",  # noqa: S608 - ditto
+                keys,
+            )
+
+    def remove(self, copies: Sequence[OwnCopy]) -> None:
+        """Forget copies, and delete the files that no other source has."""
+        if not self._exists():
+            return
+        with self._changing() as db:
+            db.executemany("DELETE FROM copies WHERE id = ?", [(c.copy_id,) for c in copies])
+        with self._changing():
+            pass  # with the rows gone for good, their files are cleared away
+
+    def read(self, copy: OwnCopy) -> bytes | None:
+        """The bytes of a copy; None if its file is gone or is not what was attached."""
+        path = self.path_of(copy)
+        try:  # a link may lead anywhere, so none is followed
+            number = os.open(path, os.O_RDONLY | _NO_LINK)
+        except OSError:
+            return None
+        with os.fdopen(number, "rb") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                return None
+            data = file.read()
+        return data if hashlib.sha256(data).hexdigest() == copy.sha256 else None
+
+    def path_of(self, copy: OwnCopy) -> Path:
+        """Where its file lies."""
+        return self.folder / FILES / copy.sha256
+
+    def fingerprint(self) -> str:
+        """16 hex digits over what is attached to what; empty if nothing is."""
+        known = sorted((c.sha256, c.pages, c.keys) for c in self.all())
+        return hashlib.sha256(repr(known).encode()).hexdigest()[:16] if known else ""
+
+    def faults(self) -> int:
+        """How many copies have no file, or one of another size; looks into none."""
+        sizes = [(self.path_of(copy), copy.n_bytes) for copy in self.all()]
+        return sum(not path.is_file() or path.stat().st_size != size for path, size in sizes)
+
+    @contextmanager
+    def still(self) -> Iterator[bytes]:
+        """The bytes of the index as a file; inside the block nobody changes what is attached."""
+        with self._changing() as db:
+            yield db.serialize()
+
+    def _exists(self) -> bool:
+        return (self.folder / INDEX).is_file()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """The index; None if nothing was ever attached."""
+        if not self._exists():
+            yield None
+            return
+        with self._told(), contextlib.closing(self._connected()) as db:
+            yield db
+
+    @contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, alone among all processes; clears away what kills left behind."""
+        with self._told():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self.folder / FILES).mkdir(mode=0o700, exist_ok=True)
+            os.close(os.open(self.folder / INDEX, os.O_CREAT | os.O_RDWR, 0o600))
+            with contextlib.closing(self._connected()) as db:
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    self._clear(db)
+                    yield db
+                except BaseException:
+                    db.execute("ROLLBACK")
+                    raise
+                db.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            what = f"{self.folder} cannot be used for your own copies: {error}."
+            raise ConfigError(f"{what} Set library.own_copies to another folder.") from error
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.folder / INDEX, isolation_level=None, timeout=30)
+        db.execute("PRAGMA foreign_keys=ON")
+        db.execute("PRAGMA synchronous=FULL")
+        (layout,) = db.execute("PRAGMA user_version").fetchone()
+        if layout not in (0, LAYOUT):
+            db.close()
+            raise ConfigError(f"{self.folder} was made by another version of Pincite.")
+        if layout == 0:
+            db.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version={LAYOUT}; COMMIT;")
+        return db
+
+    def _write(self, digest: str, data: bytes) -> None:
+        """The file under its final name, complete and on the disk."""
+        files = self.folder / FILES
+        number, beside = tempfile.mkstemp(prefix=_PART, dir=files)  # mode 0600
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(number)
+        Path(beside).replace(files / digest)
+        sync(files)
+
+    def _clear(self, db: sqlite3.Connection) -> None:
+        """Delete the files of ours that the index does not name; no other file, whatever it is."""
+        named = {digest for (digest,) in db.execute("SELECT sha256 FROM copies")}
+        for path in (self.folder / FILES).iterdir():
+            if _OURS.fullmatch(path.name) and path.name not in named:
+                path.unlink()
+
+
+def _select(db: sqlite3.Connection, where: str = "", values: Sequence[str] = ()) -> list[OwnCopy]:
+    rows = db.execute(f"SELECT {_FIELDS} FROM copies {where} ORDER BY id", values).fetchall()  # noqa: S608 - our own words
+    return [_copy_of(row, db) for row in rows]
+
+
+def _copy_of(row: Sequence[object], db: sqlite3.Connection) -> OwnCopy:
+    key, ref, name, sha256, n_bytes, first, last, n_pages, n_words, language, title, added = row
+    keys = db.execute("SELECT key FROM keys WHERE copy = ? ORDER BY key", (key,)).fetchall()
+    return OwnCopy(
+        ref=str(ref),
+        keys=tuple(found for (found,) in keys),
+        name=str(name),
+        sha256=str(sha256),
+        n_bytes=int(str(n_bytes)),
+        pages=None if first is None else (int(str(first)), int(str(last))),
+        n_pages=int(str(n_pages)),
+        n_words=int(str(n_words)),
+        language=str(language),
+        title=str(title),
+        added=str(added),
+        copy_id=int(str(key)),
+    )
+
+
+_BETWEEN = "\n\n"  # two files
+_ENDING = re.compile(r"\.[a-z0-9]{1,10}\Z")
+_PAGES = re.compile(r"([0-9]{1,6})(?:\s*[-\u2010-\u2015]\s*([0-9]{1,6}))?\Z")
+
+
+def folder_of(chosen: str) -> Path:
+    """The folder of own copies: the setting, else one in the user's data folder."""
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(platformdirs.user_data_dir("pincite")) / "own"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSources:
+    """Called with a citation: the user's copy of its source, why it cannot be read, or None."""
+
+    copies: OwnCopies
+    limits: Limits = DEFAULT_LIMITS
+    _read: dict[str, Document | Unchecked] = field(default_factory=dict)
+
+    def __call__(self, citation: Citation) -> Document | Unchecked | None:
+        """What the user has of the citation's source; None if that is nothing."""
+        found = self.copies.of(keys_of(citation))
+        if not found:
+            return None
+        chosen = chosen_by_pages(found, citation.pages or "")
+        if not chosen:
+            had = ", ".join(f"{c.pages[0]}–{c.pages[1]}" for c in found if c.pages)
+            detail = f"your copy has the pages {had}, the citation names {citation.pages}"
+            return Unchecked("", Reason.NOT_SUPPLIED, detail)
+        documents = [self._document(copy) for copy in chosen]
+        failed = next((d for d in documents if isinstance(d, Unchecked)), None)
+        return failed or joined([d for d in documents if isinstance(d, Document)])
+
+    def _document(self, copy: OwnCopy) -> Document | Unchecked:
+        key = f"{copy.sha256} {copy.pages}"
+        if key not in self._read:
+            data = self.copies.read(copy)
+            self._read[key] = (
+                read_copy(data, copy.name, copy.pages, self.limits)
+                if data is not None
+                else _damaged(copy)
+            )
+        return self._read[key]
+
+
+def attach(
+    copies: OwnCopies,
+    source: Named,
+    path: Path,
+    pages: tuple[int, int] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    name: str = "",
+) -> OwnCopy | Unchecked:
+    """Read a file and keep it as the user's copy of a source, or say why it is of no use.
+
+    Args:
+        copies: where it is kept.
+        source: what it is a copy of.
+        path: the file.
+        pages: numbers printed on its first and last page, if they are not those of the file.
+        limits: of its size.
+        name: what it is called, if it lies there under another name.
+
+    Raises:
+        InputError: there is no such file, or it has another number of pages.
+    """
+    data = _bytes_of(path, limits)
+    if isinstance(data, Unchecked):
+        return data
+    name = name or path.name
+    document = read_copy(data, name, pages, limits)
+    if isinstance(document, Unchecked):
+        return document
+    n_pages = len(page_starts(document))
+    if pages and n_pages and pages[1] - pages[0] + 1 != n_pages:
+        raise InputError(
+            f"{pages[0]}-{pages[1]} are {pages[1] - pages[0] + 1} pages, but {one_line(name)} "
+            f"has {n_pages}. Give the numbers printed on its first and last page."
+        )
+    copy = OwnCopy(
+        ref=source.ref,
+        keys=source.keys,
+        name=one_line(name) or "unnamed",
+        sha256=hashlib.sha256(data).hexdigest(),
+        n_bytes=len(data),
+        pages=pages,
+        n_pages=n_pages,
+        n_words=len(document.text.split()),
+        language=document.language or "",
+        title=document.title,
+    )
+    return copies.attach(copy, data)
+
+
+def read_copy(
+    data: bytes, name: str, pages: tuple[int, int] | None, limits: Limits
+) -> Document | Unchecked:
+    """The document in a copy, its pages numbered from `pages` on; its address is its content's."""
+    ending = _ENDING.search(name.lower())
+    found = read_bytes(data, url=f"file:///copy{ending[0] if ending else ''}", limits=limits)
+    found = replace(found, url=f"{SCHEME}{hashlib.sha256(data).hexdigest()}")
+    if isinstance(found, Unchecked) or not pages:
+        return found
+    labels = [str(pages[0] + number) for number in range(len(page_starts(found)))]
+    return replace(found, meta={**found.meta, LABELS: json.dumps(labels)}) if labels else found
+
+
+def printed_pages(text: str) -> tuple[int, int]:
+    """The numbers in `120-135`, or in `120` alone.
+
+    Raises:
+        InputError: it is neither.
+    """
+    match = _PAGES.match(text.strip())
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+    if last < first:
+        raise InputError(f"pages are {text!r}; expected numbers as 120-135, the lower one first.")
+    return first, last
+
+
+def chosen_by_pages(copies: Sequence[OwnCopy], cited: str) -> list[OwnCopy]:
+    """The copies that may hold the cited pages: those that say so, else those that do not say.
+
+    None if all say which pages they have, and none has a cited one.
+    """
+    wanted = [pages for pages in cited_pages(cited) if isinstance(pages, PageRange)]
+    if not wanted:
+        return list(copies)
+    holding = [
+        copy
+        for copy in copies
+        if copy.pages and any(w.first <= copy.pages[1] and copy.pages[0] <= w.last for w in wanted)
+    ]
+    return holding or [copy for copy in copies if not copy.pages]
+
+
+def joined(documents: Sequence[Document]) -> Document:
+    """Several files of one source as one document; one alone is itself."""
+    if len(documents) == 1:
+        return documents[0]
+    starts: list[int] = []
+    labels: list[str] = []
+    length = 0
+    for document in documents:
+        starts += [length + start for start in page_starts(document)]
+        labels += page_labels(document)
+        length += len(document.text) + len(_BETWEEN)
+    first = documents[0]
+    meta = {key: value for key, value in first.meta.items() if key not in (PAGES, LABELS)}
+    if all(map(page_labels, documents)):  # else some pages would have two numbers
+        meta |= {PAGES: json.dumps(starts), LABELS: json.dumps(labels)}
+    return replace(
+        first,
+        url=SCHEME + "+".join(document.url.removeprefix(SCHEME) for document in documents),
+        text=_BETWEEN.join(document.text for document in documents),
+        meta=meta,
+        anchors={},
+    )
+
+
+def _bytes_of(path: Path, limits: Limits) -> bytes | Unchecked:
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "not there, or no file"
+        raise InputError(f"{path} is {kind}; a PDF, text or another document was expected.")
+    try:
+        if (size := path.stat().st_size) > limits.max_bytes:
+            return too_large("", size, limits.max_bytes)
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} may not be read: {error.strerror}.") from error
+
+
+def _damaged(copy: OwnCopy) -> Unchecked:
+    detail = "your own copy is gone or damaged; attach it again"
+    return Unchecked(f"{SCHEME}{copy.sha256}", Reason.UNDECODABLE, detail)
