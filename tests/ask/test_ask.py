@@ -17,7 +17,7 @@ from pincite.retrieval.retrievers import Fused, Reranked
 from pincite.text.citation_marks import cited_sentences
 from pincite.text.passages import passages
 from pincite.types import Document, Hit
-from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.literature import Found as Found_
 from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
 from pincite.verbs.ask.pipeline import (
@@ -25,7 +25,6 @@ from pincite.verbs.ask.pipeline import (
     numbered,
 )
 from pincite.verbs.ask.records import Checked, Reference, Searched
-from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Written
 
 

@@ -19,11 +19,10 @@ from pincite.protocols import Encoder, Verifier
 from pincite.retrieval.retrievers import OF_ONE, Reranked
 from pincite.settings import Settings, recorded
 from pincite.text.words import looks_german
-from pincite.verbs.ask.answer_check import AnswerChecker
+from pincite.verbs.ask.answer_check import AnswerChecker, Repairer
 from pincite.verbs.ask.literature import LiteratureFinder
 from pincite.verbs.ask.pipeline import AskPipeline
 from pincite.verbs.ask.records import Answer, AnswerReport, Searched
-from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, ModelWriter, Writer
 
 

@@ -16,11 +16,9 @@ from pincite import containment
 from pincite.notes import Note
 from pincite.text import citation_marks
 from pincite.types import Document, Failed
-from pincite.verbs.ask.absent import absent_words
-from pincite.verbs.ask.answer_check import AnswerChecker, copied
-from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder
+from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
+from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder, unanswered_terms
 from pincite.verbs.ask.records import Answer, Checked, Reference, Searched, fault
-from pincite.verbs.ask.repair import Repairer
 from pincite.verbs.ask.writers import Extractor, Writer, Written
 
 Tell = Callable[[Checked], None]
@@ -72,7 +70,9 @@ class AskPipeline:
             self.searched,
             found=tuple(r.ref_id for r in references),
             best=best,
-            absent=containment.attempted(lambda: tuple(absent_words(question, read)), lambda _: ())
+            absent=containment.attempted(
+                lambda: tuple(unanswered_terms(question, read)), lambda _: ()
+            )
             if references
             else (),
         )

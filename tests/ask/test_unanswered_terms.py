@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.verbs.ask.absent import absent_words
+from pincite.verbs.ask.literature import unanswered_terms
 
 READ = (
     "Migraines of women were treated by therapists. Hypertensive patients had high low-density "
@@ -21,10 +21,10 @@ READ = (
     ],
 )
 def test_what_asks_is_no_subject_and_other_forms_are_there(question: str) -> None:
-    assert absent_words(question, READ) == []
+    assert unanswered_terms(question, READ) == []
 
 
 def test_what_is_not_there_is_named_as_it_was_written() -> None:
-    found = absent_words("Does vaccination of Danish women prevent Measles or measles?", READ)
+    found = unanswered_terms("Does vaccination of Danish women prevent Measles or measles?", READ)
     assert found == ["vaccination", "Danish", "prevent", "Measles", "measles"]
-    assert absent_words("Do migrants have mentors?", READ) == ["migrants", "mentors"]
+    assert unanswered_terms("Do migrants have mentors?", READ) == ["migrants", "mentors"]
