@@ -163,3 +163,32 @@ def test_hostile_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         answer = pipeline(writer=writer).ask(f"{QUESTION} {text}")
         for render in RENDERERS:
             assert SOUND.removesuffix(".") in render(report(answer))
+
+
+def test_a_question_in_two_parts_is_asked_in_one_where_it_finds_nothing() -> None:
+    asked = list[str]()
+
+    class Picky(OnePassageEach):
+        def retrieve(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+            asked.extend(queries)
+            (found,) = super().retrieve(queries, k)
+            return [found if queries[0].startswith("Does") else []]
+
+    ready = pipeline(finder=LiteratureFinder(Picky(), documents_of))
+    for question in (
+        "Velorin: does it reduce migraine days?",
+        "Migraine and velorin: does it help? A hypothesis-generating study",
+        "Does it help? Velorin",
+    ):
+        asked.clear()
+        answer = ready.ask(question)
+        assert answer.question == question
+        assert answer.sentences
+    assert asked == ["Does it help? Velorin"]
+
+
+@pytest.mark.parametrize("question", ["", "  ", "???", "–"])
+def test_an_empty_question_finds_nothing(question: str) -> None:
+    answer = pipeline().ask(question)
+    assert (answer.sentences, answer.searched.found) == ((), ())
+    assert [note.code for note in answer.abstained_coded] == ["nothing_found"]

@@ -129,6 +129,37 @@ def _merged(found: Sequence[Passage], more: Sequence[Passage]) -> tuple[Passage,
     return tuple(by_span.values())
 
 
+_TOPIC = re.compile(
+    r"(?P<topic>\w[^:?]+):\s+(?P<verb>is|are|was|were|does|do|did|can|could|should|will|has|have)"
+    r" (?:it|they|this|these)\b(?P<rest>[^?]*\?)",
+    re.IGNORECASE,
+)
+_STUDY = re.compile(  # "…: a hypothesis-generating study" says nothing of the subject
+    r"\W*\b(?:an? )?(?:[\w-]+ )?(?:hypothesis-generating|exploratory|pilot|preliminary|prospective"
+    r"|retrospective|randomi[sz]ed|observational|multicent(?:re|er)|cross-sectional)"
+    r"(?: [\w-]+){0,2}? (?:study|trial|analysis|survey|review|report)\b",
+    re.IGNORECASE,
+)
+
+
+def plainer(question: str) -> str:
+    """The question in one clause, without what kind of study asked it.
+
+    >>> plainer("Green tea: does it lower blood pressure?")
+    'Does green tea lower blood pressure?'
+    >>> plainer("Does green tea help? A hypothesis-generating cohort study")
+    'Does green tea help?'
+    """
+    shorter = _STUDY.sub("", question).strip()
+    shorter = shorter if shorter.endswith("?") or not shorter else f"{shorter}?"
+    if not (match := _TOPIC.fullmatch(shorter)):
+        return shorter if _STUDY.search(question) and shorter else question
+    topic = match["topic"]
+    if topic[1:2].islower():  # no "DNA repair"
+        topic = topic[0].lower() + topic[1:]
+    return f"{match['verb'].capitalize()} {topic}{match['rest']}"
+
+
 def exact_matches_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     """What holds the question's quoted phrases, or all its words, before what does not.
 

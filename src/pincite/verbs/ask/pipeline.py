@@ -8,6 +8,7 @@ verified as soon as the next one begins. A sentence that was copied is not verif
 source says it; marks that stand in it are its paper's own, and text.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,13 @@ from pincite.notes import Note
 from pincite.text import citation_marks
 from pincite.types import Document, Failed
 from pincite.verbs.ask.answer_check import AnswerChecker, Repairer, copied
-from pincite.verbs.ask.literature import FoundDocument, LiteratureFinder, unanswered_terms
+from pincite.verbs.ask.literature import (
+    Found,
+    FoundDocument,
+    LiteratureFinder,
+    plainer,
+    unanswered_terms,
+)
 from pincite.verbs.ask.records import Answer, Checked, Reference, Searched, fault
 from pincite.verbs.ask.writers import Extractor, Writer, Written
 
@@ -59,10 +66,18 @@ class AskPipeline:
             by = self.writer.fingerprint
             return Answer(question, "", (), (), by, self.searched, failure=fault(why))
 
-        return containment.attempted(lambda: self._ask(question, tell, draft), failed)
+        def answered(asked: str) -> Answer:
+            return containment.attempted(lambda: self._ask(asked, tell, draft), failed)
+
+        answer = answered(question)
+        plain = plainer(question)
+        if answer.abstained_coded and plain != question:
+            again = answered(plain)
+            answer = answer if again.abstained_coded else replace(again, question=question)
+        return answer
 
     def _ask(self, question: str, tell: Tell | None, draft: Draft | None) -> Answer:
-        found = self.finder.found(question)
+        found = self.finder.found(question) if re.search(r"\w", question) else Found(())
         references = numbered(found.documents)
         best = max((each.relevance for each in found.documents), default=None)
         read = "\n".join(f"{r.document.title}\n{r.document.text}" for r in references)
