@@ -100,7 +100,13 @@ def packed(row: dict[str, Any], name: str, looks: int, **more: object) -> dict[s
     claim = f"{title}: {row['claim']}" if title else row["claim"]
     found = closest(claim, windows(row["evidence"]), looks)
     kind = row["id"].rpartition(":")[2] if name.startswith(("written", "contrast")) else ""
-    return {"set": name, "claim": claim, "passages": found, "label": row["label"], "of": kind} | more
+    return {
+        "set": name,
+        "claim": claim,
+        "passages": found,
+        "label": row["label"],
+        "of": kind,
+    } | more
 
 
 def write(file: Path, rows: Iterable[dict[str, object]]) -> int:

@@ -35,7 +35,11 @@ import recover
 import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
-from transformers import AutoModelForSequenceClassification, BertConfig, BertForSequenceClassification
+from transformers import (
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertForSequenceClassification,
+)
 
 SUPPORTED, REFUTED, NEUTRAL = range(3)
 LABELS = ("supported", "refuted", "neutral")
@@ -102,7 +106,9 @@ class Network:
         inputs = {"input_ids": ids, "attention_mask": mask}
         if getattr(self.model.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = types
-        on_device = {k: torch.from_numpy(v).to(DEVICE, non_blocking=True) for k, v in inputs.items()}
+        on_device = {
+            k: torch.from_numpy(v).to(DEVICE, non_blocking=True) for k, v in inputs.items()
+        }
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=CUDA):
             return self.model(**on_device).logits.float()
 
@@ -118,7 +124,9 @@ class Network:
 
     def state(self) -> dict[str, torch.Tensor]:
         """A copy of the weights on the CPU."""
-        return {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
+        return {
+            name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()
+        }
 
 
 def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
@@ -143,8 +151,13 @@ def tokenizer_of(folder: Path) -> Tokenizer:
 
 def shipped(folder: Path) -> Network:
     """The float weights behind the int8 file of the shipped verifier."""
-    state = {n: torch.from_numpy(np.array(v)) for n, v in recover.state_dict(folder / "model.onnx").items()}
-    state = {n if n.startswith(("bert.", "classifier")) else f"bert.{n}": v for n, v in state.items()}
+    state = {
+        n: torch.from_numpy(np.array(v))
+        for n, v in recover.state_dict(folder / "model.onnx").items()
+    }
+    state = {
+        n if n.startswith(("bert.", "classifier")) else f"bert.{n}": v for n, v in state.items()
+    }
     words = state["bert.embeddings.word_embeddings.weight"]
     config = BertConfig(
         vocab_size=words.shape[0],
@@ -233,7 +246,9 @@ def loss_of_labels(log_p: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     known = torch.where(either[:, None], torch.zeros_like(targets), targets)
     known = known * (1 - SMOOTHING) + SMOOTHING / 3
     weights = torch.tensor(CLASS_WEIGHTS, device=log_p.device)
-    return torch.where(either, -torch.logsumexp(log_p[:, REFUTED:], -1), -(known * log_p * weights).sum(-1))
+    return torch.where(
+        either, -torch.logsumexp(log_p[:, REFUTED:], -1), -(known * log_p * weights).sum(-1)
+    )
 
 
 def divergence(log_p: torch.Tensor, goal: torch.Tensor) -> torch.Tensor:
@@ -288,7 +303,9 @@ def train(
         if CUDA:
             parts = [batch]
         else:
-            parts = [[batch[i] for i in p] for p in batches([lengths[i] for i in batch], PREDICT_TOKENS)]
+            parts = [
+                [batch[i] for i in p] for p in batches([lengths[i] for i in batch], PREDICT_TOKENS)
+            ]
         for part in parts:
             log_p = functional.log_softmax(network.logits([encoded[i] for i in part]), -1)
             share = torch.from_numpy(rows.weights[part]).to(DEVICE) / weights.sum()
@@ -313,7 +330,9 @@ def train(
             log(f"{network.name}: {n_steps} of {wanted} steps fit")
         if step % 50 == 0:
             spent = time.monotonic() - STARTED - begun
-            log(f"{network.name} step {step} loss {recent / (1 if CUDA or not step else 50):.3f} {seen / spent:.0f} tokens/s")
+            log(
+                f"{network.name} step {step} loss {recent / (1 if CUDA or not step else 50):.3f} {seen / spent:.0f} tokens/s"
+            )
             recent = 0.0
     network.model.eval()
 
@@ -341,25 +360,35 @@ def figures(rows: Sequence[dict[str, Any]], network: Network) -> dict[str, dict[
         odds = [of_row[i] - np.log1p(-np.exp(np.minimum(of_row[i], -1e-6))) for i in mine]
         support = np.array([o[:, SUPPORTED].max() for o in odds])
         refuted = np.array([o[:, REFUTED].max() for o in odds])
-        called = np.array([of_row[i][o[:, SUPPORTED].argmax()].argmax() for i, o in zip(mine, odds, strict=True)])
+        called = np.array(
+            [of_row[i][o[:, SUPPORTED].argmax()].argmax() for i, o in zip(mine, odds, strict=True)]
+        )
         figure = {"n": float(len(mine)), "support": auroc(support, labels == "support")}
         three = np.isin(labels, ["support", "refute", "nei"])
         if (labels == "refute").any():
             figure["refuted"] = auroc(refuted[three], labels[three] == "refute")
             order = np.argsort(-refuted[three])
             hits = np.cumsum(labels[three][order] == "refute")
-            sure = np.flatnonzero((hits / np.arange(1, len(hits) + 1) >= 0.85) & (np.arange(len(hits)) >= 9))
-            figure["refuted found at precision 0.85"] = float(hits[sure[-1]] / hits[-1]) if len(sure) else 0.0
+            sure = np.flatnonzero(
+                (hits / np.arange(1, len(hits) + 1) >= 0.85) & (np.arange(len(hits)) >= 9)
+            )
+            figure["refuted found at precision 0.85"] = (
+                float(hits[sure[-1]] / hits[-1]) if len(sure) else 0.0
+            )
         figure["supported called refuted"] = float((called[labels == "support"] == REFUTED).mean())
         kinds = np.array([rows[i]["of"] for i in mine])
         for kind, wanted in (("S1", SUPPORTED), ("R1", REFUTED), ("R2", REFUTED)):
             if (kinds == kind).any():
-                figure[f"{kind} called {LABELS[wanted]}"] = float((called[kinds == kind] == wanted).mean())
+                figure[f"{kind} called {LABELS[wanted]}"] = float(
+                    (called[kinds == kind] == wanted).mean()
+                )
         found[name] = {key: round(value, 4) for key, value in figure.items()}
     return found
 
 
-def write_pieces(state: dict[str, torch.Tensor], folder: Path, name: str, *, int8: bool = False) -> None:
+def write_pieces(
+    state: dict[str, torch.Tensor], folder: Path, name: str, *, int8: bool = False
+) -> None:
     """The weights without embeddings, as float16 or int8 rows, in files of at most PIECE bytes."""
     pieces: list[dict[str, npt.NDArray[Any]]] = [{}]
     size = 0
@@ -369,7 +398,10 @@ def write_pieces(state: dict[str, torch.Tensor], folder: Path, name: str, *, int
         array = value.float().numpy()
         if int8 and array.ndim == 2:
             scale = np.maximum(np.abs(array).max(1), 1e-8) / 127
-            entry = {key: np.round(array / scale[:, None]).astype(np.int8), f"{key}|scale": scale.astype(np.float32)}
+            entry = {
+                key: np.round(array / scale[:, None]).astype(np.int8),
+                f"{key}|scale": scale.astype(np.float32),
+            }
         else:
             entry = {key: array.astype(np.float16)}
         n_bytes = sum(each.nbytes for each in entry.values())
@@ -430,7 +462,15 @@ def run(args: argparse.Namespace) -> None:
         teacher = loaded(args.teacher)
         share = args.seconds * args.teacher_share
         limits = {"until": share, "epochs": args.teacher_epochs, "most_steps": args.steps}
-        train(teacher, learnt, rate=args.teacher_rate, seed=args.seed, frozen_layers=0, past=said, **limits)
+        train(
+            teacher,
+            learnt,
+            rate=args.teacher_rate,
+            seed=args.seed,
+            frozen_layers=0,
+            past=said,
+            **limits,
+        )
         write_pieces(teacher.state(), args.out, "teacher", int8=True)
         answers = teacher.predict(teacher.encode(pairs))
         evaluate("teacher", teacher)
@@ -439,7 +479,16 @@ def run(args: argparse.Namespace) -> None:
     limits = {"until": args.seconds - args.reserve, "epochs": args.epochs, "most_steps": args.steps}
     layers = 0 if args.body else FROZEN_LAYERS
     held_to = None if args.body else said
-    train(student, learnt, rate=args.rate, seed=args.seed, frozen_layers=layers, answers=answers, past=held_to, **limits)
+    train(
+        student,
+        learnt,
+        rate=args.rate,
+        seed=args.seed,
+        frozen_layers=layers,
+        answers=answers,
+        past=held_to,
+        **limits,
+    )
     write_pieces(student.state(), args.out, "student")
     evaluate("student", student)
     if not args.body:
@@ -470,13 +519,17 @@ def join(args: argparse.Namespace) -> None:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands: dict[str, Callable[[argparse.Namespace], None]] = {"run": run, "join": join}
     sub = parser.add_subparsers(dest="command", required=True)
     of = sub.add_parser("run")
     of.add_argument("kit", type=Path)
     of.add_argument("out", type=Path)
-    of.add_argument("--seconds", type=float, default=480, help="after so many seconds all is written")
+    of.add_argument(
+        "--seconds", type=float, default=480, help="after so many seconds all is written"
+    )
     of.add_argument("--reserve", type=float, default=60, help="of them for evaluation and writing")
     of.add_argument("--teacher", type=Path, help="folder of a larger body, trained first")
     of.add_argument("--teacher-share", type=float, default=0.5, help="of the seconds")
@@ -486,7 +539,9 @@ def main(arguments: Iterable[str] | None = None) -> None:
     of.add_argument("--epochs", type=float, default=6)
     of.add_argument("--rate", type=float, default=7e-5)
     of.add_argument("--seed", type=int, default=17)
-    of.add_argument("--steps", type=int, default=0, help="at most so many of each network (rehearsal)")
+    of.add_argument(
+        "--steps", type=int, default=0, help="at most so many of each network (rehearsal)"
+    )
     of.add_argument("--rows", type=int, default=0, help="at most so many rows (rehearsal)")
     of = sub.add_parser("join")
     of.add_argument("base", type=Path)

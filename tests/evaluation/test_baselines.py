@@ -7,7 +7,7 @@ from evaluation.invented import BRIDGE, FILLER, WordVerifier, cut_row
 from support.laws import FakeEncoder
 
 from conftest import write_model
-from pincite.evaluation import baselines
+from pincite.evaluation import scorers
 from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, document_level
 
 
@@ -31,7 +31,7 @@ def test_url_depth_counts_path_elements_and_says_when_there_is_no_address() -> N
         cut_row("x"),
         cut_row("x", url="https://[broken/a"),
     ]
-    assert values(baselines.UrlDepth(), *rows) == pytest.approx(
+    assert values(scorers.UrlDepth(), *rows) == pytest.approx(
         [3, 2, 0, np.nan, np.nan, np.nan], nan_ok=True
     )
 
@@ -40,19 +40,19 @@ def test_bm25_by_hand() -> None:
     rows = [cut_row("bridge", "Bridge bridge town."), cut_row("river", "Town.")]
     # Two passages of 3 and 1 words, mean 2; "bridge" stands in one of two: ln(1 + 1.5 / 1.5).
     idf, norm = np.log(2), 0.9 * (1 - 0.4 + 0.4 * 3 / 2)
-    assert values(baselines.Bm25(), *rows) == pytest.approx([idf * 2 * 1.9 / (2 + norm), 0])
+    assert values(scorers.Bm25(), *rows) == pytest.approx([idf * 2 * 1.9 / (2 + norm), 0])
 
 
 def test_bm25_ranks_the_evidence_that_shares_rare_words_first() -> None:
     rows = [cut_row("The bridge of Varde opened", text) for text in (BRIDGE, FILLER, "")]
-    first, second, third = values(baselines.Bm25(), *rows)
+    first, second, third = values(scorers.Bm25(), *rows)
     assert first > second > third == -np.inf
 
 
 def test_cosine_is_that_of_the_best_passage() -> None:
     claim = "A baker sold warm bread on the market square every single morning of that week."
     same, other, nothing = values(
-        baselines.Cosine(FakeEncoder(256)),
+        scorers.Cosine(FakeEncoder(256)),
         *(cut_row(claim, text) for text in (f"{FILLER} {BRIDGE}", BRIDGE, "")),
     )
     assert same > 0.9 > other
@@ -61,14 +61,14 @@ def test_cosine_is_that_of_the_best_passage() -> None:
 
 def test_relevance_takes_the_best_passage() -> None:
     row = cut_row("x", BRIDGE + FILLER)
-    assert values(baselines.Relevance(lengths), row, cut_row("x", " ")) == [
+    assert values(scorers.Relevance(lengths), row, cut_row("x", " ")) == [
         max(len(passage.text) for passage in row.passages),
         -np.inf,
     ]
 
 
 def test_relevance_on_a_real_network(tmp_path: Path) -> None:
-    scorer = baselines.relevance(str(write_model(tmp_path / "reranker", labels=1)), threads=1)
+    scorer = scorers.relevance(str(write_model(tmp_path / "reranker", labels=1)), threads=1)
     both = values(scorer, cut_row("the bridge opened in 1911"), cut_row("the town was old ."))
     assert np.isfinite(both).all()
     assert both[0] != both[1]
@@ -90,7 +90,7 @@ def test_a_missing_model_is_reported(
 ) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    systems = baselines.all_of(words, encoder=lambda: FakeEncoder())
+    systems = scorers.all_of(words, encoder=lambda: FakeEncoder())
     missing = [one for one in systems if isinstance(one, Unavailable)]
     assert [(one.name, one.why) for one in missing] == [
         ("ms-marco cross-encoder", "not available: make reranker")
@@ -98,6 +98,6 @@ def test_a_missing_model_is_reported(
     assert len({one.name for one in systems}) == 5
 
 
-@pytest.mark.parametrize("make", [baselines.UrlDepth, baselines.Bm25])
+@pytest.mark.parametrize("make", [scorers.UrlDepth, scorers.Bm25])
 def test_no_rows_give_no_values(make: Callable[[], Scorer]) -> None:
     assert make().score([], lambda n: None).values.shape == (0,)

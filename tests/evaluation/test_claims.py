@@ -9,8 +9,7 @@ from evaluation.invented import WordVerifier
 
 from pincite.errors import InputError
 from pincite.evaluation import claims, plots, tables
-from pincite.evaluation.baselines import Bm25, UrlDepth
-from pincite.evaluation.scorers import ByVerifier, Unavailable
+from pincite.evaluation.scorers import Bm25, ByVerifier, Unavailable, UrlDepth
 
 Write = Callable[..., Path]
 

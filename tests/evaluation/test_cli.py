@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from pincite import runtime
 from pincite.cli import cli
 from pincite.errors import InputError, MissingModel
-from pincite.evaluation import baselines
+from pincite.evaluation import scorers
 from pincite.verbs.verify import build
 
 Write = Callable[..., Path]
@@ -46,9 +46,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: WordVerifier) -
     monkeypatch.setattr(build, "verifying", verifying)
     monkeypatch.setattr(runtime, "encoder", lambda settings: FakeEncoder())
     monkeypatch.setattr(
-        baselines,
+        scorers,
         "relevance",
-        lambda **_: baselines.Relevance(lambda pairs: [float(len(text)) for _, text in pairs]),
+        lambda **_: scorers.Relevance(lambda pairs: [float(len(text)) for _, text in pairs]),
     )
     return tmp_path
 
@@ -74,7 +74,7 @@ def test_claims_without_models(home: Path, write: Write, monkeypatch: pytest.Mon
         raise MissingModel("nowhere")
 
     monkeypatch.setattr(runtime, "encoder", missing)
-    monkeypatch.setattr(baselines, "relevance", missing)
+    monkeypatch.setattr(scorers, "relevance", missing)
     output = run("claims", str(write(ROWS))).output
     assert output.count("not available: make models") == 1
     assert output.count("not available: make reranker") == 1

@@ -13,8 +13,7 @@ from pincite.adapters.ir_datasets import Wafer
 from pincite.cli import cli
 from pincite.errors import InputError
 from pincite.evaluation import plots, tables
-from pincite.evaluation.failed_verification import contrasted, depths, measured
-from pincite.evaluation.wafer import in_context, open_collection
+from pincite.evaluation.wafer import contrasted, depths, in_context, measured, open_collection
 from pincite.types import Document, Hit, Passage, Span
 from pincite.wiki.wafer import Output, Provenance, WaferRecord, write_records
 

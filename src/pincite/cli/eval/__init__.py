@@ -49,7 +49,7 @@ def wafer(
     The corpus is indexed once and kept; judged pairs are kept too, so a stopped run goes on.
     """
     extras.require("eval")
-    from pincite.evaluation import failed_verification, plots, tables
+    from pincite.evaluation import plots, tables
     from pincite.evaluation import wafer as wafer_
 
     settings = options.settings_of(given)
@@ -62,9 +62,9 @@ def wafer(
         if corpus or collection.corpus_file:
             result |= _searched(collection, corpus, settings, tell)
         else:
-            found = failed_verification.measured(every, None, None, settings.verify.threshold, tell)
+            found = wafer_.measured(every, None, None, settings.verify.threshold, tell)
             result["failed_verification"] = found
-    result["url_depth"] = failed_verification.depths(every)
+    result["url_depth"] = wafer_.depths(every)
     for warning in result.get("warnings", ()):
         options.say(warning)
     if plot:
@@ -78,7 +78,6 @@ def _searched(
     """What needs pages: retrieval at all levels, and the verifier on citations that fail."""
     from pincite import runtime
     from pincite.corpus import engines
-    from pincite.evaluation import failed_verification
     from pincite.evaluation import wafer as wafer_
     from pincite.verbs.verify import build
 
@@ -98,7 +97,7 @@ def _searched(
             else {}
         )
         every, threshold = [*collection.records, *collection.failed], settings.verify.threshold
-        result["failed_verification"] = failed_verification.measured(
+        result["failed_verification"] = wafer_.measured(
             every, opened.get, pipeline.verifier, threshold, tell
         )
         status = opened.status()
@@ -210,8 +209,7 @@ def claims(
     from pincite import runtime
     from pincite.evaluation import claims as claims_
     from pincite.evaluation import judges, plots, tables
-    from pincite.evaluation.baselines import all_of
-    from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable
+    from pincite.evaluation.scorers import ByVerifier, Scorer, Unavailable, all_of
     from pincite.library import judges as kept
     from pincite.verbs.verify import build
 
