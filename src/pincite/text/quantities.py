@@ -88,9 +88,10 @@ def _any_of(words: Sequence[str]) -> str:
 # A number in words. "Five thirty-second ads" are five and thirty, not 35: after a small number only
 # "hundred" and its like go on with it.
 _SCALE = "(?:hundred|thousand|dozen)"
-_SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
-_SCALED = rf"(?:{_SMALL}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
-_WORDED = rf"(?:{_SCALED}(?:[ -](?:and\s)?{_SCALED})*(?:[ -](?:and\s)?{_SMALL})?|{_SMALL})"
+_SMALL_WORDS = rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(ONES[:9])}))?\b|zero|{_any_of(ONES)})"
+_SCALED_WORDS = rf"(?:{_SMALL_WORDS}[ -])?{_SCALE}(?:[ -]{_SCALE})*"
+_WORDED = rf"(?:{_SCALED_WORDS}(?:[ -](?:and\s)?{_SCALED_WORDS})*"
+_WORDED += rf"(?:[ -](?:and\s)?{_SMALL_WORDS})?|{_SMALL_WORDS})"
 
 
 _COUNTED = _any_of([*ONES, *TENS, "zero", "dozen", "hundred", "thousand"])
