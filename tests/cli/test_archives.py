@@ -14,7 +14,7 @@ from cli.test_cli import run
 from rich.progress import Progress
 from wiki.wiki_server import Wiki, WikiPage, serving
 
-from pincite.cli.verify.run import fetched
+from pincite.cli.verify import fetched
 from pincite.library import web_pages
 from pincite.settings.tables import WebSettings
 from pincite.web.fetch import WebClient, WebRules

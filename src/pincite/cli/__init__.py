@@ -41,6 +41,14 @@ VERBS = {
     "demo": "see it work on a shipped article, offline",
 }
 
+# Where a verb stands whose module is called otherwise: the module, and its command there.
+PLACES = {
+    **{verb: ("server", verb) for verb in ("serve", "worker", "mcp", "server")},
+    **{verb: ("local", verb) for verb in ("models", "cache", "doctor")},
+    **{verb: ("library", verb) for verb in ("reliability", "source", "feedback")},
+    "replay": ("check", "replay"),
+}
+
 
 class _Verbs(click.Group):
     """Loads a verb's module when the verb is called: `pincite --help` stays fast."""
@@ -58,9 +66,9 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        package = "server." if cmd_name in ("serve", "worker", "mcp") else ""
-        module = importlib.import_module(f"pincite.cli.{package}{cmd_name}")
-        return edge.with_texts(module.command)
+        place, name = PLACES.get(cmd_name, (cmd_name, "command"))
+        module = importlib.import_module(f"pincite.cli.{place}")
+        return edge.with_texts(getattr(module, name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -10,8 +10,6 @@ import click
 
 from pincite.cli import options
 
-config_option = click.option("--config", type=options.FilePath, help="A TOML file with settings.")
-
 
 @click.group("config", short_help="what is set, and where")
 def command() -> None:
@@ -21,7 +19,7 @@ def command() -> None:
 @command.command("show")
 @click.option("--origin", is_flag=True, help="Where each value comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@config_option
+@options.config_option
 def show(origin: bool, as_json: bool, config: Path | None) -> None:
     """Each setting with its value, as the commands would find it; of a secret whether it is set."""
     from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE, JUDGE_KEY_VARIABLE, KEY_VARIABLE

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pincite.corpus.protocol import Way
 
 Address: TypeAlias = Path | str
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress, no messages.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 # What people are asked → what the corpus calls it.
 WAYS: Mapping[str, "Way"] = {"both": "hybrid", "words": "lexical", "meaning": "dense"}
 encoder_option = click.option(
@@ -50,8 +48,8 @@ def command() -> None:
 @encoder_option
 @words_option
 @options.parallel_options
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 def add(
     folder: Address, paths: tuple[Address, ...], as_json: bool, quiet: bool, **given: Any
 ) -> None:
@@ -85,8 +83,8 @@ def add(
 @encoder_option
 @words_option
 @options.parallel_options
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 def update(
     folder: Address,
     paths: tuple[Address, ...],
@@ -203,7 +201,7 @@ def _tell_outcome(outcome: Any, as_json: bool, quiet: bool, dry_run: bool = Fals
 
 @command.command("status")
 @click.argument("folder", type=options.Address)
-@json_option
+@options.json_option
 def status(folder: Address, as_json: bool) -> None:
     """What is in the corpus FOLDER, how large it is, and which encoder made it."""
     import dataclasses
@@ -227,7 +225,7 @@ def status(folder: Address, as_json: bool) -> None:
 @click.option("-k", "--k", default=10, show_default=True, help="How many passages.")
 @click.option("--by", type=click.Choice(list(WAYS)), default="both")
 @encoder_option
-@json_option
+@options.json_option
 @options.filter_options
 def search(folder: Address, query: str, k: int, by: str, as_json: bool, **given: Any) -> None:
     """Passages of FOLDER for QUERY, best first, from the pages that all filters let through."""
@@ -275,7 +273,7 @@ def _print_hit(hit: Hit, as_json: bool) -> None:
 @command.command("delete")
 @click.argument("folder", type=options.Address)
 @click.argument("urls", nargs=-1, required=True)
-@quiet_option
+@options.quiet_option
 def delete(folder: Address, urls: tuple[str, ...], quiet: bool) -> None:
     """Remove the documents at URLS from the corpus FOLDER, at once and for good."""
     from pincite.corpus import engines
@@ -296,7 +294,7 @@ def _documents(n: int) -> str:
 @click.argument("folder", type=options.Address)
 @encoder_option
 @index_option
-@quiet_option
+@options.quiet_option
 def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> None:
     """Derive everything anew from the stored documents, with today's encoder and rules."""
     from pincite.corpus import engines
@@ -318,8 +316,8 @@ def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> No
 @command.command("verify")
 @click.argument("folder", type=options.Address)
 @click.option("--repair", is_flag=True, help="Make anew what is derived; remove leftovers.")
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 @click.pass_context
 def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, quiet: bool) -> None:
     """Is the corpus FOLDER whole? Checks every checksum and cross-reference in it.
@@ -350,7 +348,7 @@ def verify(ctx: click.Context, folder: Address, repair: bool, as_json: bool, qui
 @command.command("optimize")
 @click.argument("folder", type=options.Address)
 @index_option
-@quiet_option
+@options.quiet_option
 def optimize(folder: Address, index: Any, quiet: bool) -> None:
     """Make the corpus FOLDER compact; takes its space once more meanwhile, and readers go on."""
     from pincite.corpus import engines
@@ -367,8 +365,8 @@ def optimize(folder: Address, index: Any, quiet: bool) -> None:
 @click.argument("source", metavar="FROM", type=options.Address)
 @click.argument("target", metavar="TO", type=options.Address)
 @encoder_option
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 @click.pass_context
 def copy(
     ctx: click.Context,
@@ -419,8 +417,8 @@ def copy(
 @command.command("pack")
 @click.argument("folder", type=options.FilePath)
 @click.argument("file", type=options.OutFile)
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
     """Write the corpus FOLDER to one FILE, documents and vectors, with checksums.
 
@@ -439,8 +437,8 @@ def pack(folder: Path, file: Path, as_json: bool, quiet: bool) -> None:
 @click.argument("file")
 @click.argument("folder", type=options.FilePath)
 @click.option("--online/--offline", default=None, help="Whether FILE may be an address. [offline]")
-@json_option
-@quiet_option
+@options.json_option
+@options.quiet_option
 def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: bool) -> None:
     """Make the corpus of a package in FOLDER, which is new or empty.
 

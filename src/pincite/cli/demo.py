@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pincite.cli import options
-from pincite.cli.verify.run import deliver, judged
+from pincite.cli.verify import deliver, judged
 from pincite.judgement.references import Standing
 from pincite.settings import Settings
 from pincite.verbs.ask.records import Answer, Reference

@@ -29,7 +29,7 @@ SETTING = "models.verifier"
 @click.option("--base", default=weights.VERIFIER, show_default=True, help="What it starts from.")
 @click.option("--undo", is_flag=True, help="Use the model of before again.")
 @click.option("--threads", default=0, help="Threads; 0: all cores. [0]")
-@click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+@options.config_option
 @options.json_option
 @options.quiet_option
 def command(

@@ -34,6 +34,7 @@ Address = _Address()
 Command = Callable[..., Any]
 
 # Options that every way to measure has.
+config_option = click.option("--config", type=FilePath, help="A TOML file with settings.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 keep_option = click.option(
@@ -71,7 +72,7 @@ def model_options(command: Command) -> Command:
 
 def _models() -> list[Any]:
     return [
-        click.option("--config", type=FilePath, help="A TOML file with settings."),
+        config_option,
         click.option(
             "--verifier", help="Name, folder or Hugging Face id of the verifier, or NAME@URL."
         ),

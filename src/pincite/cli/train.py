@@ -151,7 +151,7 @@ def answerer(recipe: Path, quiet: bool, qlora: bool, **given: Any) -> None:
     help="Share of an answer's sentences that must be; the others are left out of it.",
 )
 @click.option("--extracts/--no-extracts", default=True, help="Answers that no model wrote too.")
-@click.option("--config", type=options.FilePath, help="A TOML file with settings.")
+@options.config_option
 def rows(reports: tuple[Path, ...], out: Path, config: Path | None, **given: Any) -> None:
     """Turn verified answers into rows for `train answerer`: the REPORTS of pincite ask --json.
 

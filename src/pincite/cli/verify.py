@@ -1,14 +1,15 @@
-"""`pincite verify --titles/--category/--dump`: many articles, a report each, and a work-list.
+"""`pincite verify`: an article's citations, worst first, with better sources; or those of many.
 
-An article is done when its report lies in the folder under its wiki and revision id, complete, made
-with the same settings and versions. So the same command goes on where it was stopped or killed.
+Of many articles (--titles, --category, --dump) one is done when its report lies in the folder under
+its wiki and revision id, complete, made with the same settings and versions. So the same command
+goes on where it was stopped or killed.
 """
 
 import hashlib
 import re
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,13 +21,310 @@ import click
 
 from pincite import containment
 from pincite.cli import options
-from pincite.cli.verify.run import fetched, judged, said, uncited
-from pincite.errors import InputError
+from pincite.errors import InputError, PinciteError
+from pincite.types import Article, Failed, Finding, Uncited
 from pincite.verbs.verify.records import Report
 from pincite.wiki.site.addresses import Site
 
 if TYPE_CHECKING:
     from pincite.contract.verify import ReportRecord
+
+
+@click.command("verify", short_help="check an article's citations, worst first")
+@click.argument("article", required=False)
+@options.corpus_option("Corpus that better sources come from")
+@click.option("--sources", type=options.FilePath, help="Folder with copies of the cited pages.")
+@click.option(
+    "--suggest",
+    type=click.Choice(["failing", "all"]),
+    help="Claims that better sources are sought for. [failing]",
+)
+@click.option(
+    "--uncited",
+    "verify_uncited",
+    is_flag=True,
+    default=None,
+    help="Also find sentences that need a citation and have none.",
+)
+@click.option("--title", help="Which page of a dump; the title of a wikitext file.")
+@click.option("--language", help="Of the article, if not as it says: en, de, ja, …")
+@click.option("--titles", "titles_path", type=options.FilePath, help="Articles, one a line.")
+@click.option("--category", help="The articles of this category of the wiki.")
+@click.option(
+    "--dump",
+    type=options.Address,
+    help="A dump, every article of which is checked; s3:// and the like too.",
+)
+@click.option("--out", type=options.OutFolder, help="Folder for the reports of many articles.")
+@click.option("--limit", type=int, help="Rows of the table on the terminal.")
+@click.option("--show-excluded", is_flag=True, help="Which pages were found and left out, and why.")
+@click.option("--json", "json_path", type=options.OutFile, help="Write JSON here (- stdout).")
+@click.option("--csv", "csv_path", type=options.OutFile, help="Write CSV here (- stdout).")
+@click.option("--html", "html_path", type=options.OutFile, help="Write one HTML page here.")
+@click.option("--wikitext", "wikitext_path", type=options.OutFile, help="Write tags and refs.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["not_supported", "refuted", "partly_supported", "unchecked"]),
+    multiple=True,
+    help="Exit with 1 if a claim has this verdict; may be given several times.",
+)
+@click.option("--estimate", is_flag=True, help="Say what would be done and how long; do nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no table.")
+@options.web_options
+@options.judge_options
+@options.budget_options
+@options.settings_options
+@options.filter_options
+@options.parallel_options
+def command(
+    article: str | None,
+    corpus: tuple[Path | str, ...],
+    sources: Path | None,
+    title: str | None,
+    **given: Any,
+) -> None:
+    """Check the citations of ARTICLE: a file, or with --online a title or address.
+
+    A file is wikitext, an HTML page, a dump, or - for stdin; a title is an article of Wikipedia or
+    of the wiki that is set, an address any form of link to it.
+
+    \b
+    pincite verify article.wiki --sources pages/ --corpus corpus/ --html report.html
+    pincite verify dump.xml.bz2 --title "Joe Hipp" --corpus corpus/ --json -
+    pincite verify "Joe Hipp" --online --html report.html
+    pincite verify --titles list.txt --online --out reports/
+    pincite verify --dump dump.xml.bz2 --sources pages/ --out reports/ --on ray
+
+    Many articles (--titles, --category, --dump) leave a report each and a work-list in --out, the
+    riskiest first; the same command goes on where it stopped, after Ctrl-C too.
+    """
+    from pincite.verbs.verify import articles, build
+
+    outputs = {key: given.pop(f"{key}_path") for key in ("json", "csv", "html", "wikitext")}
+    fail_on, quiet, limit = given.pop("fail_on"), given.pop("quiet"), given.pop("limit")
+    titles, category, out = (given.pop(key) for key in ("titles_path", "category", "out"))
+    excluded, estimate = given.pop("show_excluded"), given.pop("estimate")
+    dump, on, workers = (given.pop(key) for key in ("dump", "on", "workers"))
+    asked = given["wayback"]
+    settings = options.settings_of(given)
+    if asked and not settings.web.online:
+        raise click.UsageError("--wayback asks archive.org: it needs --online.")
+    corpora = [*corpus] or settings.library.places or None
+    dump = dump and _here(dump, quiet)
+    _check_spreading(on, dump, settings)
+    if titles or category or dump:
+        if article or not (out or estimate):
+            raise click.UsageError("Expected --out FOLDER, and no ARTICLE beside a list of them.")
+        batch = Batch(settings, titles, category, corpora, sources, quiet, dump)
+        if estimate:
+            told(batch.estimate(), settings, outputs["json"])
+        else:
+            batch.check(out, on, workers)
+        return
+    if not article:
+        raise click.UsageError("Expected an ARTICLE, --titles FILE or --category NAME.")
+    page = articles.opened(
+        article,
+        title,
+        settings,
+        lambda line: options.say(line, quiet),
+        language=given.get("language"),
+    )
+    settings = settings.replace(language=page.language)
+    with (
+        options.progress(quiet) as shown,
+        build.verifying(
+            settings, corpora, sources, own_copies=True, fetching=fetched(shown)
+        ) as run,
+    ):
+        if estimate:
+            told(run.estimate(page), settings, outputs["json"])
+            return
+        findings, interrupted = judged(
+            run, page, shown, first=lambda: said(run, page, settings, quiet)
+        )
+        found = None if interrupted else uncited(run, page, shown)
+        report = build.report_of(page, findings, settings, run, found)
+        interrupted = interrupted or not report.complete
+    deliver(report, outputs, limit=limit, quiet=quiet, excluded=excluded)
+    if interrupted and report.complete:
+        options.say("Stopped while a second opinion was asked. The same command goes on from here.")
+        raise click.exceptions.Exit(130)
+    if interrupted:
+        options.say(
+            f"Stopped after {len(findings)} of {len(page.claims)} claims. What was judged is "
+            "kept: the same command goes on from here."
+        )
+        raise click.exceptions.Exit(130)
+    if any(finding.label in fail_on for finding in report.findings):
+        raise click.exceptions.Exit(1)
+
+
+def _here(dump: Path | str, quiet: bool) -> Path:
+    """The dump, copied if it lies elsewhere."""
+    from pincite.library import spool
+    from pincite.models import weights
+
+    with options.progress(quiet) as shown:
+        folder = weights.cache_folder().parent / "spool"
+        return spool.local([dump], folder, options.teller(shown)).paths[0]
+
+
+def _check_spreading(on: str, dump: Path | None, settings: Any) -> None:
+    """Refuse what workers cannot do."""
+    if on != "local" and (not dump or settings.web.online or settings.judge.url):
+        raise click.UsageError(
+            "--on ray is for --dump, without --online and --judge: what is asked of hosts and "
+            "servers is paced and counted by one process."
+        )
+
+
+HOST_WIDTH = 40  # characters of the progress line: longer names would push the bar off it
+
+
+def told(plan: Any, settings: Any, json_path: Path | None) -> None:
+    """An estimate that was asked for: on stdout, or as JSON where that is wanted."""
+    from pincite.verbs.verify import estimate
+
+    if json_path:
+        options.write(estimate.to_json(plan, settings), json_path)
+        return
+    for line in estimate.lines(plan, settings):
+        click.echo(line)
+
+
+def said(run: Any, page: Article, settings: Any, quiet: bool) -> None:
+    """An estimate before a run that asks anyone for anything; a quiet one makes none.
+
+    It reads every source, and where all are at hand the first findings come sooner than it would.
+    """
+    from pincite.verbs.verify import estimate
+
+    if quiet or not (settings.web.online or run.second or estimate.asks_a_server(settings)):
+        return
+    for line in estimate.lines(run.estimate(page), settings):
+        options.say(f"  {line}")
+
+
+def fetched(shown: Any) -> Callable[[Any], None]:
+    """Progress of fetching: which host, and how many addresses are left."""
+    from pincite.report.cells import one_line
+    from pincite.text.hosts import host_of, snapshot_at
+
+    tasks: list[Any] = []
+
+    def step(now: Any) -> None:
+        if now.state == "kept" and now.n_urls == 1:  # one page alone was looked at again
+            return
+        if not tasks:
+            tasks.append(shown.add_task("fetching", total=None))
+        copy = snapshot_at(now.url)
+        what = f"fetching {one_line(host_of(copy.page if copy else now.url))}"[:HOST_WIDTH]
+        if now.state == "sought":
+            what = what.replace("fetching", "looking for an archived copy:", 1)
+        elif copy:
+            what += f" (archived copy{f' of {copy.date}' if copy.date else ''})"
+        ended = now.n_done == now.n_urls
+        shown.update(
+            tasks[0],
+            completed=now.n_done,
+            total=now.n_urls,
+            description=what,
+            visible=not ended,
+        )
+        if ended:  # what is fetched next is another article's, or one page that was missing
+            shown.reset(tasks[0], visible=False)
+
+    return step
+
+
+def judged(
+    run: Any,
+    page: Article,
+    shown: Any,
+    first: Callable[[], None] = lambda: None,
+    *,
+    in_passing: bool = True,
+) -> tuple[list[Finding], bool]:
+    """The findings, and whether Ctrl-C cut them short, be it while the sources were fetched.
+
+    `first` is done before; Ctrl-C may come then too. `in_passing`: beside the progress, each claim
+    that needs an editor is told as soon as it is known.
+    """
+    from pincite.verbs.verify import terminal
+
+    findings: list[Finding] = []
+    try:
+        first()
+        run.prepare(page)
+        task = shown.add_task("checking claims", total=len(page.claims))
+        for finding in run.pipeline.findings(page):
+            findings.append(finding)
+            if in_passing and not shown.disable and (line := terminal.in_passing(finding)):
+                shown.console.print(line, no_wrap=True, overflow="ellipsis")
+            shown.advance(task)
+        shown.remove_task(task)
+    except KeyboardInterrupt:
+        return findings, True
+    if run.second is None:
+        return findings, False
+    tell = options.teller(shown)
+    found = run.second.on(page, findings, lambda *n: tell("second opinions", *n))
+    return found, run.second.stopped
+
+
+def uncited(run: Any, page: Article, shown: Any) -> tuple[Uncited, ...] | None:
+    """The sentences that need a citation; None if nobody asked for them, and after Ctrl-C."""
+    from pincite.verbs.verify.build import uncited_in
+
+    tell = options.teller(shown)
+    try:
+        return uncited_in(run, page, lambda *n: tell("sentences without a citation", *n))
+    except KeyboardInterrupt:
+        return None
+
+
+def deliver(
+    report: Report,
+    outputs: dict[str, Path | None],
+    *,
+    limit: int | None,
+    quiet: bool,
+    excluded: bool = False,
+) -> None:
+    """Write the asked-for formats; the table goes to the terminal unless stdout carries data."""
+    from rich.console import Console
+
+    from pincite.verbs.verify import csv, data, html, terminal, wikitext
+
+    today = datetime.now(UTC).date()
+    writers = {
+        "json": lambda: data.to_json(report),
+        "csv": lambda: csv.to_csv(report),
+        "html": lambda: html.to_html(report, today),
+        "wikitext": lambda: wikitext.to_wikitext(report, today),
+    }
+    piped = [name for name, path in outputs.items() if str(path) == "-"]
+    failed = {}
+    with options.held_back():
+        for name, path in outputs.items():
+            if path is not None and name not in piped:
+                text: str | Failed = containment.attempted(writers[name], lambda why: why)
+                if isinstance(text, str):
+                    options.write(text, path)
+                else:
+                    failed[name] = text.detail
+    for name in piped:  # a reader that waits must not keep Ctrl-C waiting
+        options.write(writers[name](), None)
+    if not quiet and not piped:
+        terminal.print_report(report, Console(), limit, excluded=excluded)
+    for name, path in outputs.items():
+        if path is not None and name not in piped and name not in failed:
+            options.say(f"{name}: {path.resolve()}", quiet)
+    if failed:
+        said = ", ".join(f"{name} ({kind})" for name, kind in failed.items())
+        raise PinciteError(f"Not written, by a fault of the program: {said}. Try --debug.")
+
 
 SAMPLED = 5  # articles whose text is got for an estimate of many: a wiki is owed a rest too
 

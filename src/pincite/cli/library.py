@@ -1,0 +1,407 @@
+"""What you keep: lists of sources (`reliability`), own copies (`source`), opinions (`feedback`)."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pincite.cli import options
+from pincite.contract import codec
+from pincite.errors import InputError
+from pincite.types import Unchecked
+
+
+@click.group("reliability", short_help="a wiki's list of good and bad sources")
+def reliability() -> None:
+    """Lists of how a community judges sources: labels in reports, and what is never suggested.
+
+    Pincite ships none. `verify` uses the list that is called like the article's language, or the
+    one that `reliability` names.
+    """
+
+
+@reliability.command("import")
+@click.argument("file", type=options.FilePath)
+@click.option("--name", default="en", show_default=True, help="What the list is called here.")
+@click.option("--wiki", help="The wiki that its links lead to. [the Wikipedia called NAME, or en]")
+def import_list(file: Path, name: str, wiki: str | None) -> None:
+    """Import FILE: rows of a wiki's perennial sources, or a plain list of sites and labels.
+
+    \b
+    pincite reliability import perennial-sources.jsonl.gz
+    pincite reliability import our-list.csv --name house
+    """
+    from pincite.judgement.reliability import LABELS
+    from pincite.library import reliability
+    from pincite.wiki.site.addresses import site_at, wikipedia
+    from pincite.wiki.site.prefixes import LANGUAGES
+
+    site = site_at(wiki) if wiki else wikipedia(name if name in LANGUAGES else "en")
+    found, kept = reliability.import_list(file, name, site)
+    click.echo(f"{found.n_rows} entries read, {len(found.entries)} sites: {kept}")
+    counted = Counter(entry.reliability for entry in found.entries)
+    for label, words in LABELS.items():
+        if counted[label]:
+            click.echo(f"{counted[label]:6} {words}")
+    if found.without_place:
+        n, named = len(found.without_place), "; ".join(found.without_place)
+        options.say(f"{n} name no site and cannot be matched: {named}")
+
+
+@reliability.command("show")
+@click.argument("urls", nargs=-1, required=True)
+@click.option("--name", default="en", show_default=True, help="Which list.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def show_listed(urls: tuple[str, ...], name: str, as_json: bool) -> None:
+    """What the list says of each of URLS: label, what matched, and the discussion."""
+    from rich.console import Console
+
+    from pincite.contract.codec import values_of
+    from pincite.library import reliability
+    from pincite.verbs.verify import data, terminal
+
+    rules = reliability.load(name).rules
+    found = [(url, rules.listing_of(url if "://" in url else f"https://{url}")) for url in urls]
+    if not as_json:
+        Console().print(terminal.listed(found), soft_wrap=True, end="")
+        return
+    for url, listing in found:
+        row = {"url": url, **(values_of(data.listing(listing)) or {})}
+        options.print_json(row, line=True)
+
+
+@reliability.command("list")
+def list_lists() -> None:
+    """The lists that were imported."""
+    from pincite.library import reliability
+
+    for name in reliability.imported():
+        click.echo(reliability.load(name).fingerprint)
+
+
+article_option = click.option(
+    "--article", help="REF is a citation of it: a file, title or address."
+)
+report_option = click.option(
+    "--report", type=options.FilePath, help="REF is a citation of this report, from verify --json."
+)
+
+
+@click.group("source", short_help="your own copies of paid papers and books")
+def source() -> None:
+    """Attach your own copies of cited sources: pincite source attach REF FILE.
+
+    REF is a source as citations name it: an address, a DOI (10.…), a PMID, an ISBN; or a citation
+    of an article (article.wiki#r7) or report, which may have none of these, as old books.
+    Copies are kept in a folder that only you can read (own_copies in the settings). `pincite
+    verify` reads them before everything else; reports hold short quotes of them and no more.
+
+    \b
+    pincite source attach 10.1000/182 paper.pdf
+    pincite source attach 978-0-306-40615-7 chapter.pdf --pages 120-135
+    pincite source attach r7 book.txt --report report.json
+    """
+
+
+@source.command("attach")
+@click.argument("ref")
+@click.argument("file", type=options.FilePath)
+@click.option("--pages", help="Numbers printed on its first and last page, as 120-135.")
+@article_option
+@report_option
+@options.web_options
+@options.config_option
+def attach(ref: str, file: Path, pages: str | None, **given: Any) -> None:
+    """Keep FILE (PDF, text, HTML, Word, Markdown) as your copy of REF.
+
+    Several files may be attached to one source, as chapters: the pages that a citation names
+    choose among those that were attached with --pages.
+    """
+    from pincite.library import private_copies
+    from pincite.report.cells import one_line
+    from pincite.report.reasons import REASONS
+    from pincite.verbs.verify.wording import STEPS
+
+    settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
+    source = _named(ref, given, settings)
+    printed = private_copies.printed_pages(pages) if pages else None
+    kept = private_copies.attach(_copies(settings), source, file, printed)
+    if isinstance(kept, Unchecked):
+        why = one_line(kept.detail) or REASONS[kept.reason]
+        step = STEPS[kept.reason]
+        raise InputError(f"{file} was not attached: {why}. {step[0].upper()}{step[1:]}.")
+    options.say(f"attached to {one_line(kept.ref)}: {_found(kept)}")
+
+
+@source.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@options.config_option
+def list_copies(as_json: bool, config: Path | None) -> None:
+    """Every copy, oldest first."""
+    for copy in _copies(options.settings_of({"config": config})).all():
+        _print_copy(copy, as_json)
+
+
+@source.command("show")
+@click.argument("ref")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@article_option
+@report_option
+@options.web_options
+@options.config_option
+def show_copies(ref: str, as_json: bool, **given: Any) -> None:
+    """What is attached to REF, by what it is known, and where it lies."""
+    copies, found = _attached(ref, given)
+    for copy in found:
+        _print_copy(copy, as_json)
+        if not as_json:
+            click.echo(f"    {', '.join(copy.keys)}")
+            click.echo(f"    {copies.path_of(copy)}")
+
+
+@source.command("remove")
+@click.argument("ref")
+@click.option("--file", "digest", help="Only the file whose SHA-256 begins so.")
+@article_option
+@report_option
+@options.web_options
+@options.config_option
+def remove(ref: str, digest: str | None, **given: Any) -> None:
+    """Forget what is attached to REF; a file that no other source has is deleted."""
+    copies, found = _attached(ref, given)
+    chosen = [copy for copy in found if copy.sha256.startswith(digest or "")]
+    if not chosen:
+        raise InputError(f"{ref} has no file whose SHA-256 begins with {digest!r}.")
+    copies.remove(chosen)
+    for copy in chosen:
+        options.say(f"removed: {_line_of(copy)}")
+
+
+_PLACES = ("article", "report")
+
+
+def _named(ref: str, given: dict[str, Any], settings: Any) -> Any:
+    """The source that REF names, by itself or as a citation."""
+    from pincite.library import private_copies
+    from pincite.verbs.verify import articles
+
+    article, report = (given.get(place) for place in _PLACES)
+    if article and report:
+        raise click.UsageError("Expected one of --article and --report.")
+    if report:
+        return private_copies.in_report(report, ref)
+    path, mark, number = ref.rpartition("#")
+    if not article and mark and "://" not in ref and articles.is_file(path):
+        article, ref = path, number
+    if not article:
+        return private_copies.named(ref)
+    private_copies.citation_id(ref)
+    page = articles.opened(article, None, settings, options.say)
+    return private_copies.in_article(
+        page, ref, Path(article).name if articles.is_file(article) else article
+    )
+
+
+def _attached(ref: str, given: dict[str, Any]) -> tuple[Any, Any]:
+    """The store, and what it has of REF: at least one copy."""
+    settings = options.settings_of({k: v for k, v in given.items() if k not in _PLACES})
+    source, copies = _named(ref, given, settings), _copies(settings)
+    found = copies.of(source.keys)
+    if not found:
+        raise InputError(f"Nothing is attached to {source.ref}. pincite source list shows all.")
+    return copies, found
+
+
+def _copies(settings: Any) -> Any:
+    from pincite.library.private_copies import OwnCopies, folder_of
+
+    return OwnCopies(folder_of(settings.library.own_copies))
+
+
+def _print_copy(copy: Any, as_json: bool) -> None:
+    import dataclasses
+
+    if as_json:
+        row = dataclasses.asdict(copy)
+        row.pop("copy_id")
+        options.print_json(row, line=True)
+    else:
+        click.echo(_line_of(copy))
+
+
+def _line_of(copy: Any) -> str:
+    from pincite.report.cells import one_line
+
+    return f"{copy.sha256[:12]}  {one_line(copy.ref)}: {one_line(copy.name)}, {_found(copy)}"
+
+
+def _found(copy: Any) -> str:
+    """What was read: "31 pages (pp. 120–150), 12,420 words, in en"."""
+    pages = f"{copy.n_pages} page{'s' * (copy.n_pages != 1)}" if copy.n_pages else ""
+    if copy.pages:
+        printed = f"pp. {copy.pages[0]}–{copy.pages[1]}"
+        pages = f"{pages} ({printed})" if pages else printed
+    language = "English" if copy.language == "en" else f"language {copy.language}"
+    words = f"{copy.n_words:,} words"
+    return ", ".join(part for part in (pages, words, language if copy.language else "") if part)
+
+
+class _Feedback(click.Group):
+    """`pincite feedback RESULT --up` is short for `pincite feedback add RESULT --up`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            args = ["add", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("feedback", cls=_Feedback, short_help="say what you think of a result, and export it")
+def feedback() -> None:
+    """Say whether a result is right: pincite feedback RESULT.json --up.
+
+    Opinions are kept on this machine, with the statement and the passage that they are about, and
+    can be exported as rows that `pincite eval` measures with and `pincite train` learns from.
+    """
+
+
+@feedback.command("add")
+@click.argument("result", type=options.FilePath)
+@click.option("--up", "given", flag_value="up", help="It is right.")
+@click.option("--down", "given", flag_value="down", help="It is wrong.")
+@click.option(
+    "--label", help="What is right: support, refute, nei, … or confirmed, … of a reading."
+)
+@click.option("--item", "item_id", help="A claim's or a reading's id, or one of its evidence.")
+@click.option("--note", default="", help="Why, in your words.")
+@click.option("--correction", default="", help="What should stand there instead.")
+@click.option("--by", "who", default="", help="Your name, if you want it kept.")
+@options.config_option
+def add(
+    result: Path,
+    given: str | None,
+    label: str | None,
+    item_id: str | None,
+    config: Path | None,
+    **words: str,
+) -> None:
+    """Keep what you think of RESULT, a JSON file of `pincite verify`, `check` or `ask`.
+
+    Of the whole of it, or of one item: a claim with one citation (CLAIM or CLAIM/r3), a suggestion
+    (CLAIM/s1), a reading (1.r2: the second of the first statement) or its evidence (1.r2/e1), an
+    answer (1), a sentence of it (1.s2) or that with one reference (1.s2/r3). With a label of a
+    passage, 1.s2 is its only reference.
+    Labels of a passage: support, refute, nei, partial, not_support; of a reading: confirmed,
+    disconfirmed, inconclusive.
+    """
+    from pincite.documents.lines.labelled import LABELS
+    from pincite.library.feedback import Words, opinion
+    from pincite.library.rated_results import read_result
+
+    if (given is None) == (label is None):
+        raise click.UsageError("Expected one of --up, --down and --label LABEL.")
+    found = read_result(result)
+    item = found.chosen(item_id, passage=label in LABELS) if item_id else None
+    with _opened(config) as kept:
+        kept.add(opinion(result.read_bytes(), found, given or label or "", item, Words(**words)))
+    options.say(f"kept: {given or label} of {item.item_id if item else result}")
+
+
+@feedback.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@options.config_option
+def list_opinions(as_json: bool, config: Path | None) -> None:
+    """Everything that was said, oldest first."""
+    from pincite.library.feedback import plain
+    from pincite.report.cells import one_line, shortened
+
+    with _opened(config) as kept:
+        found = kept.all()
+    for each in found:
+        if as_json:
+            options.print_json(plain(each), line=True)
+            continue
+        what = one_line(each.statement) or f"{each.kind} result {each.result}"
+        click.echo(f"{each.created}  {each.given:12} {each.item_id:20} {shortened(what, 80)}")
+        for text in (each.note, each.correction and f"→ {each.correction}", each.who):
+            if text:
+                click.echo(f"    {one_line(text)}")
+
+
+@feedback.command("suggest")
+@click.argument("results", type=options.FilePath, nargs=-1, required=True)
+@click.option(
+    "-n", "n", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+@options.config_option
+def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | None) -> None:
+    """Of RESULTS, files as `feedback add` takes them, the passages whose labels would teach most.
+
+    Those that the verifier is least sure of, a source at a time; what was labelled is left out.
+    """
+    from pincite import runtime
+    from pincite.library import feedback
+    from pincite.library.rated_results import read_result
+    from pincite.report.cells import one_line, shortened
+
+    settings = options.settings_of({"config": config})
+    with _opened(config) as kept:
+        known = {each.about for each in kept.all()}
+    items = [(str(path), item) for path in results for item in read_result(path).items]
+    items = [(path, i) for path, i in items if i.passage and (i.statement, i.passage) not in known]
+    verifier = runtime.verifier(settings.models)
+    found = feedback.most_telling([i for _, i in items], verifier, settings.verify.threshold)[:n]
+    verifier.close()
+    for at, share in found:
+        path, item = items[at]
+        if as_json:
+            row = {"result": path, "item": item.item_id, "prob_supported": round(share, 4)}
+            options.print_json(row | {"statement": item.statement, "url": item.url}, line=True)
+            continue
+        click.echo(f"{share:.2f}  {shortened(one_line(item.statement), 90)}  {item.url}")
+        click.echo(f"      pincite feedback {path} --item {item.item_id} --label LABEL")
+
+
+@feedback.command("export")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["claims", "scifact", "readings", "answers", "statements"]),
+    default="claims",
+    show_default=True,
+    help="Which rows; statements is readings' old name.",
+)
+@click.argument("output", type=options.OutFile)
+@options.config_option
+def export(form: str, output: Path, config: Path | None) -> None:
+    """Write what was said to OUTPUT as JSON lines; of several words on one thing the last counts.
+
+    claims: rows of `pincite eval claims`, `pincite train verifier` and `pincite learn`; a thumb
+    down says that something is wrong, not what is right, and makes none. scifact: SciFact's claims,
+    and its corpus beside them as OUTPUT.corpus.jsonl. readings: for `pincite eval check`. answers:
+    what was said of answers and their sentences, with corrections; `pincite train rows` makes an
+    answerer's data of them.
+    """
+    from pincite.library import feedback
+
+    with _opened(config) as kept:
+        found = kept.all()
+    if form == "scifact":
+        rows, corpus = feedback.scifact(found)
+        _write(corpus, output.with_name(f"{output.name.removesuffix('.jsonl')}.corpus.jsonl"))
+    else:
+        makers = {"claims": feedback.claims, "answers": feedback.answers}
+        rows = makers.get(form, feedback.statements)(found)
+    _write(rows, output)
+    options.say(f"{len(rows)} rows from {len(found)} opinions.")
+
+
+def _write(rows: list[dict[str, object]], path: Path) -> None:
+    options.write("".join(codec.to_json(row, None) for row in rows), path)
+
+
+def _opened(config: Path | None) -> Any:
+    from pincite.library.feedback import Opinions, file_of
+
+    return Opinions(file_of(options.settings_of({"config": config}).library.feedback_file))
