@@ -12,7 +12,7 @@ from rich.console import Console
 from samples import report
 from syrupy.assertion import SnapshotAssertion
 
-from pincite.cli.verify.run import deliver
+from pincite.cli.verify import deliver
 from pincite.errors import PinciteError
 from pincite.judgement import aggregation
 from pincite.types import Evidence, Finding, Label, Part, Place, Reason, Span

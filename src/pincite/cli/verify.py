@@ -22,7 +22,7 @@ import click
 from pincite import containment
 from pincite.cli import options
 from pincite.errors import InputError, PinciteError
-from pincite.types import Article, Failed, Finding, Uncited
+from pincite.types import Article, Finding, Uncited
 from pincite.verbs.verify.records import Report
 from pincite.wiki.site.addresses import Site
 
@@ -309,7 +309,7 @@ def deliver(
     with options.held_back():
         for name, path in outputs.items():
             if path is not None and name not in piped:
-                text: str | Failed = containment.attempted(writers[name], lambda why: why)
+                text: Any = containment.attempted(writers[name], lambda why: why)
                 if isinstance(text, str):
                     options.write(text, path)
                 else:
