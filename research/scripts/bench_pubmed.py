@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pincite.documents import confined
+from pincite.documents import sandbox
 from pincite.documents.read import read_path
 from pincite.types import Document
 
@@ -28,7 +28,7 @@ def main() -> None:
                 n_chars += len(found.text)
             else:
                 counts[found.reason.value] += 1
-        confined._POOL.end()  # a process counts once it has ended
+        sandbox._POOL.end()  # a process counts once it has ended
         wall, cpu = time.perf_counter() - wall, cpu_seconds() - cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         n, per_document = counts.total(), n_chars / max(counts["documents"], 1)

@@ -28,8 +28,7 @@ from pincite.verbs.verify.cited_copies import CitedCopies, CitedSource, Place
 from pincite.verbs.verify.pipeline import VerifyPipeline
 from pincite.web.cache import FetchCache
 from pincite.web.fetch import WebClient, WebRules
-from pincite.web.pages import WebPages
-from pincite.web.sources import WebSources
+from pincite.web.sources import WebPages, WebSources
 from pincite.web.wayback import Wayback
 
 TIME = "20140305101500"

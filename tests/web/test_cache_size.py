@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import ConfigError
-from pincite.web.cache import DAY, FetchCache, Kept
-from pincite.web.cache_size import holdings, prune
+from pincite.web.cache import DAY, FetchCache, Kept, holdings, prune
 
 
 def kept(url: str, age: float, body: bytes | None = b"text", reason: str = "") -> Kept:

@@ -138,7 +138,7 @@ def show(as_json: bool, config: Path | None) -> None:
     from pincite.llm.reply_cache import KeptReplies
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
-    from pincite.web.cache_size import holdings
+    from pincite.web.cache import holdings
 
     pages, judged = _files(config)
     held, n_pairs = holdings(pages), _of(LogitCache, judged, len)
@@ -183,13 +183,13 @@ def show(as_json: bool, config: Path | None) -> None:
 @options.config_option
 def prune(older_than: float | None, config: Path | None) -> None:
     """Remove pages and failures that were fetched long ago."""
-    from pincite.web import cache_size
+    from pincite.web import cache
 
     pages, _ = _files(config)
     days = options.settings_of({"config": config}).web.cache_days
     days = days if older_than is None else older_than
-    before = cache_size.holdings(pages).n_bytes
-    n = cache_size.prune(pages, days)
+    before = cache.holdings(pages).n_bytes
+    n = cache.prune(pages, days)
     _tell_removed(f"{n} fetched more than {days:g} days ago", before, pages)
 
 
@@ -204,7 +204,7 @@ def clear(judgements: bool, config: Path | None) -> None:
     from pincite.llm.reply_cache import KeptReplies
     from pincite.models.logit_cache import LogitCache
     from pincite.runtime import replies_file
-    from pincite.web import cache_size
+    from pincite.web import cache
 
     pages, judged = _files(config)
     if judgements:
@@ -213,8 +213,8 @@ def clear(judgements: bool, config: Path | None) -> None:
         options.say(f"{n_pairs} judged pairs removed from {judged}")
         options.say(f"{n_replies} replies of language models removed")
         return
-    before = cache_size.holdings(pages).n_bytes
-    _tell_removed(f"{cache_size.prune(pages, -1)}", before, pages)
+    before = cache.holdings(pages).n_bytes
+    _tell_removed(f"{cache.prune(pages, -1)}", before, pages)
 
 
 def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> int:
@@ -226,7 +226,7 @@ def _of(kind: Callable[[Path], Any], file: Path, act: Callable[[Any], int]) -> i
 
 
 def _tell_removed(what: str, before: int, pages: Path) -> None:
-    from pincite.web.cache_size import holdings
+    from pincite.web.cache import holdings
 
     freed = max(0, before - holdings(pages).n_bytes) / MEGABYTE
     options.say(f"addresses: {what} removed, {freed:.1f} MB given back")

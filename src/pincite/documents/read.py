@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pincite.documents import ahead, confined, formats, warc
+from pincite.documents import formats, prefetch, sandbox, warc
 from pincite.documents.body import (
     DEFAULT_LIMITS,
     MAX_REFUSED_IN_A_ROW,
@@ -139,7 +139,7 @@ def read_record(record: warc.Record | Unchecked, limits: Limits) -> Document | U
 def _read_path(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     name = path.name.lower()
     if name.endswith(WARC_ENDINGS):
-        yield from ahead.mapped(partial(read_record, limits=limits), warc.records(path, limits))
+        yield from prefetch.mapped(partial(read_record, limits=limits), warc.records(path, limits))
     elif reader := line_formats.reader_of(path):
         yield from reader(path, limits)
     elif xml_reader := xml_reader_of(path):
@@ -158,14 +158,14 @@ def xml_reader_of(path: Path) -> Reader | None:
 
     head = records.head_of(path)
     if records.root_of(head) in pubmed.ROOTS:
-        return lambda file, limits: confined.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
+        return lambda file, limits: sandbox.read_many(pubmed.RECORD, pubmed.bodies(file, limits))
     return _articles if jats.is_article(head) else None
 
 
 def _articles(path: Path, limits: Limits) -> Iterator[Document | Unchecked]:
     from pincite.documents.xml import jats
 
-    return map(with_language, confined.read_many(jats.RECORD, jats.bodies(path, limits)))
+    return map(with_language, sandbox.read_many(jats.RECORD, jats.bodies(path, limits)))
 
 
 def read_file(path: Path, limits: Limits = DEFAULT_LIMITS) -> Document | Unchecked:
@@ -205,7 +205,7 @@ def _read(body: Body) -> Document | Unchecked:
         return Unchecked(body.url, Reason.UNDECODABLE, name)
     # Plain text has no structure that could be made to take long.
     (outcome,) = (
-        confined.read_here(found, body) if found is Format.TEXT else confined.read(found, body)
+        sandbox.read_here(found, body) if found is Format.TEXT else sandbox.read(found, body)
     )
     return with_language(outcome)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from pincite.documents.ahead import Ahead
+from pincite.documents.prefetch import Ahead
 from pincite.errors import InputError, PinciteError, StaleCorpus
 from pincite.protocols import Encoder, Floats
 

@@ -1,15 +1,10 @@
-"""Cited addresses in, pages or the reasons why there are none out: many hosts at once, politely.
-
-Each host is one task: its pages come one after the other over one connection, while up to
-`WebRules.at_once` hosts are asked at the same time. Every page is kept when it has come, so that a
-run that was stopped or killed asks for nothing twice.
-"""
+"""Cited pages from the open web: many hosts at once, one request at a time to each; read once."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
@@ -23,6 +18,7 @@ from pincite.web.fetch import Response, WebClient
 from pincite.web.outcome import PASSING, of_error, of_reply
 from pincite.web.robots import Robots
 from pincite.web.rules import WebRules
+from pincite.web.wayback import Wayback
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 HOUR = DAY / 24
@@ -247,3 +243,35 @@ def _outcome(key: str, kept: Kept, *, cached: bool) -> Outcome:
         kept.notes,
         cached,
     )
+
+
+class WebPage(NamedTuple):
+    """A page as a document, or why it cannot be checked, and where it came from."""
+
+    source: Document | Unchecked
+    final_url: str  # after redirects; that of the page if nothing came
+
+
+@dataclass(frozen=True, slots=True)
+class WebPages:
+    """Pages of the web as documents; each is read once."""
+
+    sources: WebSources
+    wayback: Wayback | None = None  # None: it may not be asked
+    _read: dict[str, WebPage] = field(default_factory=dict)
+
+    def get(self, url: str) -> WebPage:
+        """The page at `url`, or why it cannot be checked."""
+        if url not in self._read:
+            (outcome,) = self.sources.fetch([url])
+            final_url = outcome.final_url if isinstance(outcome, Fetched) else url
+            self._read[url] = WebPage(read_fetched(outcome), final_url)
+        return self._read[url]
+
+    def fetch(self, urls: Sequence[str]) -> list[bool]:
+        """Fetch pages for later, which the cache keeps; whether each one came.
+
+        Raises:
+            KeyboardInterrupt: what had come is kept.
+        """
+        return [isinstance(outcome, Fetched) for outcome in self.sources.fetch(urls)]

@@ -16,13 +16,12 @@ from pincite.documents.clean import one_line
 from pincite.documents.language import language_of
 from pincite.documents.xml import pubmed_fields as fields
 from pincite.documents.xml import records
-from pincite.documents.xml.records import Broken, Record
-from pincite.documents.xml.text import line_of
+from pincite.documents.xml.records import Broken, Record, line_of
 from pincite.types import Document, Reason, Unchecked
 
 ROOTS = frozenset({"PubmedArticleSet", "PubmedBookArticleSet", "PubmedArticle"})
 _NAMES = ("PubmedArticle", "PubmedBookArticle", "DeleteCitation", "DeleteDocument")
-RECORD = "pubmed record"  # what `confined.read_here` calls `read_record`
+RECORD = "pubmed record"  # what `sandbox.read_here` calls `read_record`
 _PMID = re.compile(rb"<PMID[^>]{0,50}>\s*(\d{1,12})\s*</PMID>")
 _NO_LABEL = frozenset({"", "UNLABELLED", "UNLABELED", "UNASSIGNED"})
 _OTHER = re.compile(r"\n\nAbstract \([^()\n]{1,40}\)\n\n")  # as `_other` writes it

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pincite.documents.clean import one_line
 from pincite.documents.dates import first_date, iso_date, stated_date
-from pincite.documents.xml.text import line_of
+from pincite.documents.xml.records import line_of
 from pincite.retrieval.filters import SEPARATOR
 
 # ISO 639-2 (bibliographic), as PubMed states it, to ISO 639-1: the 40 most frequent languages.

@@ -22,7 +22,7 @@ from pincite.types import (
     Reason,
     Unchecked,
 )
-from pincite.web.pages import WebPages
+from pincite.web.sources import WebPages
 
 # What `url-status` calls pages that no longer hold what was cited (Help:Citation Style 1): their
 # archived copy comes first. Those in other hands are never opened.

@@ -143,7 +143,7 @@ class _Process:
 
     def __init__(self) -> None:
         # -P: no module of the current folder may stand in for one of ours.
-        command = [sys.executable, "-P", "-m", "pincite.documents.confined_worker"]
+        command = [sys.executable, "-P", "-m", "pincite.documents.sandbox_worker"]
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             command,
             stdin=subprocess.PIPE,

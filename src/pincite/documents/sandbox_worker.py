@@ -1,6 +1,6 @@
-"""The process that reads strangers' files: `python -m pincite.documents.confined_worker`.
+"""The process that reads strangers' files: `python -m pincite.documents.sandbox_worker`.
 
-Asked over standard input and answering over standard output, in frames as `confined` writes them:
+Asked over standard input and answering over standard output, in frames as `sandbox` writes them:
 JSON and the bytes of a document in, JSON out. Before each document it sets itself limits that it
 cannot outlive: processor time by a timer of the system, which ends it, and address space. Parsers
 in C have crashed on hand-made files before: here is no other part of the program beside them.
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pincite.documents.body import Body, Limits
-from pincite.documents.confined import LIMITED, memory_of, read_frame, read_here, write_frame
+from pincite.documents.sandbox import LIMITED, memory_of, read_frame, read_here, write_frame
 from pincite.types import Document, Unchecked
 
 # What a document took, the system seldom gets back: a worker of this size makes room for a new one.

@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
-from pincite.documents import ahead
-from pincite.documents.ahead import MOST_CHARS, MOST_STREAMS, Ahead, mapped
+from pincite.documents import prefetch
+from pincite.documents.prefetch import MOST_CHARS, MOST_STREAMS, Ahead, mapped
 from pincite.types import Document
 
 LONG = 60.0  # seconds: only a fault makes a test wait for them
@@ -106,8 +106,8 @@ def test_who_stops_early_stops_the_readers() -> None:
 def test_items_are_read_in_order_and_few_at_once(
     n_readers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "READERS", n_readers)
-    monkeypatch.setattr(ahead, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
+    monkeypatch.setattr(prefetch, "READERS", n_readers)
+    monkeypatch.setattr(prefetch, "_AT_ONCE", threading.BoundedSemaphore(n_readers))
     lock, under_way, most = threading.Lock(), 0, 0
 
     def read(number: int) -> int:

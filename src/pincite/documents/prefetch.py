@@ -1,6 +1,6 @@
 """Reading ahead: what comes next is read in threads while somebody works on what came.
 
-Readers of costly formats work in processes of their own (`confined`), so threads that wait for
+Readers of costly formats work in processes of their own (`sandbox`), so threads that wait for
 them read on several cores. What was read and not yet taken is bounded, by number and length.
 """
 

@@ -8,7 +8,7 @@ from typing import IO
 
 import pytest
 
-from pincite.documents import confined
+from pincite.documents import sandbox
 from pincite.documents.body import Body, Limits
 from pincite.documents.read import read_bytes
 from pincite.types import Document, Reason, Unchecked
@@ -17,7 +17,7 @@ URL = "https://post.example/a.html"
 PAGE = b"<html><title>A bridge</title><body><p>The bridge was opened in 1931.</p></body></html>"
 TABLE = b"<html><body><p>Tides of the harbour.</p><table>" + 60_000 * b"<tr><td>4<td>7"
 
-pytestmark = pytest.mark.skipif(not confined.LIMITED, reason="the system has no such limits")
+pytestmark = pytest.mark.skipif(not sandbox.LIMITED, reason="the system has no such limits")
 
 
 def reads_on() -> bool:
@@ -28,7 +28,7 @@ def reads_on() -> bool:
 def worker() -> int:
     """The process id of the worker that was asked last."""
     assert reads_on()
-    return confined._POOL._idle[-1]._process.pid
+    return sandbox._POOL._idle[-1]._process.pid
 
 
 def is_there(pid: int) -> bool:
@@ -74,16 +74,16 @@ def test_a_document_that_kills_its_reader_is_a_result(monkeypatch: pytest.Monkey
     def killed(file: IO[bytes]) -> None:
         os.kill(started[-1]._process.pid, signal.SIGSEGV)
 
-    started: list[confined._Process] = []
+    started: list[sandbox._Process] = []
 
-    class Seen(confined._Process):
+    class Seen(sandbox._Process):
         def __init__(self) -> None:
             super().__init__()
             started.append(self)
 
-    confined._POOL.end()
-    monkeypatch.setattr(confined, "_Process", Seen)
-    monkeypatch.setattr(confined, "read_frame", killed)
+    sandbox._POOL.end()
+    monkeypatch.setattr(sandbox, "_Process", Seen)
+    monkeypatch.setattr(sandbox, "read_frame", killed)
     found = read_bytes(PAGE, url=URL)
     assert isinstance(found, Unchecked)
     assert (found.reason, "SIGSEGV" in found.detail) == (Reason.UNDECODABLE, True)
@@ -94,7 +94,7 @@ def test_a_document_that_kills_its_reader_is_a_result(monkeypatch: pytest.Monkey
 def test_many_are_read_in_order(n_bodies: int) -> None:
     unread = Unchecked("elsewhere", Reason.UNDECODABLE)
     bodies = [Body(f"{URL}?{n}", PAGE) for n in range(n_bodies)]
-    found = list(confined.read_many("html", [unread, *bodies, unread]))
+    found = list(sandbox.read_many("html", [unread, *bodies, unread]))
     assert [one.url for one in found] == ["elsewhere", *(b.url for b in bodies), "elsewhere"]
     assert all(isinstance(one, Document) for one in found[1:-1])
 
@@ -103,7 +103,7 @@ def test_one_of_many_that_takes_too_long_costs_only_itself() -> None:
     short = Limits(seconds=0.4)  # a page takes 0.01 once the libraries are there
     assert reads_on()
     bodies = [Body(URL, data, limits=short) for data in (PAGE, TABLE, PAGE)]
-    found = list(confined.read_many("html", bodies))
+    found = list(sandbox.read_many("html", bodies))
     assert isinstance(found[1], Unchecked)
     assert found[1].reason is Reason.TIMED_OUT
 
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 
     before = worker()
     with monkeypatch.context() as patch:
-        patch.setattr(confined, "read_frame", interrupted)
+        patch.setattr(sandbox, "read_frame", interrupted)
         with pytest.raises(KeyboardInterrupt):
             read_bytes(PAGE, url=URL)
     assert not is_there(before)
@@ -128,13 +128,13 @@ def test_ctrl_c_is_not_for_the_worker() -> None:
 
 
 def test_it_ends_with_whoever_asks() -> None:
-    command = [sys.executable, "-P", "-m", "pincite.documents.confined_worker"]
+    command = [sys.executable, "-P", "-m", "pincite.documents.sandbox_worker"]
     ended = subprocess.run(command, input=b"", capture_output=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
 def test_a_missing_library_is_no_fault_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"missing": "No module named 'lxml'", "name": "lxml"}
-    monkeypatch.setattr(confined._POOL, "answer", lambda *_: said)
+    monkeypatch.setattr(sandbox._POOL, "answer", lambda *_: said)
     with pytest.raises(ImportError, match="lxml"):
         read_bytes(PAGE, url=URL)
