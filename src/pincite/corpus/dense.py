@@ -52,7 +52,7 @@ SCANNED = 70_000
 # A graph (HNSW; Malkov & Yashunin 2018): links of a vector on each level, and how many of the
 # nearest that a search has met it goes on from. Of 25,645 real vectors recall@100 is 0.991 with 32
 # links and 400, of 500,000 made of them 0.96 with 400 and 0.98 with 600, in less than 3 ms; with 16
-# links it takes as long for less (research/experiments.md).
+# links it takes as long for less (research/search.md).
 LINKS = 32
 WIDTH = 500
 TRAINED_CODES = 100_000  # vectors that the graph's codes take their ranges from

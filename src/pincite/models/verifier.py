@@ -35,7 +35,7 @@ DENYING = 0.3
 MAX_NAMED = 4  # figures or names listed in a reason
 # From what probability of support the network chooses the quote, and among how many sentences. What
 # log-odds it is worth to share as much with the claim as any, and to be the first of those: words
-# decide where the network sees no difference (research/experiments.md).
+# decide where the network sees no difference (research/verifier.md).
 QUOTED_FROM, QUOTABLE = 0.3, 4
 SHARED, FIRST = 2.0, 0.5
 # What a rule shows is at least this likely: its precision on rows that chose nothing, rounded down

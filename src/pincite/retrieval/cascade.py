@@ -3,7 +3,7 @@
 A cascade (Viola and Jones 2001; in retrieval: Wang, Lin and Metzler 2011). A page of 10,000 words
 has 200 passages in two widths, and the one that supports a claim nearly always shares more words,
 names and figures with it than most others do. On WiCE dev, reading 16 passages a page instead of
-all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; research/experiments.md.
+all left the AUROC as it was (0.743 and 0.742) with a third of the pairs; research/fusion.md.
 
 Of those the best few are read first, and the others only while they may still change the verdict.
 """

@@ -20,9 +20,7 @@ RRF_K = 60  # Cormack, Clarke & Büttcher 2009, §2: 60 was best in their pilot 
 # Log-odds between the first and the last candidate of a search. A pairwise logistic regression over
 # the WAFER-like dev claims gives 6.6 (five folds, right passages against others).
 PRIOR_WEIGHT = 6.5
-JUDGED = (
-    50  # candidates that the verifier reads; research/experiments.md says what more would change
-)
+JUDGED = 50  # candidates that the verifier reads; research/fusion.md says what more would change
 
 
 def reciprocal_rank_fusion(runs: Sequence[Sequence[Hit]], k: int) -> list[Hit]:

@@ -214,7 +214,7 @@ _UpTo1M = Annotated[int, Range(1, 1_000_000)]
 
 # Log-odds of the best document below which nothing relevant was found. Of 150 PubMedQA questions
 # 92 % have their own paper above it, and 7 % the likest other one. (Of 100 with the first round's
-# network, at 1.0: 97 answered with their paper in the corpus, 27 without.) research/experiments.md.
+# network, at 1.0: 97 answered with their paper in the corpus, 27 without.) See research.
 LEAST_RELEVANCE = 0.6
 LEAST_ANSWER = -2.0  # below it few sentences answer: chosen on half of the labelled sentences
 

@@ -21,7 +21,7 @@ REPEATS = 0.75
 # nobody judged, `is_open` and `goes_on`, was set by reading the answers of that half. The verifier
 # of the first round was read then; its log-odds were 1.14 times today's of sentences, and 1.26
 # times, and 0.2 more, of documents (80 questions; correlation 0.95 and 0.97).
-# `lacks`, and the bias with it, were chosen on 70 others of its questions (research/experiments).
+# `lacks`, and the bias with it, were chosen on 70 others of its questions (research/check-and-ask).
 BIAS = -7.8
 WEIGHTS = {
     "relevance": 0.57,

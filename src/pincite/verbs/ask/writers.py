@@ -37,7 +37,7 @@ NO_ROOM = (
 )
 READ = 100  # sentences, the nearest to the question in meaning, that the network reads
 # Passages whose sentences may be quoted: of one long document, and of all of them together, best
-# first. Of 20 full articles, 40 gave the sentences that 100 did; research/experiments.md.
+# first. Of 20 full articles, 40 gave the sentences that 100 did; research/check-and-ask.md.
 OF_ONE, OF_ALL = 40, 60
 # Log-odds behind the best document from which on none of a document's sentences is taken: its
 # sentences would be further behind than `extract.BEHIND`.
