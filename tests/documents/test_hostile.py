@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from documents.conftest import assembled_pdf, warc_record
 
 from pincite.corpus.embedded import EmbeddedCorpus
 from pincite.corpus.origins import Origins
@@ -21,7 +22,6 @@ from pincite.documents.sources import MAX_PROBLEMS, open_sources
 from pincite.library.ingest import MAX_REFUSALS
 from pincite.library.update import How, update
 from pincite.types import Document, Reason, Unchecked
-from tests.documents.conftest import assembled_pdf, warc_record
 
 GOOD = "The old bridge at Varde was opened in 1931.\n"
 RANDOM = random.Random(7)
