@@ -21,7 +21,7 @@ from pincite.types import (
     Span,
     Unchecked,
 )
-from pincite.verbs.verify.funnel_words import funnel_of, lost, record_of
+from pincite.verbs.verify.funnel_words import lost
 
 BORNE_OUT = Evidence(Passage("d", "u", "", "text", Span(0, 4)), 0.8, 0.1, 0.1, 1.0)
 
@@ -58,7 +58,7 @@ FINDINGS = (
 
 def test_uses_and_sources() -> None:
     found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
-    assert found.n_references == 12
+    assert found.references == 12
     assert found.stages == {
         Stage.CITED: Tally(9, 6),
         Stage.ADDRESSED: Tally(6, 4),
@@ -70,13 +70,13 @@ def test_uses_and_sources() -> None:
     assert found.waiting == 0
     assert next(iter(found.reasons.items())) == (Reason.OFFLINE, Tally(3, 2))
     assert lost(found)[0][:2] == ("3 (2 sources)", "offline source")
-    assert funnel_of(record_of(found)) == found
 
 
 def test_no_stage_has_more_than_the_one_before() -> None:
     found = funnel(article(*FINDINGS), FINDINGS)
-    for counts in zip(*found.stages.values(), strict=True):
-        assert list(counts) == sorted(counts, reverse=True)
+    for unit in ("uses", "sources"):
+        counts = [getattr(tally, unit) for tally in found.stages.values()]
+        assert counts == sorted(counts, reverse=True)
     judged, unchecked = found.stages[Stage.JUDGED], found.reasons.values()
     assert judged.uses + sum(t.uses for t in unchecked) == found.stages[Stage.CITED].uses
 
@@ -104,13 +104,12 @@ def test_copies_are_counted_by_their_kind() -> None:
         (CopyKind.ARCHIVED, Tally(1, 1)),
     ]
     assert together([counted, counted]).copies[CopyKind.LIVE] == Tally(4, 2)
-    assert funnel_of(record_of(counted)) == counted
 
 
 def test_many_articles_are_summed() -> None:
     found = funnel(article(*FINDINGS, n_references=12), FINDINGS)
     both = together([found, found])
-    assert both.n_references == 24
+    assert both.references == 24
     assert both.stages[Stage.READ] == Tally(8, 4)
     assert both.reasons[Reason.OFFLINE] == Tally(6, 4)
     assert together([]).stages == dict.fromkeys(STAGES, Tally(0, 0))

@@ -7,6 +7,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pincite.contract.codec import EachOf, Within
+from pincite.judgement.funnel import Stage
 from pincite.types import Span
 
 ABSENT = object()
@@ -28,6 +29,8 @@ def filled(kind: Any, given: Any = ABSENT) -> Any:
         return [filled(args[0], each) for each in given]
     if given is not ABSENT:
         return given
+    if origin is Mapping and args[0] is Stage:  # a funnel counts each
+        return {str(stage): filled(args[1]) for stage in Stage}
     if origin in (tuple, Mapping):
         return [] if origin is tuple else {}
     if origin is Literal or (isinstance(kind, type) and issubclass(kind, Enum)):

@@ -20,6 +20,7 @@ from pincite.contract import codec
 from pincite.contract.codec import EachOf, Within
 from pincite.contract.verify import ReportRecord
 from pincite.errors import InputError
+from pincite.judgement.funnel import Stage
 from pincite.types import Reason, Span
 
 # A high half before a low one reads back as the character that they are together.
@@ -68,6 +69,8 @@ def limited(kind: Any, limits: Within | EachOf | None) -> st.SearchStrategy[Any]
 def a_mapping_or_record(kind: Any) -> st.SearchStrategy[Any]:
     if get_origin(kind) is Mapping:
         keys, values = get_args(kind)
+        if keys is Stage:  # a funnel counts each
+            return st.fixed_dictionaries(dict.fromkeys(Stage, any_of(values)))
         return st.dictionaries(any_of(keys), any_of(values), max_size=2)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(kind)

@@ -51,12 +51,13 @@ class Within:
         return {**handler(source), **{k: v for k, v in limits.items() if v is not None}}
 
 
-class _Checked:
+class Checked:
     """Of a whole value: `checked` gives it back, or raises ValueError in reading."""
 
     __slots__ = ()
 
     def checked(self, value: Any) -> Any:
+        """The value; raises ValueError where it is not as it should be."""
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -66,7 +67,7 @@ class _Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class EachOf(_Checked):
+class EachOf(Checked):
     """Of a mapping: each member is a key in it."""
 
     keys: type[StrEnum]
@@ -81,7 +82,7 @@ class EachOf(_Checked):
         return {**handler(schema), "required": list(map(str, self.keys))}
 
 
-class InOrder(_Checked):
+class InOrder(Checked):
     """Of a span: it does not end before it begins, nor begin before the text."""
 
     def checked(self, value: Span) -> Span:

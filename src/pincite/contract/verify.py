@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pincite.contract.codec import (
+    Checked,
     Coded,
     CorpusName,
     EachOf,
@@ -18,13 +19,12 @@ from pincite.contract.codec import (
     Whole,
     Within,
 )
-from pincite.judgement.funnel import Stage
+from pincite.judgement.funnel import Funnel, Stage
 from pincite.opinions import Verdict
 from pincite.types import (
     Bar,
     Contradiction,
     Copy,
-    CopyKind,
     Failed,
     Label,
     PartKind,
@@ -239,28 +239,14 @@ class CountsRecord:
     with_suggestion: Whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TallyRecord:
-    """How many citations, in two counts: a source that is cited five times is fetched once."""
+class _AllStages(Checked):
+    """Of a funnel: each stage is counted."""
 
-    uses: Annotated[Whole, Says("of references")]
-    sources: Annotated[Whole, Says("distinct ones")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunnelRecord:
-    """How many of the citations came how far, and why the others did not."""
-
-    references: Annotated[Whole, Says("uses in the article, those at no claim included")]
-    stages: Annotated[Mapping[Stage, TallyRecord], EachOf(Stage)]
-    waiting: Annotated[Whole, Says("uses whose claims were not reached: the run was stopped")]
-    reasons: Annotated[
-        Mapping[Reason, TallyRecord],
-        Says("why citations were not judged, the most frequent first"),
-    ]
-    copies: Annotated[
-        Mapping[CopyKind, TallyRecord], Says("which copies were judged, the most frequent first")
-    ]
+    def checked(self, value: Funnel) -> Funnel:
+        """The funnel, if none is missing."""
+        if lacking := set(Stage) - set(value.stages):
+            raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
+        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +275,7 @@ class ReportRecord:
     article: ArticleRecord
     complete: bool
     counts: CountsRecord
-    funnel: FunnelRecord
+    funnel: Annotated[Funnel, _AllStages()]
     flag_precision: tuple[PrecisionRecord, ...]
     advice: str | None
     findings: tuple[FindingRecord, ...]

@@ -6,7 +6,7 @@ Nothing here is a finding against an article: a citation that was not judged is 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pincite.text.identifiers import doi_address
 from pincite.types import (
@@ -32,7 +32,8 @@ class Stage(StrEnum):
     FLAGGED = "flagged"  # at a claim that likely fails, or whose source may say otherwise
 
 
-class Tally(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tally:
     """How many citations, in two counts: a source that is cited five times is fetched once."""
 
     uses: int  # of references
@@ -47,7 +48,7 @@ class Funnel:
     count all claims of the article, the others those that were judged before the run ended.
     """
 
-    n_references: int  # uses of references in the article, those at no claim included
+    references: int  # uses of references in the article, those at no claim included
     stages: Mapping[Stage, Tally]  # every stage, in its order
     waiting: int  # uses whose claims were not come to, because the run was stopped
     reasons: Mapping[Reason, Tally]  # why citations were not judged; the most frequent first
@@ -126,7 +127,7 @@ def funnel(article: Article, findings: Sequence[Finding]) -> Funnel:
         for reason in dict.fromkeys(why for _, why in lost)
     }
     return Funnel(
-        n_references=article.n_references,
+        references=article.n_references,
         stages=stages,
         waiting=len(cited) - len(reached),
         reasons=_frequent_first(reasons),
@@ -145,7 +146,7 @@ def together(funnels: Sequence[Funnel]) -> Funnel:
     reasons = dict.fromkeys(reason for funnel in funnels for reason in funnel.reasons)
     copies = dict.fromkeys(kind for funnel in funnels for kind in funnel.copies)
     return Funnel(
-        n_references=sum(funnel.n_references for funnel in funnels),
+        references=sum(funnel.references for funnel in funnels),
         stages={s: _sum(funnel.stages[s] for funnel in funnels) for s in STAGES},
         waiting=sum(funnel.waiting for funnel in funnels),
         reasons=_frequent_first(

@@ -144,7 +144,6 @@ def _host_and_path(url: str) -> tuple[str, str]:
 
 
 def _upwards(host: str) -> Iterator[str]:
-    """The host, then each domain above it, up to the registered one."""
     yield host
     top = registered_domain(host)
     while top and host != top and "." in host:

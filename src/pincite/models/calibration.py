@@ -169,7 +169,6 @@ def _by_rule(claim: str, passage: Passage) -> tuple[float, ...]:
 
 
 def _beside(sentence: Span | None, text: str) -> list[str]:
-    """The words of a sentence and of its two neighbours."""
     spans = words.sentences_of(text)
     at = spans.index(sentence) if sentence else 0
     near = spans[max(0, at - 1) : at + 2]
@@ -178,7 +177,6 @@ def _beside(sentence: Span | None, text: str) -> list[str]:
 
 @lru_cache(maxsize=64)  # a page's passages have it in common
 def _missing(claim: str, about: str, page: str) -> tuple[float, float]:
-    """How many figures and names of the claim stand nowhere on the page."""
     source = f"{about}\n{page}"
     figures, unnamed = quantities.unstated(claim, source), names.missing(claim, source)
     return float(min(MOST_MISSING, len(figures))), float(min(MOST_MISSING, len(unnamed)))

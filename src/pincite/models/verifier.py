@@ -216,7 +216,6 @@ class CrossEncoderVerifier:
 
 
 def _loaded(folder: Path, threads: int) -> tuple[Network, str]:
-    """The network in a folder, and the fingerprint of what it says."""
     layout, known = layouts.of_folder(folder), weights.fingerprint(folder)
     if layout is None:
         return _own(folder, threads), known

@@ -203,7 +203,6 @@ def _encoder_card(model: str, present: Collection[str]) -> dict[str, Any]:
 
 
 def _said(model: str, name: str, present: Collection[str]) -> dict[str, Any]:
-    """A JSON file of a repository; empty where there is none."""
     from huggingface_hub import hf_hub_download
 
     if name not in present:
@@ -265,7 +264,6 @@ def fingerprint(folder: Path) -> str:
 
 
 def _name(folder: Path) -> str:
-    """Its last part; in the hub's cache, where that is a revision, of the id."""
     in_hub = folder.parent.name == "snapshots"
     return folder.parent.parent.name.rpartition("--")[2] if in_hub else folder.name
 

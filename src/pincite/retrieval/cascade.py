@@ -119,7 +119,6 @@ def _looks(
 def _judged(
     pages: Sequence[Page], chosen: Sequence[Indices], judge: Judge
 ) -> list[dict[int, Evidence]]:
-    """The evidence of the chosen passages by their positions, all judged in one batch."""
     pairs = [
         (page.claim, page.passages[i])
         for page, of_page in zip(pages, chosen, strict=True)

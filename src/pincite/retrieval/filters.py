@@ -272,7 +272,6 @@ def _unquoted(value: str) -> str:
 
 
 def _compared(found: str, value: str) -> int:
-    """-1, 0 or 1, as `found` is less than, equal to or greater than `value`."""
     try:
         a, b = float(found), float(value)
     except ValueError:
@@ -286,7 +285,6 @@ def _padded(date: str) -> str:
 
 
 def _host(domain: str) -> str:
-    """A host as `text.hosts` compares it; an address stands for its host."""
     return host_of(domain) if "://" in domain else domain.lower().strip().strip(".")
 
 

@@ -177,7 +177,7 @@ def funnel_at(verified: Verified, report: Report) -> list[tuple[str, int]]:
     found = verified.report.funnel
     uses = {str(each): tally.uses for each, tally in found.stages.items()}
     # Flagged at the run's threshold; at another they are others.
-    return [("references", found.n_references), *(uses | {str(Stage.FLAGGED): flagged}).items()]
+    return [("references", found.references), *(uses | {str(Stage.FLAGGED): flagged}).items()]
 
 
 def article_blocks(verified: Verified, report: Report) -> Iterator[dict[str, Any]]:

@@ -272,7 +272,8 @@ def _of_language(article: Article, run: Run) -> tuple[Note, ...]:
 def _of_failures(findings: Sequence[Finding], uncited: Sequence[Uncited]) -> tuple[Note, ...]:
     """How many citations and other steps a fault of the program cost, and its kinds."""
     kinds: list[str] = []
-    for each in (*findings, *uncited):
+    every: list[Finding | Uncited] = [*findings, *uncited]
+    for each in every:
         outcomes = [c.outcome for c in each.citations] if isinstance(each, Finding) else []
         internal = [
             outcome.detail
@@ -307,7 +308,6 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 
 
 def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
-    """First the stored copies, then the corpus."""
     places = [] if copies is None else [Place(CopyKind.STORED, copies.get)]
     return [*places, Place(CopyKind.CORPUS, partial(_in_corpus, corpus))] if corpus else places
 

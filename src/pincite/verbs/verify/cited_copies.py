@@ -79,7 +79,6 @@ class CitedCopies:
         return CitedSource(held) if held and nothing_read else found
 
     def _of_others(self, citation: Citation, written: str | None) -> CitedSource:
-        """The page as it is stored or on the web, or an archived copy of it."""
         ordered = _ordered(citation)
         if not ordered:
             return CitedSource(Unchecked("", Reason.OFFLINE, _offline_detail(citation)))
@@ -156,7 +155,6 @@ class CitedCopies:
         return wayback.hosts if wayback else WAYBACK_HOSTS
 
     def _at(self, address: str, citation: Citation) -> CitedSource:
-        """What is stored of an address, else what the web has."""
         found = self._stored(address)
         if not is_wanted(found.source):
             return found
@@ -225,7 +223,6 @@ class CitedCopies:
 
 
 def _ordered(citation: Citation) -> list[str]:
-    """The addresses in the order in which they are tried."""
     found = addresses(citation)
     if citation.url and citation.archive_url and citation.url_status in NOT_AS_CITED:
         found[:2] = [citation.archive_url, citation.url]

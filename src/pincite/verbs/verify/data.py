@@ -49,7 +49,7 @@ from pincite.types import (
     Unchecked,
     Uncited,
 )
-from pincite.verbs.verify import funnel_words, wording
+from pincite.verbs.verify import wording
 from pincite.verbs.verify.records import Report
 
 _NOTHING_SAID = Opinion(Verdict.UNUSABLE, "")  # what the record of a failure has beside the reason
@@ -81,7 +81,6 @@ def record_of(report: Report) -> ReportRecord:
         schema_version="4",
         article=made(ArticleRecord, report),
         counts=counts(report),
-        funnel=funnel_words.record_of(report.funnel),
         flag_precision=tuple(
             PrecisionRecord(base_rate=base_rate, precision=round(precision, 4))
             for base_rate, precision in report.flag_precision
@@ -248,7 +247,6 @@ def report_of(record: ReportRecord) -> Report:
         findings=tuple(_finding_of(each, title) for each in record.findings),
         n_claims=record.counts.claims,
         n_references=record.counts.references,
-        funnel=funnel_words.funnel_of(record.funnel),
         flag_precision=tuple((each.base_rate, each.precision) for each in record.flag_precision),
         uncited=None
         if record.uncited is None

@@ -128,7 +128,6 @@ class Estimator:
     def _opinions(
         self, article: Article, legible: Container[str], copies: Mapping[str, Document | Unchecked]
     ) -> tuple[int, int]:
-        """Calls for second opinions and their tokens, if every claim needed one."""
         calls = tokens = 0
         for claim in article.claims if self.judge_tokens else ():
             cited = [f[0] for c in claim.citations if (f := addresses(c)) and f[0] in legible]

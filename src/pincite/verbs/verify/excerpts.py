@@ -76,13 +76,11 @@ def _is_item(line: str) -> bool:
 
 
 def _lines(text: str) -> list[Span]:
-    """All lines with something in them."""
     found = [Span(*match.span()) for match in re.finditer(r"[^\n\r]+", text)]
     return [line for line in found if line.of(text).strip()]
 
 
 def _paragraph(text: str, quote: Span) -> tuple[int, int]:
-    """Where the lines of the quote begin and end."""
     first = max(text.rfind("\n", 0, quote.start), text.rfind("\r", 0, quote.start)) + 1
     last = text.find("\n", quote.end)
     return first, len(text) if last < 0 else last

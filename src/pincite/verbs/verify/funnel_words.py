@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pincite.contract.codec import made
-from pincite.contract.verify import FunnelRecord, TallyRecord
 from pincite.judgement.funnel import Funnel, Stage, Tally
 from pincite.report.cells import n_of
 from pincite.report.reasons import REASONS
@@ -28,28 +26,6 @@ HEADS = {
 }
 
 
-def record_of(funnel: Funnel) -> FunnelRecord:
-    """The funnel as the report's JSON has it."""
-    return FunnelRecord(
-        references=funnel.n_references,
-        stages={key: made(TallyRecord, tally) for key, tally in funnel.stages.items()},
-        waiting=funnel.waiting,
-        reasons={key: made(TallyRecord, tally) for key, tally in funnel.reasons.items()},
-        copies={key: made(TallyRecord, tally) for key, tally in funnel.copies.items()},
-    )
-
-
-def funnel_of(record: FunnelRecord) -> Funnel:
-    """The funnel behind its JSON."""
-    return Funnel(
-        n_references=record.references,
-        stages={key: Tally(each.uses, each.sources) for key, each in record.stages.items()},
-        waiting=record.waiting,
-        reasons={key: Tally(each.uses, each.sources) for key, each in record.reasons.items()},
-        copies={key: Tally(each.uses, each.sources) for key, each in record.copies.items()},
-    )
-
-
 def line(funnel: Funnel) -> str:
     """The citations in one line.
 
@@ -57,12 +33,12 @@ def line(funnel: Funnel) -> str:
     '5 references; citations: 4 for a claim → 4 with address →'
     """
     steps = [f"{tally.uses} {HEADS[stage]}" for stage, tally in funnel.stages.items()]
-    return f"{n_of(funnel.n_references, 'reference')}; citations: {' → '.join(steps)}"
+    return f"{n_of(funnel.references, 'reference')}; citations: {' → '.join(steps)}"
 
 
 def columns(funnel: Funnel) -> list[tuple[str, int, int | None]]:
     """Head, uses and distinct sources of each stage; the first is never counted by sources."""
-    first: list[tuple[str, int, int | None]] = [(SEEN, funnel.n_references, None)]
+    first: list[tuple[str, int, int | None]] = [(SEEN, funnel.references, None)]
     return first + [
         (HEADS[stage], tally.uses, tally.sources) for stage, tally in funnel.stages.items()
     ]

@@ -102,7 +102,6 @@ def _to_look_at(finding: Finding) -> bool:
 
 
 def _first_words(first: Sequence[Finding]) -> str:
-    """How many claims of which kind are to be looked at first."""
     flagged = sum(finding.label in FLAGS for finding in first)
     partly = sum(finding.label is Label.PARTLY_SUPPORTED for finding in first)
     changed = len(first) - flagged - partly
@@ -116,7 +115,6 @@ def _first_words(first: Sequence[Finding]) -> str:
 
 
 def _open(report: Report, findings: Mapping[int, object]) -> list[dict[str, object]]:
-    """What could not be checked, in the groups of its reasons."""
     return [
         {
             "why": _sentence(group.why),
@@ -200,7 +198,6 @@ def _shared_reasons(judged: Sequence[CitationResult]) -> tuple[Note, ...]:
 
 
 def _unchecked(finding: Finding) -> list[dict[str, object]]:
-    """The sources that could not be checked, under the reasons that they share."""
     groups: dict[str, list[dict[str, object]]] = {}
     for result in finding.citations:
         if isinstance(result.outcome, Unchecked):
@@ -261,7 +258,6 @@ def _name(result: CitationResult) -> str:
 
 
 def _listed(listing: Listing | None) -> dict[str, object] | None:
-    """What the list says of the site, with the link to its discussion."""
     if listing is None:
         return None
     words = wording.reliability(listing)

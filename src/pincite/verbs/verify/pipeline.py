@@ -181,7 +181,6 @@ class VerifyPipeline:
     # ── Its sources ──────────────────────────────────────────────────────────────────────────────
 
     def _obtained(self, citation: Citation, written: str | None) -> ReadSource:
-        """What was read for a citation, else the reason why nothing was."""
         nothing = ReadSource(citation, CitedSource(Unchecked(citation.url or "", Reason.EMPTY)))
         return containment.attempted(
             lambda: self._cut(citation, self.copies.read(citation, written)), nothing.failing
@@ -427,7 +426,6 @@ class VerifyPipeline:
     # ── Better ones ──────────────────────────────────────────────────────────────────────────────
 
     def _with_better_sources(self, found: Finding, written: str | None) -> Finding:
-        """The finding with better sources: better for the whole claim, parts are not asked for."""
         claim = found.claim
         hits, excluded = self._candidates(claim, written)
         judged = self._judged(claim, [hit.passage for hit in hits[: self.judged]])
@@ -504,7 +502,6 @@ class VerifyPipeline:
         return [first or other for first, other in zip(stored, found, strict=True)]
 
     def _judged(self, claim: Claim, hits: Sequence[Passage]) -> list[Evidence]:
-        """The best hits judged; all of them where none of those surely supports the claim."""
         first = CANDIDATES_AT_FIRST
         judged = self._verified([(claim, passage) for passage in hits[:first]])
         if not aggregation.is_sure(judged, self.threshold):
@@ -600,7 +597,6 @@ class SecondOpinion:
 
 
 def _of_own_words(claim: Claim, atoms: Sequence[Part]) -> list[Part]:
-    """Those in the words that the claim's own citations are for."""
     return [atom for atom in atoms if claim.own is None or atom.span.overlaps(claim.own)]
 
 
@@ -618,7 +614,6 @@ def _with_evidence(claim: Claim, source: ReadSource, evidence: Sequence[Evidence
 
 
 def _best_shares(hits: Sequence[Hit]) -> dict[str, float]:
-    """Of each page the share of its best hit."""
     of_hits = list(zip(hits, shares(hits), strict=True))
     return {hit.passage.url: share for hit, share in reversed(of_hits)}
 
@@ -636,7 +631,6 @@ def _whole(source: Document | Unchecked) -> list[Passage]:
 
 
 def _why_not(source: Document | Unchecked) -> Unchecked:
-    """The reason behind a source that gave no evidence."""
     if isinstance(source, Unchecked):
         return source
     return Unchecked(source.url, Reason.EMPTY, "the stored copy has no sentences")

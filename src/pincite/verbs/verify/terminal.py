@@ -84,7 +84,6 @@ def print_report(
 
 
 def _head(report: Report) -> Text:
-    """What was looked at, and how many claims have which label; each label with its meaning."""
     counted, cited = data.counts(report), report.funnel.stages[Stage.CITED]
     head = Text(cells.one_line(report.title), style="bold")
     if report.revision_id:
@@ -219,7 +218,6 @@ def _details(finding: Finding) -> Text:
 
 
 def _corpus(suggestion: Suggestion) -> str:
-    """Which corpus has it, where several were searched."""
     return f", corpus {cells.one_line(suggestion.corpus)}" if suggestion.corpus else ""
 
 
@@ -240,7 +238,6 @@ def _copy_lines(result: CitationResult) -> str:
 
 
 def _excluded(report: Report) -> Text:
-    """Every page that was found and left out, with its claim's number and the reason."""
     text = Text("Left out of the suggestions", style="yellow")
     for rank, finding in enumerate(report.findings, 1):
         for left_out in finding.excluded:
@@ -260,7 +257,6 @@ def _evidence_lines(evidence: Evidence, reasons: Sequence[Note]) -> str:
 
 
 def _list(title: Text, width: int) -> Table:
-    """Rows of a number, in a column of this width, and a text."""
     table = Table(
         title=title,
         title_justify="left",
@@ -276,7 +272,6 @@ def _list(title: Text, width: int) -> Table:
 
 
 def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
-    """The claims that could not be checked, under the reasons that they share."""
     n_claims = sum(len(group.findings) for group in groups)
     said = f"Could not check {cells.n_of(n_claims, 'claim')}, and what you can do"
     table = _list(Text(said, style="yellow"), 4)
@@ -293,7 +288,6 @@ def _open_table(groups: Sequence[funnel_words.Open]) -> Table:
 
 
 def _uncited_table(uncited: Sequence[Uncited]) -> Table:
-    """The sentences that need a citation, how probably, and why."""
     title = Text(f"{wording.UNCITED['title']}: {len(uncited)}", style="yellow")
     about = wording.UNCITED["advice" if uncited else "none"]
     title.append(f"\n{about}", style="not bold dim")

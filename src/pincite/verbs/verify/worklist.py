@@ -103,7 +103,7 @@ def row_of(report: ReportRecord, name: str) -> Row:
         url=article.url or "",
         report=name,
         stopped=not report.complete,
-        funnel=funnel.funnel_of(report.funnel),
+        funnel=report.funnel,
     )
 
 
@@ -118,12 +118,8 @@ def to_json(found: WorkList) -> str:
     values = {
         "complete": found.complete,
         "n_articles": found.n_articles,
-        "funnel": values_of(funnel.record_of(found.funnel)),
-        "articles": [
-            _values(row)
-            | {"funnel": values_of(funnel.record_of(row.funnel)) if row.funnel else None}
-            for row in found.rows
-        ],
+        "funnel": values_of(found.funnel),
+        "articles": [_values(row) | {"funnel": values_of(row.funnel)} for row in found.rows],
     }
     return json.dumps(values, ensure_ascii=True, indent=1) + "\n"
 
@@ -135,7 +131,7 @@ def to_csv(found: WorkList) -> str:
     writer.writerow([*_COLUMNS, "references", *(f"citations_{stage}" for stage in Stage)])
     for row in found.rows:
         uses = [tally.uses for tally in row.funnel.stages.values()] if row.funnel else []
-        counted = [row.funnel.n_references, *uses] if row.funnel else [None] * (1 + len(Stage))
+        counted = [row.funnel.references, *uses] if row.funnel else [None] * (1 + len(Stage))
         writer.writerow([*map(cell, _values(row).values()), *counted])
     return out.getvalue()
 
