@@ -15,7 +15,7 @@ from pincite.web.sources import WebSources, read_fetched
 BUDGET_SECONDS = 60.0  # 9 to 15 s where it was written: slow drips, pauses, three attempts
 NOT_OF_THE_WEB = {  # what no server's answer can become
     *(Reason.OFFLINE, Reason.NOT_SUPPLIED, Reason.ENCRYPTED, Reason.LANGUAGE),
-    *(Reason.TITLE_ONLY, Reason.WITHDRAWN, Reason.USURPED),
+    *(Reason.TITLE_ONLY, Reason.WITHDRAWN, Reason.USURPED, Reason.INTERNAL_ERROR),
 }
 
 

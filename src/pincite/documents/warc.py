@@ -51,15 +51,15 @@ def records(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record | Un
     """
     with path.open("rb") as file:
         sign = b"\x1f\x8b\x08" if file.read(2) == b"\x1f\x8b" else b"\nWARC/1."
-        start: int | None = 0
-        number = 0
+        start = number = 0
         for n_faults in range(MAX_FAULTS):
             file.seek(start)
             known = n_faults > 0  # that it is broken here
             fault, number = yield from _records(file, path, limits, number, known)
-            start = None if fault is None else _next_start(file, sign, fault + 1)
-            if start is None:
+            begins = None if fault is None else _next_start(file, sign, fault + 1)
+            if begins is None:
                 return
+            start = begins
 
 
 def _next_start(file: BinaryIO, sign: bytes, offset: int) -> int | None:

@@ -104,7 +104,7 @@ def _is_gap(text_page: Any, before: int, after: int) -> bool:
         return True
     box = [ctypes.c_double() for _ in range(4)]  # left, right, bottom, top
     raw.FPDFText_GetCharBox(text_page, before, *box)
-    return left - box[1].value > GAP * size
+    return bool(left - box[1].value > GAP * size)
 
 
 def _exponents(text_page: Any, codes: list[int], start: int, end: int) -> dict[int, str]:
