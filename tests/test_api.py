@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 from samples import report as verify_report
+from support import laws
 
 import pincite
-from pincite import notebook, testing
+from pincite import notebook
 from pincite.api import Report, Verifier
 from pincite.cli import cli
 from pincite.errors import CorpusError, FetchingIsOff, InputError, MissingExtra
@@ -310,7 +311,7 @@ def records(claim: str, text: str) -> tuple[Claim, Passage]:
 
 
 def test_the_verifier_keeps_the_laws(tiny: Verifier) -> None:
-    testing.check_verifier(tiny, [records(CLAIM, text) for text in ("", *TEXTS)])
+    laws.check_verifier(tiny, [records(CLAIM, text) for text in ("", *TEXTS)])
 
 
 @settings(max_examples=30)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from pincite.errors import ConfigError
 from pincite.server.settings import ServerSettings
-from pincite.settings import PRIVATE, SHORT, Settings, load, places, recorded, renamed, values
+from pincite.settings import PRIVATE, SHORT, Settings, load, places, recorded, values
 from pincite.settings.values import Range
-from pincite.verbs.verify.build import decisive, report_settings
 
 TYPES = values.types_of(Settings)
 RANGES = {
@@ -183,20 +182,6 @@ def test_what_a_report_records_makes_the_same_settings_again() -> None:
     assert PRIVATE.isdisjoint(kept)
     assert kept["filters.where"] == ("a == b",)
     assert Settings.of(**kept) == found.replace(contact="")
-    assert renamed({"depth": 7, "web.pause": 1.0, "note": "x"}) == {
-        "retrieval.depth": 7,
-        "web.pause": 1.0,
-        "note": "x",
-    }
-
-
-def test_a_finished_report_with_older_names_is_not_void() -> None:
-    new = report_settings(Settings.of(depth=7, threads=1))
-    short = {full: key for key, full in SHORT.items()}
-    old = {short[name]: value for name, value in report_settings(Settings.of(depth=7)).items()}
-    assert old.keys().isdisjoint({"retrieval.depth", "verify.threshold"})
-    assert decisive(old) == decisive(new)
-    assert decisive(old) != decisive(report_settings(Settings.of(depth=8)))
 
 
 def test_filters_from_a_file_and_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import click
 
 from pincite.cli import options
 from pincite.cli.check import PARTIAL
-from pincite.settings import Settings, places, renamed
+from pincite.settings import Settings, places
 from pincite.verbs.ask.records import Answer, AnswerReport, Checked
 
 OUTPUTS = ("json", "html", "markdown", "bibtex", "ris", "csl")
@@ -222,8 +222,9 @@ def _earlier(path: Path) -> Earlier:
     from pincite.verbs.ask.data import read_answers
 
     report = read_answers(path)
-    full = renamed(report.settings)
-    kept = {name: v for name, v in full.items() if not name.startswith(_NOT_THE_QUESTION)}
+    kept = {
+        name: v for name, v in report.settings.items() if not name.startswith(_NOT_THE_QUESTION)
+    }
     return Earlier(report, places.checked(Settings, kept, str(path)))
 
 

@@ -367,10 +367,10 @@ def suggest(results: tuple[Path, ...], n: int, as_json: bool, config: Path | Non
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["claims", "scifact", "readings", "answers", "statements"]),
+    type=click.Choice(["claims", "scifact", "readings", "answers"]),
     default="claims",
     show_default=True,
-    help="Which rows; statements is readings' old name.",
+    help="Which rows.",
 )
 @click.argument("output", type=options.OutFile)
 @options.config_option

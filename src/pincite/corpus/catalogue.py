@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pincite.corpus.store import Keys, Store, damaged, raw
+from pincite.corpus.store import Keys, Store, damaged, folded, raw
 from pincite.errors import CorpusError
 from pincite.protocols import Floats
 from pincite.retrieval.filters import Facts, Filters
@@ -31,7 +31,12 @@ _ORDERS: Mapping[Order, tuple[str, str, str]] = {
     "title": ("substr(title, 1, 200) COLLATE NOCASE", ">", "ASC"),
     "date": ("COALESCE(published, '')", "<", "DESC"),
 }
-_CONTAINS = "(title LIKE CAST(? AS TEXT) ESCAPE '!' OR url LIKE CAST(? AS TEXT) ESCAPE '!')"
+# SQLite itself folds the case of ASCII alone.
+_CONTAINS = (
+    "(title LIKE CAST(?1 AS TEXT) ESCAPE '!' OR url LIKE CAST(?1 AS TEXT) ESCAPE '!'"
+    " OR length(CAST(title AS BLOB)) > length(title)"
+    " AND instr(folded(CAST(title AS BLOB)), ?2))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +95,11 @@ def _conditions(which: Which) -> tuple[list[str], list[object]]:
     conditions: list[str] = []
     values: list[object] = []
     if which.text:
-        escaped = which.text
+        escaped = folded(which.text)
         for sign in "!%_":
             escaped = escaped.replace(sign, f"!{sign}")
         conditions.append(_CONTAINS)
-        values += [raw(f"%{escaped}%")] * 2
+        values += [raw(f"%{escaped}%"), raw(folded(which.text))]
     for name in ("kind", "language"):
         if value := getattr(which, name):
             conditions.append(f"{name} = ?")

@@ -17,7 +17,6 @@ import math
 import os
 import shutil
 import tempfile
-import unicodedata
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,7 @@ from pincite.corpus.durable import (
     sync,
     write_stamp,
 )
-from pincite.corpus.store import Place, Store, miscounted
+from pincite.corpus.store import Place, Store, folded, miscounted
 from pincite.errors import CorpusError
 from pincite.protocols import Query
 
@@ -475,14 +474,8 @@ def _among(schema: "tantivy.Schema", query: "tantivy.Query", accepted: Accepted)
 
 
 def _clean(text: str) -> str:
-    """The text as it is indexed and asked for: one form of each letter, case folded.
-
-    Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it.
-    """
-    if text.isascii():
-        return text  # the analyzer lowers it
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return folded.replace("i\u0307", "i").encode("utf-8", "replace").decode("utf-8")
+    """Half a surrogate pair, left by a broken page, cannot leave Python; "?" stands for it."""
+    return folded(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def _noted(folder: Path, stamp: _Stamp | None) -> tuple[dict[str, str], dict[str, list[int]]]:

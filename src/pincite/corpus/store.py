@@ -21,6 +21,7 @@ import json
 import os
 import sqlite3
 import struct
+import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -107,6 +108,18 @@ def damaged(path: Path, detail: str) -> str:
         f"{path} is damaged ({detail}). It holds the documents themselves, so it cannot be derived "
         f"again. What is affected says: pincite corpus verify {path.parent.parent}"
     )
+
+
+def folded(text: str) -> str:
+    """One form of each letter, its case folded as Unicode does: of what is searched and asked."""
+    if text.isascii():
+        return text.lower()
+    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return composed.replace("i\u0307", "i")  # of a Turkish capital I
+
+
+def _folded_bytes(text: bytes) -> bytes:
+    return raw(folded(text.decode("utf-8", "replace")))
 
 
 def raw(text: str) -> bytes:
@@ -219,6 +232,7 @@ def connect(uri: str) -> sqlite3.Connection:
         # it through a power cut; and no derived index can then be ahead of the truth.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.create_function("folded", 1, _folded_bytes, deterministic=True)
         connection.execute("PRAGMA busy_timeout=10000")
         connection.execute(f"PRAGMA journal_size_limit={64 << 20}")
     except sqlite3.OperationalError as error:

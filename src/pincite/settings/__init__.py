@@ -158,8 +158,3 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
 def recorded(settings: Settings) -> dict[str, Any]:
     """The settings by full name, as reports keep them: who asked is nobody's business."""
     return {name: v for name, v in values.flat(settings).items() if name not in PRIVATE}
-
-
-def renamed(recorded: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a report by full name; older reports have short ones."""
-    return {SHORT.get(name, name): value for name, value in recorded.items()}

@@ -37,7 +37,6 @@ from pincite.server.routing import Router
 from pincite.server.site import Site, Stores
 from pincite.server.uploads import Form as SentForm
 from pincite.server.uploads import Sent
-from pincite.settings import renamed
 from pincite.text.hosts import host_of
 from pincite.types import CitationResult, Evidence, Finding, Label, Suggestion, Unchecked
 from pincite.verbs.verify import data, html, wikitext, wording
@@ -59,7 +58,7 @@ class Verified:
     @property
     def threshold(self) -> float:
         """Of the run."""
-        return float(str(renamed(self.report.settings)["verify.threshold"]))
+        return float(str(self.report.settings["verify.threshold"]))
 
 
 class Results:

@@ -15,7 +15,6 @@ from pincite.documents.language import code_of
 from pincite.judgement import confirmation
 from pincite.judgement.confirmation import Weighed
 from pincite.report.cells import one_line, safe_link
-from pincite.settings import renamed
 from pincite.verbs.check import wording
 from pincite.verbs.check.records import Check, CheckReport, ReadingResult, shown
 
@@ -47,7 +46,7 @@ _NAMES = ("claimreview.author", "claimreview.author_url", "claimreview.url")
 
 def lacking(report: CheckReport) -> str:
     """What a publisher has to add before search engines take the document; empty if nothing."""
-    given = renamed(report.settings)
+    given = report.settings
     absent = [name for name in _NAMES if not given.get(name)]
     if not absent:
         return ""
@@ -58,7 +57,7 @@ def lacking(report: CheckReport) -> str:
 
 def _published(report: CheckReport, anchor: str) -> dict[str, Any]:
     """Who says so, and where: the reading's place on the page of --html."""
-    given = renamed(report.settings)
+    given = report.settings
     name, site, page = (str(given.get(name) or "") for name in _NAMES)
     author = {"name": name} if name else {}
     author |= {"url": site} if safe_link(site) else {}

@@ -7,7 +7,6 @@ from pincite.judgement.confirmation import Outcome, StatementType
 from pincite.notes import IN_ENGLISH, Language
 from pincite.report import cells
 from pincite.report.reasons import why_excluded, why_unchecked
-from pincite.settings import renamed
 from pincite.verbs.check.records import CheckReport, ReadingResult
 
 SIGNS = {
@@ -149,7 +148,7 @@ def used(report: CheckReport) -> str:
 
 def threshold_of(report: CheckReport) -> float:
     """The |DOC| at or below which a passage of this report is silent."""
-    value = renamed(report.settings).get("check.threshold", confirmation.THRESHOLD)
+    value = report.settings.get("check.threshold", confirmation.THRESHOLD)
     return float(value) if isinstance(value, int | float) else confirmation.THRESHOLD
 
 

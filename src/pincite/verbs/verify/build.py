@@ -23,7 +23,7 @@ from pincite.library.web_pages import web_candidates, web_pages
 from pincite.llm.judge import Judge
 from pincite.models.calibration import Calibration
 from pincite.notes import Note, as_written
-from pincite.settings import MANNERS, Settings, renamed
+from pincite.settings import MANNERS, Settings
 from pincite.types import Article, CopyKind, Document, Finding, Reason, Unchecked, Uncited
 from pincite.verbs.verify.cited_copies import CitedCopies, Place, without_own_copies
 from pincite.verbs.verify.estimate import Estimate, Estimator
@@ -303,8 +303,7 @@ def decisive(recorded: Mapping[str, object]) -> dict[str, object]:
 
     Another pause would otherwise make every finished report of a batch void.
     """
-    full = renamed(recorded)
-    return {name: value for name, value in full.items() if name not in WITHOUT_EFFECT}
+    return {name: value for name, value in recorded.items() if name not in WITHOUT_EFFECT}
 
 
 def _places(copies: Sources | None, corpus: Corpora | None) -> list[Place]:
