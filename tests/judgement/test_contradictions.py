@@ -107,6 +107,7 @@ NOT_DENIED = [
     ("The coldest night of Gram had −31 °C.", "The coldest night of Gram had –31 °C."),
     ("The mast of Gram is between 70 and 90 metres high.", "The mast of Gram is 82 metres high."),
     ("Between 300 and 500 guests came to the fair.", "To the fair came 420 guests."),
+    ("The mast of Gram was built between 1870 and 1880.", "The mast of Gram was built in 1875."),
     ("The mast of Gram is 82 metres high.", "The mast of Gram is 70 to 90 metres high."),
     ("Sales of salt rose by 5 %.", "Sales of salt rose by 7 percentage points."),
     ("Reed was sued by Carver.", "Carver sued Reed."),

@@ -78,7 +78,6 @@ def test_any_text_has_values_in_order_that_do_not_overlap(text: str) -> None:
         ("It had minus 31 °C.", "It had -31 °C."),
         ("Between 30 and 50 people came.", "In Gram 42 people came."),
         ("It is 70–90 m high.", "It is 82 metres high."),
-        ("It was built between 1870 and 1880.", "It was built in 1875."),
         ("The share was 47 %.", "The proportion was 0.47."),
         ("It rose by 5 percentage points.", "It rose from 10 % to 15 %."),
         ("The fourth verse tells of it.", "The last verse tells of it."),
@@ -119,6 +118,8 @@ def test_values_in_other_forms(claim: str, source: str) -> None:
         ("The fourth verse tells of it.", "The third and last verse tells of it."),
         ("It rose from 40 to 80 tonnes.", "It rose from 40 to 60 tonnes."),
         ("They won 1–4.", "They won 1–3."),
+        ("It is 70–90 m high.", "It is 70–85 m high."),
+        ("It was built between 1870 and 1880.", "It was built between 1872 and 1880."),
     ],
 )
 def test_other_values_are_not_stated(claim: str, source: str) -> None:

@@ -694,7 +694,8 @@ def _unstated(claim: str, source: str) -> tuple[Value, ...]:
         for value in wanted
         if not any(states(other, value) for other in known)
         and not _put_together(value, known)
-        and not any(holds(value, other) for other in known)
+        # Of many years in a page one may well lie between two others.
+        and not (value.measure != "date" and any(holds(value, other) for other in known))
         and not _is_last(value, claim, source)
         and not _derived(value, [*known, *(v for v in wanted if v is not value)])
     )
@@ -725,8 +726,8 @@ def conflict(source: Value, claim: Value) -> bool:
 
 def holds(end: Value, value: Value) -> bool:
     """Whether a value lies in the range of which another is an end."""
-    if end.between is None or value.weak or value.measure != end.measure:
-        return False
+    if end.between is None or value.between or value.weak or value.measure != end.measure:
+        return False  # two ranges say the same where their ends do
     low, high = end.between
     if end.measure == "date":
         return any(d.years and low <= d.years[0] and d.years[1] <= high for d in value.dates)
