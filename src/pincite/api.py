@@ -411,7 +411,7 @@ class _Cut(NamedTuple):
 
 @contextmanager
 def _told(progress: Progress | None) -> Iterator[Progress]:
-    """Who hears of progress: the caller's function, else the bars of a notebook, else nobody."""
+    """Where progress is reported: the caller's function, else a notebook's bars, else nowhere."""
     bars = None if progress else notebook.progress()
     try:
         yield progress or bars or (lambda what, done, total: None)

@@ -9,7 +9,7 @@
     │  ├─ StaleCorpus  a corpus built with another encoder or passage rule than it is used with
     │  └─ CorpusInUse  another process is writing it; later it is free again
     ├─ FetchError      a page of the web that did not come: its `url`, and `status` if it has one
-    │  ├─ FetchingIsOff      nobody switched the web on: `web.online` or --online
+    │  ├─ FetchingIsOff      the web is not enabled: `web.online` or --online
     │  ├─ UnsafeAddress      not a public web address: scheme, port, password, private network
     │  ├─ NoSuchHost         its name does not resolve
     │  ├─ HostUnreachable    no connection, or no HTTP in the reply
@@ -22,12 +22,12 @@
     │  ├─ RedirectedTooOften in a circle, or further than allowed
     │  ├─ RobotsForbid       the host's robots.txt asks programs to stay away from the page
     │  └─ FetchStopped       the run was stopped
-    └─ ServerError     a language model's server did not answer as asked
-       ├─ ServerRefused      it will not, however often it is asked: key, money, address, request
-       ├─ ServerBusy         it could not now: too many requests, a failure of its own
+    └─ ServerError     a language model's server gave no usable answer
+       ├─ ServerRefused      permanent refusal: key, money, address, request
+       ├─ ServerBusy         temporary: too many requests, or a failure of its own
        ├─ ServerUnreachable  nothing answers there, or not in time
-       ├─ BadReply           it answered something else than was asked for
-       └─ NotAsked           it was not asked: the budget is spent, or the run was stopped
+       ├─ BadReply           an unusable reply
+       └─ NotAsked           no request was sent: the budget is spent, or the run was stopped
 
 A source that cannot be checked is *not* an error: it is a `pincite.types.Unchecked`, a result.
 Every message says what happened, what was expected and what to do.
@@ -41,7 +41,7 @@ class PinciteError(Exception):
 
 
 class ConfigError(PinciteError):
-    """An option or a setting has a value that means nothing here."""
+    """Invalid option or setting."""
 
     exit_code = 2
 
@@ -116,7 +116,7 @@ class HostUnreachable(FetchError):
 
 
 class UntrustedHost(HostUnreachable):
-    """The host's certificate is not its own, has run out, or was signed by nobody known."""
+    """The host's certificate is not its own, has run out, or its issuer is unknown."""
 
 
 class HostBusy(FetchError):
@@ -152,7 +152,7 @@ class FetchStopped(FetchError):
 
 
 class ServerError(PinciteError):
-    """A language model's server did not answer as asked. `status`: HTTP's, None without a reply."""
+    """A language model's server gave no usable answer. `status`: HTTP's, None without a reply."""
 
     exit_code = 8
 
@@ -162,7 +162,7 @@ class ServerError(PinciteError):
 
 
 class ServerRefused(ServerError):
-    """The server refuses the key, the account, the address or the request: asking again is idle."""
+    """Permanent refusal of the key, account, address or request; do not retry."""
 
     @property
     def lasting(self) -> bool:

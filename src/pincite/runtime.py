@@ -172,7 +172,7 @@ def encoder_for(settings: Settings, place: Address, chosen: bool) -> Encoder | N
     if not chosen and found.fingerprint != wanted:
         raise ConfigError(
             f"{place} was built with the encoder {wanted}, which is not among those of the "
-            "settings. Name it with --encoder, or another one, which encodes all of it anew."
+            "settings. Name it with --encoder, or another one, which encodes all of it again."
         )
     return found
 

@@ -72,7 +72,6 @@ def answers(folder: Path, write: bool) -> list[object]:
         near = corpus.dense().retrieve(QUERIES, 5)
         even = corpus.lexical(filters=EVEN).retrieve(QUERIES, 5)
         near_even = corpus.dense(filters=EVEN).retrieve(QUERIES, 5)
-        # Scores by words move a little when an index is built anew: deleted passages count.
         runs = (words, near, even, near_even)
         found = [[[hit.passage for hit in hits] for hits in run] for run in runs]
         scores = [[hit.score for hit in hits] for hits in near]

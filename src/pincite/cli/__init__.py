@@ -19,7 +19,7 @@ VERBS = {
     "verify": "check an article's citations, worst first",
     "check": "what a knowledge base says for and against a statement",
     "ask": "answer a question, every sentence verified",
-    "replay": "a check made anew from its trace, without a model",
+    "replay": "recompute a check from its trace, without a model",
     "source": "your own copies of paid papers and books",
     "claims": "print an article's claims with their citations",
     "corpus": "make and search a corpus of sources",

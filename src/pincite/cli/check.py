@@ -18,7 +18,7 @@ PARTIAL = 5  # exit code: something failed, the rest is there
 # How long a model will be asked is said by its first replies: nothing else knows its speed.
 _SHARE = 1 / 8  # of a statement's calls: fewer say little of the rest
 _FEWEST = 16  # calls; fewer are soon over
-_SHORT = 10.0  # seconds that nobody needs to be told of
+_SHORT = 10.0  # seconds that need no announcement
 
 
 def output_options(command: Any) -> Any:
@@ -53,11 +53,11 @@ def output_options(command: Any) -> Any:
 @click.option("--llm", is_flag=True, help="A model interprets and confirms: --chat-url.")
 @options.judge_options
 @options.budget_options
-@click.option("--top-k", type=int, help="Texts for a reading. [8]")
+@click.option("--top-k", type=int, help="Passages per reading. [8]")
 @click.option("--confirmation-threshold", type=float, help="Degree that counts. [0.2]")
 @click.option("--as-of", metavar="DATE", help="Only what was published by then: --to-date.")
 @click.option("--language", help="Of the statements: en, de, … [en]")
-@click.option("--trace", type=options.OutFile, help="Keep all; go on from what it holds.")
+@click.option("--trace", type=options.OutFile, help="Write a trace file, or resume from one.")
 @output_options
 @click.option("--chat-url", help="Server of the model: it gets statements and passages.")
 @click.option("--chat-model", help="Model of that server.")
@@ -301,7 +301,7 @@ def _told(seconds: float) -> str:
 ROUNDING = 2e-4  # records have four decimals, and a mean of two may differ by two in the last
 
 
-@click.command("replay", short_help="a check made anew from its trace, without a model")
+@click.command("replay", short_help="recompute a check from its trace, without a model")
 @click.argument("trace", type=options.FilePath)
 @output_options
 @click.pass_context

@@ -146,7 +146,7 @@ def _updated(
             return update(corpus, origins, inputs.paths, how, _teller(shown), parallel)
         except Exception:
             if not how.dry:
-                with suppress(Exception):  # what stopped it is told, not that nobody can count
+                with suppress(Exception):  # what stopped it is reported below
                     n = corpus.status().n_documents
                     options.say(f"{folder} has {_documents(n)}; it had {before}.")
                 options.say("The same command goes on from there.", quiet)
@@ -296,7 +296,7 @@ def _documents(n: int) -> str:
 @index_option
 @options.quiet_option
 def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> None:
-    """Derive everything anew from the stored documents, with today's encoder and rules."""
+    """Rebuild indexes and vectors from the stored documents, with the current encoder and rules."""
     from pincite.corpus import engines
     from pincite.corpus.protocol import Rebuilds
 
@@ -315,7 +315,7 @@ def rebuild(folder: Address, encoder: str | None, index: Any, quiet: bool) -> No
 
 @command.command("verify")
 @click.argument("folder", type=options.Address)
-@click.option("--repair", is_flag=True, help="Make anew what is derived; remove leftovers.")
+@click.option("--repair", is_flag=True, help="Rebuild what is derived; remove leftovers.")
 @options.json_option
 @options.quiet_option
 @click.pass_context
@@ -382,7 +382,7 @@ def copy(
     pincite corpus copy kb/ milvus://localhost:19530/kb
     pincite corpus copy milvus://localhost:19530/kb other/
 
-    Vectors are taken over, so nothing is encoded anew, unless --encoder names another encoder. A
+    Vectors are taken over, so nothing is encoded again, unless --encoder names another encoder. A
     copy that was stopped is started again and goes on. At the end both are compared; exit code 1:
     TO lacks something.
     """
@@ -443,7 +443,7 @@ def unpack(file: str, folder: Path, online: bool | None, as_json: bool, quiet: b
     """Make the corpus of a package in FOLDER, which is new or empty.
 
     FILE comes from `corpus pack`; with --online it may be an http address. All checksums are
-    looked at before anything stands in FOLDER, and the indexes are made anew.
+    looked at before anything stands in FOLDER, and the indexes are rebuilt.
     """
     from tempfile import TemporaryDirectory
 

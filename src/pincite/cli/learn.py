@@ -24,7 +24,7 @@ SETTING = "models.verifier"
     "guards",
     type=options.FilePath,
     multiple=True,
-    help="Labelled rows that it must not read worse; repeatable. [rows made from the demos]",
+    help="Regression set: labelled rows; repeatable. [rows made from the demos]",
 )
 @click.option("--base", default=weights.VERIFIER, show_default=True, help="What it starts from.")
 @click.option("--undo", is_flag=True, help="Use the model of before again.")

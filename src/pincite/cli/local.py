@@ -199,7 +199,7 @@ def prune(older_than: float | None, config: Path | None) -> None:
 def clear(judgements: bool, config: Path | None) -> None:
     """Remove all fetched pages; with --judgements all judged pairs and second opinions instead.
 
-    Reports stay. The next run fetches, or judges, anew.
+    Reports stay. The next run fetches, or judges, again.
     """
     from pincite.llm.reply_cache import KeptReplies
     from pincite.models.logit_cache import LogitCache

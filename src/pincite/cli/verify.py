@@ -274,7 +274,7 @@ def judged(
 
 
 def uncited(run: Any, page: Article, shown: Any) -> tuple[Uncited, ...] | None:
-    """The sentences that need a citation; None if nobody asked for them, and after Ctrl-C."""
+    """The sentences that need a citation; None if they were not requested, and after Ctrl-C."""
     from pincite.verbs.verify.build import uncited_in
 
     tell = options.teller(shown)

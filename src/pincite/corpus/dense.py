@@ -6,7 +6,7 @@ stale costs time and memory, never an answer. Codes only choose candidates: ever
 inner product with the stored vector, so it does not depend on how or when the index was built.
 
 A built index is a file named by a stamp with its checksum, memory-mapped, never changed. Deleted
-passages stay in it, and the store drops them, until enough are dead to build it anew.
+passages stay in it, and the store drops them, until enough are dead to rebuild it.
 """
 
 import contextlib
@@ -38,10 +38,10 @@ from pincite.protocols import Floats
 # Exact search of 20,000 vectors takes 9 ms at 384 dimensions on one busy core.
 EXACT_LIMIT = 20_000
 # The tail may grow to a twentieth of what is built: 50,000 of a million take 5 ms to search. Adding
-# it to a trained index takes seconds; training starts anew once there is twice as much.
+# it to a trained index takes seconds; training is repeated once there is twice as much.
 TAIL_SHARE = 20
 GROWTH = 2
-DEAD_SHARE = 5  # built anew when more than a fifth of what it holds was deleted
+DEAD_SHARE = 5  # rebuilt when more than a fifth of what it holds was deleted
 LISTS_PER_ROOT = 4  # 4*sqrt(n) lists; FAISS's guide has 4 to 16
 MAX_LISTS = 4_096  # k-means over more takes minutes
 # How many vectors a query is compared with, in whole lists: all of a small index. By

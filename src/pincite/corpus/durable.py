@@ -31,7 +31,7 @@ Tell: TypeAlias = Callable[[str, int, int], None]  # progress: what, how much is
 
 SEAL = "stamp_sha256"  # a stamp's checksum of its other fields
 # Reading a million passages' indexes through takes seconds, and opening should not. A file this
-# large is believed as long as nobody touched it since it was checked; a smaller one is always read.
+# large is trusted while it has not changed since it was checked; a smaller one is always read.
 BELIEVED_BYTES = 1 << 20
 READ_MOMENTS, READ_SECONDS = 20, 0.01  # how often, and after what time, a refused rename is tried
 
@@ -48,7 +48,7 @@ def write_stamp(path: Path, content: Mapping[str, object]) -> None:
 
 
 def _replace(part: Path, path: Path) -> None:
-    """Rename over `path`, which Windows refuses while somebody reads it: a stamp takes moments."""
+    """Rename over `path`, which Windows refuses while another process reads it for a moment."""
     for _ in range(READ_MOMENTS):
         with contextlib.suppress(PermissionError):
             part.replace(path)
@@ -197,7 +197,7 @@ class WriterLock:
     def _try_quietly(self) -> bool:
         try:
             return self._try()
-        except OSError:  # a corpus that may only be read: nobody's lock, but not ours either
+        except OSError:  # a corpus that may only be read: it is not locked, and cannot be
             return False
 
     def _try(self) -> bool:
@@ -219,7 +219,7 @@ class WriterLock:
     def _holder(self) -> str:
         try:
             with self._path.open("rb", buffering=0) as file:
-                file.seek(1)  # Windows lets nobody read the first byte, which is what is locked
+                file.seek(1)  # Windows locks the first byte against readers too
                 return file.read(20).decode("ascii", "replace") or "(unknown)"
         except OSError:
             return "(unknown)"

@@ -372,7 +372,7 @@ class EmbeddedCorpus:
         """The current generation in one committed state, with the word index following it."""
         with self._mutex:
             while True:
-                if self._name != current_name(self._folder):  # built anew by another process
+                if self._name != current_name(self._folder):  # rebuilt by another process
                     self._generation.close()
                     self._generation, self._name = _open(self._folder, self._encoder, write=False)
                 # Before the snapshot: an index ahead of it is harmless, one behind it is not.

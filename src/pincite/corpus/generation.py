@@ -1,6 +1,6 @@
 """One complete build of a corpus: a store with its two derived indexes, in one folder.
 
-A corpus folder holds a pointer to its current generation. Building a corpus anew, or making it
+A corpus folder holds a pointer to its current generation. Rebuilding a corpus, or making it
 compact, writes the next generation beside it and moves the pointer, which is one rename: until then
 the old one serves. A generation that `optimize` is filling carries a mark, since it holds nothing
 that the current one does not; an unfinished rebuild may hold hours of encoding and is kept.
@@ -172,7 +172,7 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
     """Whether the corpus can be used with these rules and this encoder.
 
     Raises:
-        StaleCorpus: It cannot; the message names the command that builds it anew.
+        StaleCorpus: It cannot; the message names the command that rebuilds it.
         CorpusError: Its format is unknown.
     """
     check_format(folder, manifest)
@@ -185,7 +185,7 @@ def check_fit(folder: Path, manifest: dict[str, str], encoder: Encoder | None) -
         if manifest[name] != value:
             raise StaleCorpus(
                 f"{folder} was built with {name} {manifest[name]!r}, and this is {value!r}. "
-                f"Build it anew: pincite corpus rebuild {folder}"
+                f"Rebuild it: pincite corpus rebuild {folder}"
             )
 
 

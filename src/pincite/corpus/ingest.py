@@ -81,7 +81,7 @@ def check_same(store: Store, encoder: Encoder) -> None:
     raise StaleCorpus(
         f"The encoder {encoder.fingerprint} gives a stored passage another vector than the corpus "
         f"has ({found}; expected {len(stored)} numbers, at a cosine of {SAME} or more). The server "
-        "runs another model under that name. Run the one that built the corpus, or build it anew: "
+        "runs another model under that name. Run the one that built the corpus, or rebuild it: "
         "pincite corpus rebuild"
     )
 

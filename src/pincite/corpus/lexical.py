@@ -6,7 +6,7 @@ Only the passages' keys are stored. The index follows the store's log of changes
 the last sequence number it holds; replaying is harmless: keys are deleted before they are added.
 
 Tantivy counts deleted passages in the word statistics until their segment is merged. So that scores
-do not depend on what a corpus held before, an index with deletions is made anew: a small one at
+do not depend on what a corpus held before, an index with deletions is rebuilt: a small one at
 once, a large one when `DEAD_SHARE` of it is dead (until then its scores may be off by that share).
 """
 
@@ -44,7 +44,7 @@ from pincite.protocols import Query
 if TYPE_CHECKING:
     import tantivy
 
-# How text becomes words. It stands in the stamp: an index made by another rule is made anew.
+# How text becomes words. It stands in the stamp: an index made by another rule is rebuilt.
 LEXICAL_RULE = "simple-casefold-english-v2"
 TITLE_BOOST = 0.2  # weight of a title's words beside the text's, on which both dev sets agree
 MAX_WORD_BYTES = 100  # what is longer is no word: encoded data, a line without spaces
@@ -61,7 +61,7 @@ MORE = 1.5  # times the depth that a filter's share of all passages asks for
 # often and as early (docs/benchmarks.md). Below, scores equal Lucene's.
 LARGE = 200_000
 COMMON_SHARE = 0.1
-# Making an index of 20,000 passages of 100 words anew takes 2.7 s of one core.
+# Rebuilding an index of 20,000 passages of 100 words takes 2.7 s of one core.
 SMALL, DEAD_SHARE = 20_000, 0.02
 STAMP = "lexical.json"
 _ANALYZER = "pincite"
@@ -127,7 +127,7 @@ class LexicalIndex:
     def catch_up(self, tell: Tell = silent, *, purge: bool = True) -> None:
         """Replay what the store did since; from the beginning if there is no sound index.
 
-        `purge`: make it anew if too many deleted passages are counted.
+        `purge`: rebuild it if too many deleted passages are counted.
         """
         self.open()
         if self.sequence != self._store.sequence:
@@ -156,7 +156,7 @@ class LexicalIndex:
         return [p for p in self._folder.glob("lexical-*") if not stamp or p.name != stamp.folder]
 
     def forget(self) -> None:
-        """Make the index count no more; `catch_up` then makes it anew from the store."""
+        """Make the index count no more; `catch_up` then rebuilds it from the store."""
         (self._folder / STAMP).unlink(missing_ok=True)
         self.close()
 

@@ -1,7 +1,7 @@
-"""A corpus checked, mended, made compact, and built anew.
+"""Checking, repairing, compacting and rebuilding a corpus.
 
 `verify` looks at every checksum and cross-reference. The word index and the vector index are
-derived from the store and made anew; the pointer to the generation in use follows from what lies in
+derived from the store and rebuilt; the pointer to the generation in use follows from what lies in
 the folder, where only one is possible; leftovers go. In the store, SQLite's own check sees pages
 and indexes, hashes and seals see a changed bit in a row, and the passage rule, applied again, sees
 whether the passages are those of the text. A damaged document is not derived from anything: it is
@@ -131,7 +131,7 @@ def _problem_of(store: Store, key: int, url: str) -> str:
 
 
 def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
-    remedy = f"Write them anew: pincite corpus rebuild {folder}"
+    remedy = f"Write them again: pincite corpus rebuild {folder}"
     ids = (i for rows in store.scan("SELECT key, doc_id FROM documents") for _, i in rows)
     digest = f"{sum(map(share_of_digest, ids)) % 2**128:032x}"
     if (known := store.manifest()["digest"]) != digest:
@@ -154,7 +154,7 @@ def _counters(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
 def _vectors(store: Store, folder: Path, tell: Tell) -> Iterator[Flaw]:
     dim = int(store.manifest()["dim"])
     n_all, n_done = store.n_passages(), 0
-    remedy = f"Encode it anew: pincite corpus rebuild {folder}"
+    remedy = f"Encode it again: pincite corpus rebuild {folder}"
     missing = "SELECT key FROM passages WHERE key NOT IN (SELECT passage FROM vectors)"
     if dim:
         for (key,) in store.rows(f"{missing} LIMIT {NAMED}"):
@@ -177,11 +177,11 @@ def _again(folder: Path, url: str) -> str:
 
 
 def _restore(folder: Path) -> str:
-    return f"Restore {folder} from a copy, or make the corpus anew from its sources."
+    return f"Restore {folder} from a copy, or make the corpus again from its sources."
 
 
 def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[Finding]:
-    """What is wrong with the corpus, worst first; with `repair`, what is derived is made anew.
+    """What is wrong with the corpus, worst first; with `repair`, what is derived is rebuilt.
 
     Holds the writer's lock where the folder can be written, so that nothing moves meanwhile;
     readers go on.
@@ -198,7 +198,7 @@ def verify(folder: Path, *, repair: bool = False, tell: Tell = silent) -> list[F
         try:
             generation = Generation(folder / name, write=repair)
         except CorpusError as error:
-            remedy = f"Restore {folder} from a copy, or make the corpus anew from its sources."
+            remedy = f"Restore {folder} from a copy, or make the corpus again from its sources."
             return [*pointer, Finding("store", str(folder / name), str(error), remedy)]
         with closing(generation):
             check_format(folder, generation.store.manifest())
@@ -303,7 +303,7 @@ def _is_left(path: Path, current: Path) -> bool:
 
 
 def _repair(folder: Path) -> str:
-    return f"Make it anew: pincite corpus verify {folder} --repair"
+    return f"Rebuild it: pincite corpus verify {folder} --repair"
 
 
 _WHAT_COSTS = ("encoder", "passage_rule", "encoded_text")  # what makes vectors worth keeping
@@ -401,7 +401,7 @@ def rebuild(
     progress: Progress | None = None,
     index: Kind | None = None,
 ) -> None:
-    """Build the corpus anew with `encoder` and today's rules; goes on with an unfinished rebuild.
+    """Rebuild the corpus with `encoder` and the current rules; resumes an unfinished rebuild.
 
     Vectors are taken over where encoder and passages are the same. Readers keep the old generation
     until the new one is complete, and follow at their next call. `index` is the kind of the vector

@@ -235,7 +235,7 @@ class Optimizes(Protocol):
 
 @runtime_checkable
 class Rebuilds(Protocol):
-    """An engine that can derive everything of a corpus anew, in its place."""
+    """An engine that can rebuild a corpus in place."""
 
     def rebuild(
         self,

@@ -42,7 +42,7 @@ Keys = npt.NDArray[np.int64]
 # Of a text that are compressed together: about six passages. Unpacking takes 0.02 ms, a quarter of
 # what a block of four times the size takes, and each passage that is shown needs one or two.
 BLOCK_CHARACTERS = 4_096
-_BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: what unpacks to more, nobody wrote
+_BLOCK_BYTES = 4 * BLOCK_CHARACTERS  # of UTF-8: no longer block is written
 HASH_DIGITS = 16  # of a content hash; its document's seal stands behind it
 _VECTOR = np.dtype("<f2")
 _CHECK_BYTES = 4

@@ -32,7 +32,9 @@ from pincite.types import Failed
 ATTEMPTS = 3  # at a readable reply; a model that fails three times has not understood the prompt
 # Of a second attempt: at 0 many models write the same again whatever the seed.
 RETRY_TEMPERATURE = 0.5
-GIVE_UP = 8  # calls in a row that reached nobody, each after several attempts: the server is gone
+GIVE_UP = (
+    8  # calls in a row that reached no server, each after several attempts: the server is gone
+)
 # What tokens are counted by, rather too many: words of small letters, digits with the space before
 # them, line breaks, gaps, and single signs of any other kind.
 _PIECES = re.compile(r"[A-Za-z]?[a-z]+|\n\s*| ?[0-9]|[^\S ]| {2,}|[^\sa-z0-9]")

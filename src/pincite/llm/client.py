@@ -145,7 +145,7 @@ class Wire:
         """A reply whose body is still to be read; all of it has `Limits.seconds`.
 
         Raises:
-            Retry: nobody was reached, or the connection broke; also while the body is read.
+            Retry: no server was reached, or the connection broke; also while the body is read.
             ServerUnreachable: the time is over.
         """
         import httpx2
@@ -258,7 +258,7 @@ class Wire:
 
 @functools.cache
 def _certificates(from_environment: bool) -> "ssl.SSLContext":
-    """What a server's certificate is checked against: reading it anew takes 40 ms a request."""
+    """What a server's certificate is checked against: reading it again takes 40 ms a request."""
     import httpx2
 
     return httpx2.create_ssl_context(trust_env=from_environment)
@@ -316,7 +316,7 @@ class Client:
     def __init__(self, url: str, key: str, limits: Limits | None) -> None:
         """`url`: checked; `key`: as the server gave it, or "" where it wants none."""
         if not (key.isascii() and key.isprintable()):
-            raise ConfigError(f"{self._variable} holds characters that no key has. Set it anew.")
+            raise ConfigError(f"{self._variable} holds characters that no key has. Set it again.")
         self.url = url
         self._key = key
         self._limits = limits or Limits()

@@ -18,7 +18,7 @@ from pincite.llm.chat import EMBEDDINGS_KEY_VARIABLE
 from pincite.llm.client import SHOWN, Call, Client, Limits, checked_url
 from pincite.protocols import Floats
 
-# A server that starts anew in the middle of a large corpus has half a minute; 2,048 vectors of 768
+# A server that restarts in the middle of a large corpus has half a minute; 2,048 vectors of 768
 # numbers in JSON are some 30 MB.
 LIMITS = Limits(seconds=260.0, reply_bytes=64_000_000, attempts=6)
 BATCH = 32  # texts of a request

@@ -116,7 +116,7 @@ def verify_claim(
         elif file:
             _copied(served.path(file), sources, address, title)
         if not url:
-            settings = settings.replace(online=False)  # nothing is asked for an address of nobody
+            settings = settings.replace(online=False)  # a made-up address is not fetched
         report = api.verify(
             article,
             sources=sources if file or text else None,
@@ -265,7 +265,7 @@ def main() -> None:
     def read() -> None:
         for line in sys.stdin:
             lines.put(line)
-        os._exit(0)  # the server is gone: whatever is being done is for nobody
+        os._exit(0)  # the server is gone: nothing waits for the result
 
     def write(message: object) -> None:
         with writing:

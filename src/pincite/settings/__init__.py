@@ -57,7 +57,7 @@ class LibrarySettings:
 
 @dataclass(frozen=True, slots=True)
 class ResultsSettings:
-    """`[results]`: a log of checks, for whoever keeps them all."""
+    """`[results]`: a log of all checks."""
 
     folder: str = ""  # where each check is kept as YAML; empty: no log
     by: Literal["", "daily", "weekly", "monthly", "yearly"] = ""  # folders within it
@@ -156,5 +156,5 @@ def load(options: Mapping[str, object], config: Path | None = None) -> Settings:
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
-    """The settings by full name, as reports keep them: who asked is nobody's business."""
+    """The settings by full name, as reports keep them, without private ones."""
     return {name: v for name, v in values.flat(settings).items() if name not in PRIVATE}

@@ -100,7 +100,7 @@ PROMPT_NAMES: Mapping[str, str] = {
     "{freetext_confirmation_analysis}": "{analysis}",
 }
 
-_DERIVED = "follows from the labels, and is made anew for each question"
+_DERIVED = "follows from the labels, and is computed for each question"
 STEP_OPTIONS: Mapping[str, str] = {
     "answer_options": "should be a list: left out",
     "claim_option": "is none of the answer_options: left out",
@@ -278,7 +278,7 @@ def _consent(given: Mapping[str, Any], ui: Mapping[str, Any]) -> str:
 def _log(
     given: Mapping[str, Any], ui: Mapping[str, Any], notes: list[tuple[str, str]]
 ) -> dict[str, Any]:
-    """The log of results. Where people could refuse it, it is left to whoever runs the server."""
+    """The log of results. Where people could refuse it, the operator decides."""
     if given.get("logging") is False or not given.get("result_dir"):
         return {}
     folder = str(Path(str(given.get("local_base") or ".")) / str(given["result_dir"]))
@@ -292,7 +292,7 @@ def _log(
         notes.append(("write_on_github", message))
     if given.get("force_agreement"):
         del values["results.folder"]
-        message = "could be refused there; here whoever goes on agrees to the whole text. "
+        message = "could be refused there; here continuing means agreeing to the whole text. "
         message += f"Once consent.txt says that results are kept, set results.folder = {folder!r}"
         notes.append(("logging", message))
     return values
