@@ -5,6 +5,7 @@ For `confined_worker` alone: pdfium is C++ code that has crashed on hand-made fi
 
 import ctypes
 import re
+from bisect import bisect_left
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +19,7 @@ JOINED = 2  # what pdfium writes for a hyphen at a line's end, when it goes on w
 # Times the font size. Spaces between words have 0.25, up to 1 in justified lines; gaps between
 # columns 1 and more. What is cut in vain is put together again by `layout.in_columns`.
 GAP = 0.9
+FEW_LINES, SAMPLED = 12, 4  # of a page with more lines, every fourth is looked at first
 _POWER = re.compile(
     r"(?<![\d.,])(10|(?<![A-Za-z])(?:[cdkm]?m|km|s|kg)) ?([-\u2212\u2013]?\d{1,3})(?!\d)"
 )
@@ -55,56 +57,69 @@ def _page_lines(document: Any, number: int) -> list[list[Line]]:
         text_page = page.get_textpage()
     except pypdfium2.PdfiumError:
         return []
-    lines: list[list[Line]] = []
-    start = 0
     codes = [raw.FPDFText_GetUnicode(text_page, i) for i in range(text_page.count_chars())]
-    for index, code in enumerate((*codes, 10)):
-        if code == 10:
-            if pieces := _pieces(text_page, codes, start, index):
-                lines.append(pieces)
-            start = index + 1
+    ends = [i for i, code in enumerate(codes) if code == 10]
+    bounds = list(zip([0, *(end + 1 for end in ends)], [*ends, len(codes)], strict=True))
+    seen = [[i for i in range(*line) if codes[i] > 32] for line in bounds]
+    # Looking at every gap takes as long as all else: of pages where none is wide, some are enough.
+    sample = seen if len(seen) <= FEW_LINES else seen[1::SAMPLED]
+    cut = any(_cuts(text_page, codes, each) for each in sample)
+    lines = [
+        _pieces(text_page, codes, line, each, _cuts(text_page, codes, each) if cut else [])
+        for line, each in zip(bounds, seen, strict=True)
+        if each
+    ]
     text_page.close()
     page.close()
     return lines
 
 
-def _pieces(text_page: Any, codes: list[int], start: int, end: int) -> list[Line]:
-    """The pieces of characters `start` to `end`: empty if nothing of it can be seen.
-
-    Their texts together are the line's.
-    """
-    seen = [i for i in range(start, end) if codes[i] > 32]
+def _cuts(text_page: Any, codes: list[int], seen: list[int]) -> list[int]:
+    """The characters of a line before which it may be cut: behind a wide gap, on another height."""
     if not seen:
         return []
-    starts = [start]
+    cuts, size = list[int](), raw.FPDFText_GetFontSize(text_page, seen[0])
+    x, y = ctypes.c_double(), ctypes.c_double()
     for before, after in pairwise(seen):
-        if (after > before + 1 or codes[before] == JOINED) and _is_gap(text_page, before, after):
-            starts.append(after)
-    raised = _exponents(text_page, codes, start, end)
-    found = []
-    for first, last in pairwise((*starts, end)):
-        inside = [i for i in seen if first <= i < last]
+        if after == before + 1 and codes[before] != JOINED:
+            continue
+        raw.FPDFText_GetCharOrigin(text_page, before, x, y)
+        left, baseline = x.value, y.value
+        raw.FPDFText_GetCharOrigin(text_page, after, x, y)
+        if abs(y.value - baseline) > 0.7 * size or (
+            x.value - left > GAP * size
+            and x.value - _right(text_page, before) > GAP * size  # costly, and seldom needed
+        ):
+            cuts.append(after)
+    return cuts
+
+
+def _pieces(
+    text_page: Any, codes: list[int], line: tuple[int, int], seen: list[int], cuts: list[int]
+) -> list[Line]:
+    """The pieces of a line between these cuts; their texts together are the line's."""
+    found = list[Line]()
+    for first, last in pairwise((line[0], *cuts, line[1])):
+        inside = seen[bisect_left(seen, first) : bisect_left(seen, last)]
         left, first_baseline = _origin(text_page, inside[0])
         right, last_baseline = _origin(text_page, inside[-1])
         size = raw.FPDFText_GetFontSize(text_page, inside[0])
-        text = "".join(
-            raised.get(i, chr(codes[i]))
-            for i in range(first, last)
-            if 0 < codes[i] < 0x110000 and codes[i] != 13
-        )
+        text = "".join(chr(c) for c in codes[first:last] if 0 < c < 0x110000 and c != 13)
+        if _POWER.search(text) and (raised := _exponents(text_page, codes, first, last)):
+            text = "".join(
+                raised.get(i, chr(codes[i]))
+                for i in range(first, last)
+                if 0 < codes[i] < 0x110000 and codes[i] != 13
+            )
         found.append((_paired(text), first_baseline, last_baseline, left, right, size))
     return found
 
 
-def _is_gap(text_page: Any, before: int, after: int) -> bool:
-    """Whether two characters stand on different lines, or further apart than words mostly do."""
-    size = raw.FPDFText_GetFontSize(text_page, before)
-    (left, baseline), (_, previous) = _origin(text_page, after), _origin(text_page, before)
-    if abs(baseline - previous) > 0.7 * size:
-        return True
-    box = [ctypes.c_double() for _ in range(4)]  # left, right, bottom, top
-    raw.FPDFText_GetCharBox(text_page, before, *box)
-    return bool(left - box[1].value > GAP * size)
+def _right(text_page: Any, index: int) -> float:
+    """The right edge of what is drawn of a character."""
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    raw.FPDFText_GetCharBox(text_page, index, left, right, bottom, top)
+    return right.value
 
 
 def _exponents(text_page: Any, codes: list[int], start: int, end: int) -> dict[int, str]:
