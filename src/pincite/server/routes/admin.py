@@ -318,7 +318,7 @@ def accounts_page(
     """All accounts, by name."""
     found = site.people.accounts.listed(ROWS + 1, read_cursor(cursor, (str,)))
     shown, following = page_of(found, ROWS, lambda each: (key_of(each.name),))
-    values = {"accounts": shown, "roles": list(Role), "next": following}
+    values: dict[str, Any] = {"accounts": shown, "roles": list(Role), "next": following}
     return page(request, "admin_accounts.html", who, **values)
 
 
@@ -415,5 +415,5 @@ def audit_page(request: Request, who: Admin, site: Stores, cursor: Cursor = None
     ids = {each.account_id for each in entries} - {""}
     known = {account_id: site.people.accounts.get(account_id) for account_id in ids}
     names = {key: account.name for key, account in known.items() if account}
-    values = {"entries": entries, "names": names, "next": following}
+    values: dict[str, Any] = {"entries": entries, "names": names, "next": following}
     return page(request, "admin_audit.html", who, **values)
